@@ -1,0 +1,38 @@
+# Everything runs in its own virtual environment, .venv, made on first use.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help demo test check unit docs clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/installed  ## the main job on the bundled data; look into verite-demo/
+	$(BIN)/verite demo verite-demo
+
+test: check unit  ## lint, types and every test
+
+check: .venv/developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: .venv/developing
+	$(BIN)/pytest
+
+docs: .venv/developing  ## the documentation, into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+
+clean:  ## forget the environment and everything built
+	rm -rf .venv build docs/_build verite-demo
+
+# Reinstalled whenever the native code or the project file changes; Python files are used in place.
+.venv/installed: pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/developing: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	touch $@

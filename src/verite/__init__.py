@@ -1,0 +1,64 @@
+"""How good is an object detector, and how sure are you?
+
+>>> import verite as vt
+>>> truth = vt.read("truth.json")                   # doctest: +SKIP
+>>> pred = vt.read("detections.json", like=truth)   # doctest: +SKIP
+>>> print(vt.voc(truth, pred))                      # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verite.errors import BadParameter as BadParameter
+    from verite.errors import DataError as DataError
+    from verite.errors import NotComparable as NotComparable
+    from verite.errors import ReadError as ReadError
+    from verite.errors import UnknownMetric as UnknownMetric
+    from verite.errors import VeriteError as VeriteError
+    from verite.formats import read as read
+    from verite.formats import write as write
+    from verite.health import inspect as inspect
+    from verite.model.annotations import Annotations as Annotations
+    from verite.model.images import Images as Images
+    from verite.model.labels import Labels as Labels
+    from verite.model.regions import Polygons as Polygons
+    from verite.model.regions import Regions as Regions
+    from verite.model.regions import Runs as Runs
+    from verite.model.results import Results as Results
+    from verite.model.results import Score as Score
+    from verite.model.results import compare as compare
+    from verite.protocols.voc import voc as voc
+    from verite.signature import Signature as Signature
+
+__version__ = "0.1.0"
+
+# Where each public name lives; its module is imported when the name is first used.
+HOMES = {
+    "verite.errors": ["BadParameter", "DataError", "NotComparable", "ReadError", "UnknownMetric", "VeriteError"],
+    "verite.formats": ["read", "write"],
+    "verite.health": ["inspect"],
+    "verite.model.annotations": ["Annotations"],
+    "verite.model.images": ["Images"],
+    "verite.model.labels": ["Labels"],
+    "verite.model.regions": ["Polygons", "Regions", "Runs"],
+    "verite.model.results": ["Results", "Score", "compare"],
+    "verite.protocols.voc": ["voc"],
+    "verite.signature": ["Signature"],
+}
+PUBLIC = {name: home for home, names in HOMES.items() for name in names}
+__all__ = ["__version__", *PUBLIC]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'verite' has no attribute {name!r}")
+    value = getattr(import_module(PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

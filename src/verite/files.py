@@ -1,0 +1,112 @@
+"""Files, read with a clear word when they cannot be, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from verite.errors import ReadError, did_you_mean
+from verite.limits import limit, remedy
+
+
+def existing(path: str | os.PathLike[str]) -> Path:
+    """The path, if something is there; otherwise an error that shows the nearest name beside it."""
+    found = Path(path)
+    try:
+        if found.exists():
+            return found
+    except (OSError, ValueError) as error:  # names too long, embedded null bytes
+        raise ReadError(path, expected="a file or folder", found=f"an unusable name ({reason(error)})") from None
+    beside = found.parent if found.parent.is_dir() else None
+    near = did_you_mean(found.name, (p.name for p in beside.iterdir())) if beside else ""
+    raise ReadError(path, expected="a file or folder", found="nothing", remedy=near.removeprefix("; "))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        size = path.stat().st_size
+        if size > limit("file_bytes"):
+            largest = f"at most {limit('file_bytes'):,} bytes"
+            raise ReadError(path, expected=largest, found=f"{size:,}", remedy=remedy("file_bytes"))
+        return path.read_bytes()
+    except OSError as error:
+        raise ReadError(path, expected="a readable file", found=reason(error)) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, a byte order mark left out."""
+    raw = read_bytes(path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ReadError(
+            f"{path}:{line}",
+            expected="UTF-8 text",
+            found=f"byte 0x{raw[error.start]:02x} at position {error.start}",
+            remedy="save the file as UTF-8",
+        ) from None
+
+
+def reason(error: Exception) -> str:
+    """Why the system refused, in its own words and without its numbers."""
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file whole or not at all: a temporary file beside it, flushed, then put in its place."""
+    target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~current_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+@contextmanager
+def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to fill, put in place when the block ends well and removed when it does not.
+
+    The target must be absent or empty: nothing of a user's is ever replaced.
+    """
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        found = "a folder with files in it" if target.is_dir() else "a file"
+        raise ReadError(target, expected="a new or empty folder", found=found, remedy="name another one")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~current_umask())
+        if target.exists():
+            target.rmdir()
+        temporary.rename(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def current_umask() -> int:
+    """The process's umask; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,111 @@
+"""Files in, files out: look at a path, pick its format, and say why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+
+from verite.errors import BadParameter, ReadError, did_you_mean
+from verite.files import existing
+from verite.formats.format import Format, Look, Options, facts_of
+from verite.model.annotations import Annotations
+
+# In the order in which they are asked: the most particular first.
+MODULES = ("coco", "coco_results", "labelme", "cvat", "voc", "openimages", "yolo", "text")
+
+
+def format_named(name: str) -> Format:
+    """The format of this name.
+
+    >>> format_named("voc").title
+    'Pascal VOC XML'
+    """
+    module = name.replace("-", "_")
+    if module not in MODULES:
+        known = [m.replace("_", "-") for m in MODULES]
+        raise BadParameter(f"format: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")
+    found = import_module(f"verite.formats.{module}").FORMAT
+    assert isinstance(found, Format)
+    return found
+
+
+def recognise(path: Path) -> tuple[Format, str]:
+    """The format of a path, and why it is thought to be that."""
+    look = Look(path)
+    if look.is_folder and not look.files:
+        raise ReadError(path, expected="annotation files", found="an empty folder")
+    if not look.is_folder and path.stat().st_size == 0:
+        raise ReadError(path, expected="annotations", found="an empty file")
+    for module in MODULES:
+        format = format_named(module)
+        why = format.recognise(look)
+        if why:
+            return format, why
+    kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
+    found = f"files ending in {', '.join(kinds[:5])}" if look.is_folder else f"text that begins with {look.head[:30]!r}"
+    raise ReadError(
+        path,
+        expected="annotations in a format known to verite",
+        found=found,
+        remedy="name it with --format: " + ", ".join(m.replace("_", "-") for m in MODULES),
+    )
+
+
+def read(
+    path: str | PathLike[str],
+    like: Annotations | None = None,
+    format: str | None = None,
+    *,
+    boxes: str | None = None,
+    coords: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    images: str | PathLike[str] | None = None,
+    names: str | PathLike[str] | Sequence[str] | None = None,
+    label_offset: int = 0,
+    image_offset: int = 0,
+) -> Annotations:
+    """Read annotations of any known format.
+
+    Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
+    What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be
+    said here: what the four numbers of a box are (``boxes="xyxy"``), in what they are measured (``coords="rel"``),
+    the size of the images or the folder they are in, the names of the classes, numbers to add to ids.
+
+    >>> truth = read("truth.json")                                   # doctest: +SKIP
+    >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
+    """
+    place = existing(path)
+    options = Options(
+        boxes=boxes,
+        coords=coords,
+        image_size=image_size,
+        images=existing(images) if images is not None else None,
+        names=existing(names) if isinstance(names, (str, PathLike)) else names,
+        label_offset=label_offset,
+        image_offset=image_offset,
+        like=like,
+    )
+    if format is not None:
+        chosen, why = format_named(format), "named by the user"
+    else:
+        chosen, why = recognise(place)
+    annotations = chosen.read(place, options)
+    why = "; ".join(w for w in (why, annotations.source.why) if w)
+    annotations = replace(annotations, source=replace(annotations.source, why=why))
+    return annotations if like is None else annotations.like(like)
+
+
+def write(annotations: Annotations, path: str | PathLike[str], format: str) -> tuple[str, ...]:
+    """Write annotations whole or not at all; returns the facts that the format cannot hold, in words.
+
+    >>> write(truth, "truth-voc", "voc")    # doctest: +SKIP
+    ()
+    """
+    chosen = format_named(format)
+    if chosen.write is None:
+        raise BadParameter(f"format: {chosen.title} can be read, not written")
+    chosen.write(annotations, Path(path))
+    return tuple(sorted(facts_of(annotations) - chosen.holds))

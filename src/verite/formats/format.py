@@ -1,0 +1,180 @@
+"""What every format offers, and what a user may say about a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from verite.errors import BadParameter, ReadError, excerpt
+from verite.files import read_text
+from verite.model.annotations import Annotations
+from verite.model.images import Images, stem
+from verite.model.layouts import layout_name
+
+HEAD = 65_536
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read a file, where the file itself does not say or says it wrongly."""
+
+    boxes: str | None = None  # what the four numbers mean: a name out of LAYOUTS
+    coords: str | None = None  # abs, rel, WIDTHxHEIGHT of the picture they were measured in, or *FACTOR
+    image_size: tuple[int, int] | None = None  # width and height of every image
+    images: Path | None = None  # the folder with the pictures
+    names: Path | Sequence[str] | None = None  # class names by number
+    label_offset: int = 0  # added to every class id
+    image_offset: int = 0  # added to every image id
+    like: Annotations | None = None  # the truth: its images give sizes, its labels names
+
+    def __post_init__(self) -> None:
+        if self.boxes is not None:
+            layout_name(self.boxes)
+        frame_of(self.coords)
+        if self.image_size is not None and min(self.image_size) < 1:
+            raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {self.image_size}")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """In what are coordinates measured? As fractions of a frame, or in pixels times a factor."""
+
+    width: float = 0  # 0: absolute
+    height: float = 0
+    factor: float = 1.0
+
+    @property
+    def is_relative(self) -> bool:
+        return self.width > 0
+
+
+def frame_of(coords: str | None) -> Frame:
+    """The frame a user names.
+
+    >>> frame_of("rel"), frame_of("640x480"), frame_of("*0.5")
+    (Frame(width=1, height=1, factor=1.0), Frame(width=640.0, height=480.0, factor=1.0), Frame(width=0, height=0, factor=0.5))
+    """
+    if coords is None or coords == "abs":
+        return Frame()
+    if coords == "rel":
+        return Frame(1, 1)
+    try:
+        if coords.startswith("*"):
+            frame = Frame(factor=float(coords[1:]))
+        else:
+            width, height = coords.split("x")
+            frame = Frame(float(width), float(height))
+    except ValueError:
+        frame = Frame(factor=-1)
+    if not (0 < frame.factor < 1e9 and 0 <= frame.width < 1e9 and 0 <= frame.height < 1e9):
+        raise BadParameter(f"coords: expected abs, rel, WIDTHxHEIGHT or *FACTOR, found {coords!r}")
+    return frame
+
+
+@dataclass(frozen=True)
+class Look:
+    """A first look at a path: enough to recognise a format, little enough to be quick."""
+
+    path: Path
+
+    @cached_property
+    def is_folder(self) -> bool:
+        return self.path.is_dir()
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files of a folder and of the folders in it, by name; for a file, the file."""
+        if not self.is_folder:
+            return [self.path]
+        found = [p for p in self.path.iterdir() if not p.name.startswith(".")]
+        inner = [q for p in found if p.is_dir() for q in p.iterdir() if not q.name.startswith(".")]
+        return sorted(p for p in [*found, *inner] if p.is_file())
+
+    def with_suffix(self, suffix: str) -> list[Path]:
+        return [p for p in self.files if p.suffix.lower() == suffix]
+
+    @cached_property
+    def head(self) -> str:
+        """The beginning of the file, or of the first file in the folder."""
+        return head_of(self.files[0]) if self.files else ""
+
+    @cached_property
+    def lines(self) -> list[list[str]]:
+        """The words of the first lines of a folder's first text files."""
+        texts = [p for p in self.with_suffix(".txt") if p.stem not in NOT_ANNOTATIONS][:50]
+        return [words for p in texts for line in head_of(p).splitlines()[:50] if (words := line.split())]
+
+
+# Text files that stand beside annotations and hold something else.
+NOT_ANNOTATIONS = frozenset({"classes", "train", "val", "test", "labelmap", "names", "obj"})
+
+
+def head_of(path: Path) -> str:
+    """The beginning of a file as text, whatever its encoding."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way of writing annotations down."""
+
+    name: str
+    title: str
+    recognise: Callable[[Look], str | None]  # why a path is of this format; None if it is not
+    read: Callable[[Path, Options], Annotations]
+    write: Callable[[Annotations, Path], None] | None = None
+    holds: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts_of
+
+
+def facts_of(annotations: Annotations) -> set[str]:
+    """The kinds of facts in annotations that a format may be unable to hold."""
+    regions = annotations.regions
+    present = {
+        "confidence": annotations.confidence is not None,
+        "area": annotations.area is not None,
+        "id": annotations.ids is not None,
+        "polygon": regions.polygons is not None,
+        "mask": regions.runs is not None,
+        "image size": bool((annotations.images.widths > 0).any()),
+        "empty image": len(set(annotations.image.tolist())) < len(annotations.images),
+        "unused class": len(set(annotations.label.tolist())) < len(annotations.labels),
+    }
+    return {fact for fact, there in present.items() if there} | set(annotations.flags)
+
+
+def file_stems(images: Images, path: Path) -> list[str]:
+    """A file name without suffix for every image, each of its own and none outside the folder."""
+    stems = [stem(images.name(i)) for i in range(len(images))]
+    seen: dict[str, int] = {}
+    for i, name in enumerate(stems):
+        if name in ("", ".", "..") or "\0" in name:
+            raise ReadError(path, expected="image names that can name a file", found=excerpt(images.name(i)))
+        if seen.setdefault(name, i) != i:
+            twice = f"{images.name(seen[name])!r} and {images.name(i)!r}"
+            raise ReadError(path, expected="one file per image", found=f"{twice} of the same stem", remedy="rename one")
+    return stems
+
+
+def class_names(options: Options, *beside: Path) -> list[str] | None:
+    """Class names by number: as the user gives them, else from the first of these files that is there."""
+    if options.names is not None and not isinstance(options.names, Path):
+        return list(options.names)
+    for path in [options.names] if options.names is not None else [p for p in beside if p.is_file()]:
+        return names_in(path)
+    return None
+
+
+def names_in(path: Path) -> list[str]:
+    """The class names of a file: one a line, or the `names` of a YAML file."""
+    text = read_text(path)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        from verite.formats.yaml_names import names_of_yaml
+
+        return names_of_yaml(text, path)
+    return [line.strip() for line in text.splitlines() if line.strip()]

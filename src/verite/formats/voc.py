@@ -1,0 +1,99 @@
+"""Pascal VOC XML: one file per image, corners as 1-based pixel indices, both included.
+
+The numbers are kept as they stand; the protocol that counts pixels adds its own +1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from verite.errors import ReadError, excerpt
+from verite.files import folder_atomically
+from verite.formats.format import Format, Look, Options, file_stems
+from verite.formats.markup import Element, parse, to_whole
+from verite.formats.rows import Rows
+from verite.model.annotations import Annotations
+
+VOC_FLAGS = ("truncated", "difficult", "occluded")
+
+
+def recognise(look: Look) -> str | None:
+    files = look.with_suffix(".xml")
+    if files and "<annotation>" in Look(files[0]).head:
+        return "XML files with <annotation>" if look.is_folder else "an XML file with <annotation>"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    rows = Rows(path, options)
+    files = Look(path).with_suffix(".xml")
+    if not files:
+        raise ReadError(path, expected="files ending in .xml", found="none")
+    for file in files:
+        root = parse(file)
+        if root.tag != "annotation":
+            raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
+        name = root.word("filename") or file.stem
+        if name in rows.images:
+            raise ReadError(file, expected="one file per image", found=f"a second one for {excerpt(name)}")
+        rows.add_image(name, *size_of(root))
+        for item in root.all("object"):
+            add_object(rows, name, item)
+    return rows.annotations("voc", layout="xyxy")
+
+
+def size_of(root: Element) -> tuple[int, int]:
+    size = root.find("size")
+    if size is None:
+        return 0, 0
+    width, height = (to_whole(size.number(side), f"whole pixels in <{side}>", size.where) for side in ("width", "height"))
+    return width, height
+
+
+def add_object(rows: Rows, image: str, item: Element) -> None:
+    corners = item.need("bndbox")
+    box = [corners.number(side) for side in ("xmin", "ymin", "xmax", "ymax")]
+    confidence = item.number("confidence") if item.find("confidence") is not None else None
+    flags = [flag for flag in VOC_FLAGS if item.word(flag).lower() in ("1", "true")]
+    rows.add(item.where, image, item.need("name").text.strip(), box, confidence, flags=flags)
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    stems = file_stems(annotations.images, path)
+    objects: list[list[str]] = [[] for _ in stems]
+    corners = annotations.regions.boxes.tolist()
+    for row, image in enumerate(annotations.image):
+        objects[image].append(object_text(annotations, row, corners[row]))
+    with folder_atomically(path) as folder:
+        for i, name in enumerate(stems):
+            text = image_text(annotations, i) + "".join(objects[i]) + "</annotation>\n"
+            (folder / f"{name}.xml").write_text(text, encoding="utf-8")
+
+
+def image_text(annotations: Annotations, i: int) -> str:
+    images = annotations.images
+    lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
+    if images.widths[i]:
+        lines += ["  <size>", f"    <width>{images.widths[i]}</width>", f"    <height>{images.heights[i]}</height>"]
+        lines += ["    <depth>3</depth>", "  </size>"]
+    return "\n".join(lines) + "\n"
+
+
+def object_text(annotations: Annotations, row: int, box: list[float]) -> str:
+    lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
+    lines += [f"    <{flag}>{int(annotations.flag(flag)[row])}</{flag}>" for flag in VOC_FLAGS]
+    if annotations.confidence is not None:
+        lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
+    sides = zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
+    lines += ["    <bndbox>", *(f"      <{side}>{plain(value)}</{side}>" for side, value in sides), "    </bndbox>"]
+    return "\n".join([*lines, "  </object>"]) + "\n"
+
+
+def plain(value: float) -> str:
+    """A number as VOC prints it: whole where it is whole, exact where it is not."""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+HOLDS = frozenset({"confidence", "image size", "empty image", *VOC_FLAGS})
+FORMAT = Format("voc", "Pascal VOC XML", recognise, read, write, HOLDS)

@@ -1,0 +1,151 @@
+"""Which image and which label of the truth does a prediction speak of?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import DataError
+from verite.model.annotations import Annotations
+from verite.model.images import Images, stem
+from verite.model.labels import Labels
+
+Positions = NDArray[np.int32]  # -1: not in the truth
+T = TypeVar("T", bound=Images | Labels)
+
+
+def align(pred: Annotations, truth: Annotations) -> Annotations:
+    """Predictions with the truth's images and labels; those the truth does not know are added behind."""
+    images, image = pred.images, pred.image
+    labels, label = pred.labels, pred.label
+    notes = list(pred.source.notes)
+    if images is not truth.images:
+        found, note = match_images(images, truth.images)
+        images, new = extended(truth.images, images, found, extend_images)
+        image = new[image]
+        notes += note
+    if labels is not truth.labels:
+        found, note = match_labels(labels, truth.labels)
+        labels, new = extended(truth.labels, labels, found, extend_labels)
+        label = new[label]
+        notes += note
+    aligned = replace(
+        pred, images=images, labels=labels, image=image, label=label, source=replace(pred.source, notes=tuple(notes))
+    )
+    return in_unit(aligned, truth)
+
+
+def match_images(mine: Images, theirs: Images) -> tuple[Positions, list[str]]:
+    """For each of my images its position among theirs, by name where both have names, else by id."""
+    if mine.names is not None and theirs.names is not None:
+        return positions(map(theirs.find, mine.names)), []
+    if mine.names is None and theirs.names is None or (mine.names is None and theirs.ids is not None):
+        return by_id(mine, theirs), []
+    if mine.names is None:
+        assert mine.ids is not None
+        assert theirs.names is not None
+        numbers = {int(s): i for i, name in enumerate(theirs.names) if (s := stem(name)).isdecimal()}
+        return positions(numbers.get(int(id)) for id in mine.ids), ["image ids taken as the numbers in file names"]
+    texts = (stem(name) for name in mine.names)
+    numbers = theirs.index_of_id
+    return positions(numbers.get(int(t)) if t.isdecimal() else None for t in texts), [
+        "numbers in file names taken as image ids"
+    ]
+
+
+def match_labels(mine: Labels, theirs: Labels) -> tuple[Positions, list[str]]:
+    """For each of my labels its position among theirs, by name where both have names, else by id."""
+    if mine.names is not None and theirs.names is not None:
+        found = positions(map(theirs.index_of_name.get, mine.names))
+        if np.any(found >= 0) or theirs.ids is None or not all(name.isdecimal() for name in mine.names):
+            return found, []
+    elif mine.names is None and theirs.ids is not None:
+        return by_id(mine, theirs), []
+    elif mine.names is None:
+        return positions(map(theirs.index_of_name.get, mine.all_names)), ["class ids taken as class names"]
+    numbers = (int(name) if name.isdecimal() else None for name in mine.names or ())
+    index = theirs.index_of_id
+    return positions(None if n is None else index.get(n) for n in numbers), ["class names taken as class ids"]
+
+
+def positions(found: object) -> Positions:
+    """An array of positions, -1 for None."""
+    return np.array([-1 if i is None else i for i in found], dtype=np.int32)  # type: ignore[attr-defined]
+
+
+def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
+    """Positions of my ids among theirs."""
+    assert mine.ids is not None
+    assert theirs.ids is not None
+    if not len(theirs.ids):
+        return np.full(len(mine.ids), -1, dtype=np.int32)
+    order = np.argsort(theirs.ids, kind="stable")
+    at = np.minimum(np.searchsorted(theirs.ids, mine.ids, sorter=order), len(order) - 1)
+    return np.where(theirs.ids[order[at]] == mine.ids, order[at], -1).astype(np.int32)
+
+
+def extended(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]) -> tuple[T, Positions]:
+    """Their table with my unknown rows behind it, and the new position of each of my rows."""
+    unknown = np.flatnonzero(found < 0)
+    if not len(unknown):
+        return theirs, found
+    new = found.copy()
+    new[unknown] = len(theirs) + np.arange(len(unknown))
+    return extend(theirs, mine, unknown), new
+
+
+def extend_images(theirs: Images, mine: Images, rows: NDArray[np.int64]) -> Images:
+    names, ids = extended_keys(theirs, mine, rows)
+    return Images(
+        names,
+        ids,
+        widths=np.concatenate([theirs.widths, mine.widths[rows]]),
+        heights=np.concatenate([theirs.heights, mine.heights[rows]]),
+    )
+
+
+def extend_labels(theirs: Labels, mine: Labels, rows: NDArray[np.int64]) -> Labels:
+    names, ids = extended_keys(theirs, mine, rows)
+    if names is not None and len(set(names)) < len(names):  # an unknown id that reads like a known name
+        names = [*names[: len(theirs)], *(f"id {name}" for name in names[len(theirs) :])]
+    if ids is not None and len(np.unique(ids)) < len(ids):  # an unknown name whose id means another class here
+        ids = np.concatenate([ids[: len(theirs)], free_ids(ids[: len(theirs)], len(rows))])
+    return Labels(names, ids)
+
+
+def extended_keys(
+    theirs: Images | Labels, mine: Images | Labels, rows: NDArray[np.int64]
+) -> tuple[list[str] | None, NDArray[np.int64] | None]:
+    """Names and ids of both tables: my rows get what they lack from what they have."""
+    names = [*theirs.names, *(mine.name(i) for i in rows)] if theirs.names is not None else None
+    if theirs.ids is None:
+        return names, None
+    new = mine.ids[rows] if mine.ids is not None else free_ids(theirs.ids, len(rows))
+    return names, np.concatenate([theirs.ids, new])
+
+
+def free_ids(taken: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Negative ids that nobody uses."""
+    return min(0, int(taken.min(initial=0))) - 1 - np.arange(count, dtype=np.int64)
+
+
+def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
+    """The predictions in the truth's unit: pixels, or fractions of the image where no size is known."""
+    if pred.unit == truth.unit:
+        return pred
+    widths, heights = pred.images.widths[pred.image], pred.images.heights[pred.image]
+    unsized = np.flatnonzero((widths <= 0) | (heights <= 0))
+    if len(unsized):
+        relative, other = ("predictions", "truth") if pred.unit == "rel" else ("truth", "predictions")
+        raise DataError(
+            f"{pred.source.path or 'predictions'}: expected the size of every image (the {relative} are fractions of the "
+            f"image, the {other} pixels), found none for {pred.images.name(int(pred.image[unsized[0]]))!r}; "
+            "give --image-size WIDTH,HEIGHT or --images FOLDER"
+        )
+    factors = np.stack([widths, heights], axis=1).astype(np.float64)
+    regions = pred.regions.scaled(factors if pred.unit == "rel" else 1 / factors)
+    return replace(pred, regions=regions, unit=truth.unit)

@@ -1,0 +1,213 @@
+"""The objects of a data set, truth and predictions alike: one column per fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite.errors import BadParameter, did_you_mean
+from verite.model.images import Images
+from verite.model.labels import Labels
+from verite.model.regions import Regions, frozen
+
+# What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
+# among others that have one.
+FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where annotations came from, how they were read, and why so."""
+
+    path: str = ""
+    format: str = ""
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """Objects in images. Nothing in it can be changed; every filter returns a new one.
+
+    >>> truth = Annotations.of(["a.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"],
+    ...                        [[0, 0, 9, 9], [5, 5, 20, 20], [1, 1, 4, 4]])
+    >>> truth
+    Annotations: 3 objects of 2 labels in 2 images
+    """
+
+    images: Images
+    labels: Labels
+    image: NDArray[np.int32]  # which image, by position in `images`
+    label: NDArray[np.int32]  # which label, by position in `labels`
+    regions: Regions
+    confidence: NDArray[np.float64] | None = None
+    area: NDArray[np.float64] | None = None  # as the file states it
+    ids: NDArray[np.int64] | None = None
+    flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
+    source: Source = field(default_factory=Source)
+
+    def __post_init__(self) -> None:
+        count = len(self.regions)
+        for name, dtype in (("image", np.int32), ("label", np.int32), *OPTIONAL.items()):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            if len(column) != count:
+                raise BadParameter(f"{name}: expected {count} values, one a region, found {len(column)}")
+            object.__setattr__(self, name, frozen(column, dtype))
+        for name, column in self.flags.items():
+            if name not in FLAGS:
+                raise BadParameter(f"flags: expected names out of {', '.join(FLAGS)}, found {name!r}")
+            if len(column) != count:
+                raise BadParameter(f"{name}: expected {count} values, one a region, found {len(column)}")
+        # A flag that no object carries is no fact: left out, so that two ways of saying no are equal.
+        kept = {name: frozen(self.flags[name], np.bool_) for name in FLAGS if np.any(self.flags.get(name, False))}
+        object.__setattr__(self, "flags", kept)
+        for name, column, table in (("image", self.image, self.images), ("label", self.label, self.labels)):
+            if count and (column.min() < 0 or column.max() >= len(table)):
+                raise BadParameter(f"{name}: expected positions from 0 to {len(table) - 1}")
+
+    @classmethod
+    def of(
+        cls,
+        image: Sequence[str],
+        label: Sequence[str],
+        boxes: ArrayLike,
+        layout: str = "xyxy",
+        *,
+        confidence: ArrayLike | None = None,
+        sizes: Mapping[str, tuple[int, int]] | None = None,
+        images: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        **flags: ArrayLike,
+    ) -> Annotations:
+        """From plain lists: an image name, a label name and a box for each object.
+
+        `sizes` gives (width, height) per image; `images` and `labels` name those that have no object, too.
+        """
+        image_names = list(dict.fromkeys([*images, *(sizes or {}), *image]))
+        label_names = list(dict.fromkeys([*labels, *label]))
+        widths, heights = zip(*((sizes or {}).get(name, (0, 0)) for name in image_names), strict=True) or ((), ())
+        where = {name: i for i, name in enumerate(image_names)}
+        what = {name: i for i, name in enumerate(label_names)}
+        return cls(
+            images=Images(image_names, widths=widths, heights=heights),
+            labels=Labels(label_names),
+            image=np.array([where[name] for name in image], dtype=np.int32),
+            label=np.array([what[name] for name in label], dtype=np.int32),
+            regions=Regions(boxes, layout),
+            confidence=None if confidence is None else np.asarray(confidence, dtype=np.float64),
+            flags={name: np.asarray(values, dtype=np.bool_) for name, values in flags.items()},
+        )
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+    def __repr__(self) -> str:
+        what = "objects" if self.confidence is None else "predictions"
+        where = f" ({self.source.format}: {self.source.path})" if self.source.path else ""
+        return f"Annotations: {len(self)} {what} of {len(self.labels)} labels in {len(self.images)} images{where}"
+
+    def flag(self, name: str) -> NDArray[np.bool_]:
+        """A flag for every object, False where the file does not say."""
+        found = self.flags.get(name)
+        return found if found is not None else np.zeros(len(self), dtype=np.bool_)
+
+    @property
+    def ignore(self) -> NDArray[np.bool_]:
+        """Objects that neither reward nor punish."""
+        return self.flag("ignore")
+
+    @property
+    def crowd(self) -> NDArray[np.bool_]:
+        """Regions that cover many objects (COCO)."""
+        return self.flag("crowd")
+
+    @property
+    def difficult(self) -> NDArray[np.bool_]:
+        """Objects too hard to be asked for (Pascal VOC)."""
+        return self.flag("difficult")
+
+    @property
+    def group_of(self) -> NDArray[np.bool_]:
+        """Boxes around more than five touching objects (Open Images)."""
+        return self.flag("group_of")
+
+    def take(self, rows: NDArray[np.integer]) -> Annotations:
+        """These objects, in this order; images and labels stay."""
+        rows = np.asarray(rows, dtype=np.int64)
+        columns = {name: None if getattr(self, name) is None else getattr(self, name)[rows] for name in OPTIONAL}
+        return replace(
+            self,
+            image=self.image[rows],
+            label=self.label[rows],
+            regions=self.regions.take(rows),
+            flags={name: column[rows] for name, column in self.flags.items()},
+            **columns,
+        )
+
+    def where(self, mask: NDArray[np.bool_]) -> Annotations:
+        """The objects for which `mask` is true."""
+        return self.take(np.flatnonzero(mask))
+
+    def only(self, labels: Iterable[str]) -> Annotations:
+        """The objects with one of these labels; the other labels are left out of the table as well."""
+        names = self.labels.all_names
+        wanted = list(dict.fromkeys(labels))
+        for name in wanted:
+            if name not in names:
+                raise BadParameter(f"label: expected one of {len(names)}, found {name!r}{did_you_mean(name, names)}")
+        keep = np.array([i for i, name in enumerate(names) if name in wanted], dtype=np.int64)
+        new = np.full(len(names), -1, dtype=np.int32)
+        new[keep] = np.arange(len(keep))
+        chosen = self.where(new[self.label] >= 0)
+        table = Labels(
+            [names[i] for i in keep] if self.labels.names is not None else None,
+            self.labels.ids[keep] if self.labels.ids is not None else None,
+        )
+        return replace(chosen, label=new[chosen.label], labels=table)
+
+    def like(self, truth: Annotations) -> Annotations:
+        """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
+        from verite.model.alignment import align
+
+        return align(self, truth)
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen characters that stand for every fact in it."""
+        from hashlib import blake2b
+
+        state = blake2b(digest_size=8)
+
+        def feed(name: str, value: Any) -> None:
+            if value is not None:
+                data = value if isinstance(value, bytes) else np.ascontiguousarray(value).tobytes()
+                state.update(f"{name}:{len(data)};".encode())
+                state.update(data)
+
+        names = [self.images.name(i) for i in range(len(self.images))]
+        feed("images", "\n".join(names).encode())
+        feed("widths", self.images.widths)
+        feed("heights", self.images.heights)
+        feed("labels", "\n".join(self.labels.all_names).encode())
+        for column in ("image", "label", *OPTIONAL):
+            if column != "ids":
+                feed(column, getattr(self, column))
+        for column, values in self.flags.items():
+            feed(column, values)
+        feed(self.regions.kept, self.regions.values)
+        for part in (self.regions.polygons, self.regions.runs):
+            if part is not None:
+                for column in part.__dataclass_fields__:
+                    feed(column, getattr(part, column))
+        return state.hexdigest()
+
+
+OPTIONAL: dict[str, Any] = {"confidence": np.float64, "area": np.float64, "ids": np.int64}

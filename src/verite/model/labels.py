@@ -1,0 +1,65 @@
+"""The classes objects may have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite.errors import BadParameter
+
+
+class Labels:
+    """Names and file ids of the classes. A file that knows only ids has no names, and the reverse.
+
+    >>> labels = Labels(["cat", "dog"], [17, 18])
+    >>> labels.name(1), labels.index_of_name["dog"], labels.index_of_id[17]
+    ('dog', 1, 0)
+    """
+
+    def __init__(self, names: Sequence[str] | None = None, ids: ArrayLike | None = None) -> None:
+        self.names = tuple(names) if names is not None else None
+        self.ids: NDArray[np.int64] | None = np.asarray(ids, dtype=np.int64) if ids is not None else None
+        if self.names is None and self.ids is None:
+            raise BadParameter("labels: expected names or ids, found neither")
+        if self.names is not None and self.ids is not None and len(self.names) != len(self.ids):
+            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.ids)}")
+        for what, index, values in (
+            ("name", self.index_of_name, self.names),
+            ("id", self.index_of_id, self.ids),
+        ):
+            if values is not None and len(index) != len(values):
+                repeated = next(v for i, v in enumerate(values) if index[v] != i)
+                raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
+
+    def __len__(self) -> int:
+        if self.names is not None:
+            return len(self.names)
+        assert self.ids is not None
+        return len(self.ids)
+
+    def name(self, i: int) -> str:
+        """What to print for label i: its name, or its id where the file gives no name."""
+        if self.names is not None:
+            return self.names[i]
+        assert self.ids is not None
+        return str(self.ids[i])
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """What to print for every label."""
+        return tuple(self.name(i) for i in range(len(self)))
+
+    @cached_property
+    def index_of_name(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names or ())}
+
+    @cached_property
+    def index_of_id(self) -> dict[int, int]:
+        return {int(id): i for i, id in enumerate(self.ids)} if self.ids is not None else {}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.all_names[:6]) + (", …" if len(self) > 6 else "")
+        return f"Labels({len(self)}: {shown})"

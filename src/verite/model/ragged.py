@@ -1,0 +1,31 @@
+"""Rows of different lengths in one flat array, with offsets: row i is flat[offsets[i]:offsets[i + 1]]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def offsets_of(lengths: NDArray[np.integer]) -> Ints:
+    """Offsets of rows with these lengths.
+
+    >>> offsets_of(np.array([2, 0, 1]))
+    array([0, 2, 2, 3])
+    """
+    out = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=out[1:])
+    return out
+
+
+def gather(offsets: Ints, rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Where the chosen rows' values lie in the flat array, and the offsets of the new one.
+
+    >>> gather(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    (array([2, 3, 4, 0, 1]), array([0, 3, 5]))
+    """
+    lengths = (offsets[1:] - offsets[:-1])[rows]
+    new = offsets_of(lengths)
+    within = np.arange(new[-1], dtype=np.int64) - np.repeat(new[:-1], lengths)
+    return np.repeat(offsets[:-1][rows], lengths) + within, new

@@ -1,0 +1,158 @@
+"""Where the objects are: a box each, and for some a polygon or a run-length mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite.errors import BadParameter
+from verite.model.layouts import Floats, Kept, keep, layout_name, to_corners, to_sizes
+from verite.model.ragged import Ints, gather, offsets_of
+
+BOX, POLYGON, MASK = 0, 1, 2
+
+
+def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """A contiguous array of that type that nobody can write to."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Polygons:
+    """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
+
+    points: Floats  # [p, 2]
+    rings: Ints  # ring r has the points rings[r] .. rings[r + 1]
+    objects: Ints  # object i has the rings objects[i] .. objects[i + 1]
+
+    def __len__(self) -> int:
+        return len(self.objects) - 1
+
+    def __getitem__(self, i: int) -> list[Floats]:
+        """The rings of object i."""
+        first, last = self.objects[i], self.objects[i + 1]
+        return [self.points[self.rings[r] : self.rings[r + 1]] for r in range(first, last)]
+
+    def take(self, rows: NDArray[np.integer]) -> Polygons:
+        """The outlines of these objects."""
+        chosen, objects = gather(self.objects, rows)
+        points, rings = gather(self.rings, chosen)
+        return Polygons(self.points[points], rings, objects)
+
+    def moved(self, change: Callable[[Floats, Ints], Floats]) -> Polygons:
+        """The outlines with `change(points, object of each point)` for their points."""
+        owner = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.objects)), np.diff(self.rings))
+        return Polygons(change(self.points, owner), self.rings, self.objects)
+
+    @staticmethod
+    def of(objects: list[list[Any]]) -> Polygons:
+        """From nested lists: objects, their rings, each a flat or an [n, 2] list of numbers."""
+        rings = [np.asarray(ring, dtype=np.float64).reshape(-1, 2) for rings in objects for ring in rings]
+        points = np.concatenate(rings) if rings else np.empty((0, 2))
+        lengths = np.array([len(r) for r in rings], dtype=np.int64)
+        counts = np.array([len(r) for r in objects], dtype=np.int64)
+        return Polygons(points, offsets_of(lengths), offsets_of(counts))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Run-length masks as COCO writes them: column by column, the first run counts background.
+
+    An object without a mask has no run and the size 0 × 0.
+    """
+
+    counts: NDArray[np.uint32]
+    objects: Ints  # object i has the runs objects[i] .. objects[i + 1]
+    sizes: NDArray[np.int32]  # [n, 2] height and width of the image each mask covers
+
+    def __len__(self) -> int:
+        return len(self.objects) - 1
+
+    def __getitem__(self, i: int) -> NDArray[np.uint32]:
+        return self.counts[self.objects[i] : self.objects[i + 1]]
+
+    def take(self, rows: NDArray[np.integer]) -> Runs:
+        """The masks of these objects."""
+        counts, objects = gather(self.objects, rows)
+        return Runs(self.counts[counts], objects, self.sizes[rows])
+
+    @staticmethod
+    def of(objects: list[tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None]) -> Runs:
+        """From (counts, (height, width)) per object, None where an object has no mask."""
+        counts = [np.asarray(o[0] if o else [], dtype=np.uint32) for o in objects]
+        sizes = np.array([o[1] if o else (0, 0) for o in objects], dtype=np.int32).reshape(-1, 2)
+        lengths = np.array([len(c) for c in counts], dtype=np.int64)
+        return Runs(np.concatenate(counts) if counts else np.empty(0, np.uint32), offsets_of(lengths), sizes)
+
+
+class Regions:
+    """One region per object. Boxes are continuous coordinates; pixel rules belong to the protocols.
+
+    >>> r = Regions([[10, 20, 30, 40]], "xywh")
+    >>> r.boxes
+    array([[10., 20., 40., 60.]])
+    """
+
+    def __init__(
+        self, boxes: ArrayLike, layout: str = "xyxy", *, polygons: Polygons | None = None, runs: Runs | None = None
+    ) -> None:
+        values = np.asarray(boxes, dtype=np.float64)
+        if values.size == 0:
+            values = values.reshape(0, 4)
+        if values.ndim != 2 or values.shape[1] != 4:
+            raise BadParameter(f"boxes: expected shape (n, 4), found {values.shape}")
+        for name, part in (("polygons", polygons), ("runs", runs)):
+            if part is not None and len(part) != len(values):
+                raise BadParameter(f"{name}: expected {len(values)} objects as in boxes, found {len(part)}")
+        kept, self.kept = keep(values, layout_name(layout))
+        self.values: Floats = frozen(kept, np.float64)
+        self.polygons = polygons if polygons is not None and len(polygons.rings) > 1 else None
+        self.runs = runs if runs is not None and len(runs.counts) else None
+
+    kept: Kept
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """Corners x1, y1, x2, y2."""
+        return frozen(to_corners(self.values, self.kept), np.float64)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Left, top, width, height; exactly the file's numbers where the file has them."""
+        return frozen(to_sizes(self.values, self.kept), np.float64)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """What each object has best: BOX, POLYGON or MASK."""
+        kinds = np.full(len(self), BOX, dtype=np.uint8)
+        if self.polygons is not None:
+            kinds[np.diff(self.polygons.objects) > 0] = POLYGON
+        if self.runs is not None:
+            kinds[np.diff(self.runs.objects) > 0] = MASK
+        return kinds
+
+    def take(self, rows: NDArray[np.integer]) -> Regions:
+        """The regions of these objects."""
+        return Regions(
+            self.values[rows],
+            self.kept,
+            polygons=self.polygons.take(rows) if self.polygons else None,
+            runs=self.runs.take(rows) if self.runs else None,
+        )
+
+    def scaled(self, factors: Floats) -> Regions:
+        """Boxes and polygons of object i stretched by factors[i] = (x, y). Masks are made of pixels and stay."""
+        polygons = self.polygons.moved(lambda points, owner: points * factors[owner]) if self.polygons else None
+        return Regions(self.values * np.tile(factors, 2), self.kept, polygons=polygons, runs=self.runs)

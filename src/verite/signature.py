@@ -1,0 +1,59 @@
+"""What exactly was computed? One string that holds everything that can change a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The name of a score and every setting behind it, defaults included.
+
+    >>> s = Signature.of("voc_ap", on="box", iou=0.3)
+    >>> print(s)
+    voc_ap|on:box|iou:0.30
+    >>> s.differences(Signature.of("voc_ap", on="box", iou=0.5))
+    {'iou': ('0.30', '0.50')}
+    """
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, name: str, **settings: object) -> Signature:
+        """A signature from plain values; numbers get at least two decimals, sequences are joined by commas."""
+        return cls(name, tuple((key, spell(value)) for key, value in settings.items()))
+
+    def __str__(self) -> str:
+        return "|".join([self.name, *(f"{key}:{value}" for key, value in self.settings)])
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter((("score", self.name), *self.settings))
+
+    def differences(self, other: Signature) -> dict[str, tuple[str, str]]:
+        """Every setting in which the two differ, with both values."""
+        mine, theirs = dict(self), dict(other)
+        return {
+            key: (mine.get(key, "absent"), theirs.get(key, "absent"))
+            for key in mine | theirs
+            if mine.get(key) != theirs.get(key)
+        }
+
+
+def spell(value: object) -> str:
+    """A setting's value as signatures print it.
+
+    >>> spell(0.5), spell(0.333), spell([0.5, 0.75]), spell(True)
+    ('0.50', '0.333', '0.50,0.75', 'yes')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        short = f"{value:.2f}"
+        return short if float(short) == value else repr(float(value))
+    if isinstance(value, (list, tuple)):
+        return ",".join(spell(v) for v in value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{k}={spell(v)}" for k, v in value.items())
+    return str(value)
