@@ -1,0 +1,12 @@
+// How differently do two contours look from everywhere in the image?
+#pragma once
+
+#include "shapes.hpp"
+
+namespace verite {
+
+// Sum over all pixels of the image of |min(d to truth, cutoff) - min(d to pred, cutoff)| ^ power, one number a pair;
+// 0 where either contour is empty. Distances are exact.
+void distance_differences(const Side& truth, const Side& pred, double power, double cutoff, std::span<double> out);
+
+}  // namespace verite
