@@ -163,9 +163,7 @@ def image_table(path: Path, images: list[Image]) -> Images:
         for what, side in (("width", image.width or 0), ("height", image.height or 0)):
             if not 0 <= side <= most:
                 place = f"{path}: images[{i}].{what}"
-                raise ReadError(
-                    place, expected=f"a number from 0 to {most}", found=str(side), remedy=remedy("image_side")
-                )
+                raise ReadError(place, expected=f"a number from 0 to {most}", found=str(side), remedy=remedy("image_side"))
     has_names = any(image.file_name for image in images) or any(isinstance(image.id, str) for image in images)
     has_ids = all(isinstance(image.id, int) for image in images)
     return Images(
@@ -343,9 +341,7 @@ def records(
     """One JSON record an object. Truth gets COCO's usual keys, results only what results have."""
     if annotations.unit != "px":
         remedy = "give --image-size WIDTH,HEIGHT or --images FOLDER"
-        raise ReadError(
-            annotations.source.path, expected="boxes in pixels", found="fractions of the image", remedy=remedy
-        )
+        raise ReadError(annotations.source.path, expected="boxes in pixels", found="fractions of the image", remedy=remedy)
     sizes = annotations.regions.sizes.tolist()
     found = []
     for i, box in enumerate(sizes):

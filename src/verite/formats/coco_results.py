@@ -46,9 +46,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def write(annotations: Annotations, path: Path) -> None:
     if annotations.confidence is None and len(annotations):
-        raise ReadError(
-            path, expected="predictions", found="objects without confidence", remedy="write truth with --to coco"
-        )
+        raise ReadError(path, expected="predictions", found="objects without confidence", remedy="write truth with --to coco")
     image_ids = coco.ids_or_count(annotations.images.ids, len(annotations.images))
     label_ids = coco.ids_or_count(annotations.labels.ids, len(annotations.labels))
     found = coco.records(annotations, image_ids, label_ids, is_truth=False)
@@ -56,10 +54,5 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 FORMAT = Format(
-    "coco-results",
-    "COCO results JSON",
-    recognise,
-    read,
-    write,
-    frozenset({"confidence", "polygon", "mask", "empty image", "unused class"}),
+    "coco-results", "COCO results JSON", recognise, read, write, frozenset({"confidence", "polygon", "mask", "empty image", "unused class"})
 )

@@ -114,10 +114,7 @@ class Rows:
             odd = given.index(not given[0])
             expected, found = ("a confidence", "none") if given[0] else ("no confidence", "one")
             raise ReadError(
-                self.where[odd],
-                expected=f"{expected} as in {self.where[0]}",
-                found=found,
-                remedy="keep truth apart from predictions",
+                self.where[odd], expected=f"{expected} as in {self.where[0]}", found=found, remedy="keep truth apart from predictions"
             )
 
     def labels(self) -> tuple[Labels, NDArray[np.int32]]:
@@ -125,12 +122,7 @@ class Rows:
         names = list(self.label_names)
         label = np.array(self.label, dtype=np.int32)
         if len(names) > limit("classes"):
-            raise ReadError(
-                self.path,
-                expected=f"at most {limit('classes')} classes",
-                found=str(len(names)),
-                remedy=remedy("classes"),
-            )
+            raise ReadError(self.path, expected=f"at most {limit('classes')} classes", found=str(len(names)), remedy=remedy("classes"))
         if self.has_label_order:
             return Labels(names, np.arange(len(names))), label
         order = sorted(range(len(names)), key=lambda i: names[i])
@@ -161,7 +153,9 @@ def mark(count: int, rows: list[int]) -> NDArray[np.bool_]:
     return out
 
 
-def in_pixels(regions: Regions, coords: str, images: Images, image: NDArray[np.int32]) -> tuple[Regions, Any]:
+def in_pixels(
+    regions: Regions, coords: str, images: Images, image: NDArray[np.int32]
+) -> tuple[Regions, Any]:
     """Regions in pixels, or still in fractions of the image where a size is not known."""
     frame = frame_of(coords)
     if not frame.is_relative:
@@ -189,9 +183,7 @@ def picture_size(pictures: dict[str, Path], name: str, path: Path) -> tuple[int,
 
     picture = pictures.get(stem(name))
     if picture is None:
-        raise ReadError(
-            path, expected=f"a picture named {stem(name)}", found="none", remedy="is this the right --images folder?"
-        )
+        raise ReadError(path, expected=f"a picture named {stem(name)}", found="none", remedy="is this the right --images folder?")
     try:
         with Image.open(picture, formats=["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"]) as image:
             return image.size

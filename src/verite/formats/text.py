@@ -77,9 +77,7 @@ def write(annotations: Annotations, path: Path) -> None:
     names = annotations.labels.all_names
     blank = next((name for name in names if name.split() != [name]), None)
     if blank is not None:
-        raise ReadError(
-            path, expected="class names without blanks", found=excerpt(blank), remedy="choose another format"
-        )
+        raise ReadError(path, expected="class names without blanks", found=excerpt(blank), remedy="choose another format")
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
     for row, box in enumerate(annotations.regions.sizes.tolist()):
         words = [names[annotations.label[row]], *(repr(v) for v in box)]

@@ -47,9 +47,7 @@ def size_of(root: Element) -> tuple[int, int]:
     size = root.find("size")
     if size is None:
         return 0, 0
-    width, height = (
-        to_whole(size.number(side), f"whole pixels in <{side}>", size.where) for side in ("width", "height")
-    )
+    width, height = (to_whole(size.number(side), f"whole pixels in <{side}>", size.where) for side in ("width", "height"))
     return width, height
 
 
