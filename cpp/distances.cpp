@@ -6,17 +6,23 @@
 namespace verite {
 namespace {
 
-// Up to this extent squared distances fit 32 bits beside "not in this row", which must stay larger than any of them.
-constexpr std::int32_t narrow_extent = 8'000;
+// How "nothing of the set in this row" is written, and how far a frame may extend for that to be farther than anything
+// in it, also after it was counted on from column to column (a byte stays at its end).
+template <class T>
+constexpr T unreached = sizeof(T) == 1 ? 255 : sizeof(T) == 2 ? 16'000 : 1 << 29;
+template <class T>
+constexpr std::int32_t widest = sizeof(T) == 1 ? 180 : 8'000;
 
 template <class T>
-constexpr T unreached = sizeof(T) == 2 ? 16'000 : 1 << 29;
+T one_more(T reach) {
+    return static_cast<T>(sizeof(T) == 1 ? reach + (reach != unreached<T>) : reach + 1);
+}
 
 // Questions within one column, with rising y: the nearest row never moves up then.
 template <class T>
 class Column {
 public:
-    using Square = std::conditional_t<sizeof(T) == 2, std::int32_t, std::int64_t>;
+    using Square = std::conditional_t<sizeof(T) == 4, std::int64_t, std::int32_t>;
 
     Column(const std::vector<T>& reach, const std::vector<std::int32_t>& least, const Frame& frame)
         : all_(reach.data()), least_(least.data()), frame_(frame), height_(frame.height()) {}
@@ -58,33 +64,29 @@ private:
 
 }  // namespace
 
-void Field::build(std::span<const Pixel> set, const Frame& asked) {
-    frame_ = {asked.x1, INT32_MAX, asked.x2, INT32_MIN};
-    for (const Pixel& pixel : set) {
-        frame_.y1 = std::min(frame_.y1, pixel.y);
-        frame_.y2 = std::max(frame_.y2, pixel.y + 1);
-        frame_.x1 = std::min(frame_.x1, pixel.x);
-        frame_.x2 = std::max(frame_.x2, pixel.x + 1);
-    }
-    const Frame whole = around(frame_, asked);
-    narrow_ = whole.width() <= narrow_extent && whole.height() <= narrow_extent;
-    if (narrow_)
-        fill(short_reach_, set);
+void Field::build(const Raster& set, std::span<const Pixel> pixels, const Frame& asked) {
+    const Frame whole = around(set.frame(), asked);
+    frame_ = {whole.x1, set.frame().y1, whole.x2, set.frame().y2};
+    const std::int32_t extent = std::max(whole.width(), whole.height());
+    bytes_ = extent <= widest<std::uint8_t> ? 1 : extent <= widest<std::int16_t> ? 2 : 4;
+    if (bytes_ == 1)
+        fill(small_, pixels);
+    else if (bytes_ == 2)
+        fill(medium_, pixels);
     else
-        fill(long_reach_, set);
+        fill(large_, pixels);
 }
 
 template <class T>
-void Field::fill(std::vector<T>& reach, std::span<const Pixel> set) {
+void Field::fill(std::vector<T>& reach, std::span<const Pixel> pixels) {
     const std::size_t height = frame_.height(), width = frame_.width();
     reach.assign(width * height, unreached<T>);
-    for (const Pixel& pixel : set)
+    for (const Pixel& pixel : pixels)
         reach[static_cast<std::size_t>(pixel.x - frame_.x1) * height + (pixel.y - frame_.y1)] = 0;
     for (std::size_t x = 1; x < width; ++x) {
         const T* before = reach.data() + (x - 1) * height;
         T* here = reach.data() + x * height;
-        for (std::size_t y = 0; y < height; ++y)
-            here[y] = std::min(here[y], static_cast<T>(before[y] + 1));
+        for (std::size_t y = 0; y < height; ++y) here[y] = std::min(here[y], one_more(before[y]));
     }
     least_.assign(width, 0);
     for (std::size_t x = width; x-- > 0;) {
@@ -92,7 +94,7 @@ void Field::fill(std::vector<T>& reach, std::span<const Pixel> set) {
         const T* after = x + 1 < width ? here + height : here;
         T least = unreached<T>;
         for (std::size_t y = 0; y < height; ++y) {
-            here[y] = std::min(here[y], static_cast<T>(after[y] + 1));
+            here[y] = std::min(here[y], one_more(after[y]));
             least = std::min(least, here[y]);
         }
         least_[x] = least;

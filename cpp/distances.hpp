@@ -11,8 +11,8 @@ namespace verite {
 // then looks up and down its own column only as far as something nearer can still be found.
 class Field {
 public:
-    // `set` in any order but not empty; questions may be asked anywhere in the frame `asked`.
-    void build(std::span<const Pixel> set, const Frame& asked);
+    // A set that is not empty, as a raster and as a list; questions may be asked anywhere in the frame `asked`.
+    void build(const Raster& set, std::span<const Pixel> pixels, const Frame& asked);
 
     // Squared distances from each of `from`, which must come column by column, downwards.
     void distances(std::span<const Pixel> from, std::vector<std::int64_t>& squared) const;
@@ -22,17 +22,18 @@ public:
 
 private:
     template <class T>
-    void fill(std::vector<T>& reach, std::span<const Pixel> set);
-    // Calls work with the reach of whichever width is in use.
+    void fill(std::vector<T>& reach, std::span<const Pixel> pixels);
+    // Calls work with the reaches in use.
     template <class Work>
     auto with_reach(Work work) const {
-        return narrow_ ? work(short_reach_) : work(long_reach_);
+        return bytes_ == 1 ? work(small_) : bytes_ == 2 ? work(medium_) : work(large_);
     }
 
     Frame frame_;  // the asked columns, and the rows of the set
-    bool narrow_ = true;
-    std::vector<std::int16_t> short_reach_;
-    std::vector<std::int32_t> long_reach_;
+    int bytes_ = 1;  // which of the three is in use: the smallest that can hold the distances
+    std::vector<std::uint8_t> small_;
+    std::vector<std::int16_t> medium_;
+    std::vector<std::int32_t> large_;
     std::vector<std::int32_t> least_;
 };
 

@@ -31,8 +31,8 @@ struct Bench {
         pred.read(preds, preds.rows[i]);
         if (truth.pixels().empty() || pred.pixels().empty()) return false;
         const Frame both = around(truth.frame(), pred.frame());
-        to_truth.build(truth.pixels(), both);
-        to_pred.build(pred.pixels(), both);
+        to_truth.build(truth.contour(), truth.pixels(), both);
+        to_pred.build(pred.contour(), pred.pixels(), both);
         return true;
     }
 };
@@ -91,7 +91,7 @@ void sum_outside(const Side& truths, const Side& preds, std::span<double> out) {
         out[i] = 0;
         if (truth.pixels().empty() || pred.frame().empty()) continue;
         // Seen from outside, the nearest pixel of a region always lies on its contour.
-        field.build(truth.pixels(), around(truth.frame(), pred.frame()));
+        field.build(truth.contour(), truth.pixels(), around(truth.frame(), pred.frame()));
         out[i] = static_cast<double>(field.sum_outside(pred, truth.region()));
     }
 }

@@ -34,14 +34,14 @@ def rasterised(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Ru
         raise BadParameter(f"polygons: expected {' or '.join(RULES)}, found {rule!r}{did_you_mean(rule, RULES)}")
     check_sizes(sizes)
     kinds = regions.kinds
+    if len(kinds) and (kinds == kinds[0]).all():
+        return part_runs(regions, int(kinds[0]), sizes, rule)
     parts, order = [], []
     for kind in (BOX, POLYGON, MASK):
         rows = np.flatnonzero(kinds == kind)
         if len(rows):
             order.append(rows)
             parts.append(part_runs(regions.take(rows), kind, sizes[rows], rule))
-    if len(parts) == 1:
-        return parts[0]
     back = np.empty(len(regions), dtype=np.int64)
     back[np.concatenate(order) if order else np.empty(0, np.int64)] = np.arange(len(regions))
     return joined(parts).take(back)

@@ -227,6 +227,8 @@ def checked_boxes(boxes: NDArray[Any], what: str) -> NDArray[np.float64]:
 
 def joined(parts: Sequence[Shapes]) -> Shapes:
     """Single regions in columns."""
+    if len(parts) == 1:
+        return parts[0]
     if not parts:
         return of_regions(Regions(np.empty((0, 4))))
     polygons = [part.regions.polygons[0] if part.regions.polygons else [] for part in parts]

@@ -105,7 +105,7 @@ class Pairs:
     @property
     def is_sized(self) -> bool:
         """Is every image's size known?"""
-        return bool((self.chosen(self.store.sizes) > 0).all())
+        return self.store.is_sized or bool((self.chosen(self.store.sizes) > 0).all())
 
     @property
     def heights(self) -> Array:

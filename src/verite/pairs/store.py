@@ -32,6 +32,7 @@ class Store:
     ) -> None:
         self.shapes, self.object_rows, self.polygons = (truth, pred), (truth_rows, pred_rows), polygons
         self.sizes = agreed_sizes(truth.sizes[truth_rows], pred.sizes[pred_rows], given)
+        self.is_sized = bool((self.sizes > 0).all())
         self.known: dict[Any, Any] = {}
 
     def __len__(self) -> int:
@@ -146,6 +147,7 @@ class LabelStore(Store):
         tables = [overlap_table(a, b, f"pair {i}") for i, (a, b) in enumerate(zip(truth, pred, strict=True))]
         self.tables = stacked(tables)
         self.sizes = np.array([np.shape(image) for image in truth], dtype=np.int32).reshape(-1, 2)
+        self.is_sized = True
 
     @property
     def table(self) -> Array:
@@ -153,7 +155,7 @@ class LabelStore(Store):
 
     def part(self, rows: Rows) -> Store:
         new = object.__new__(LabelStore)
-        new.tables, new.sizes = self.tables[rows], self.sizes[rows]
+        new.tables, new.sizes, new.is_sized = self.tables[rows], self.sizes[rows], True
         return new
 
     def __getattr__(self, name: str) -> Any:
@@ -205,7 +207,8 @@ def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> 
     regions, outlines = shapes.regions, shapes.outlines
     object_sizes = np.zeros((len(regions), 2), dtype=np.int32)
     object_sizes[rows] = sizes
-    if (object_sizes[rows] != sizes).any() or len(np.unique(rows)) < len(regions):
+    is_everyone = len(rows) == len(regions) and (rows == np.arange(len(rows))).all()
+    if not is_everyone and ((object_sizes[rows] != sizes).any() or len(np.unique(rows)) < len(regions)):
         # An object in images of different sizes, or objects that nobody asks for: one copy a pair.
         regions = regions.take(rows)
         outlines = outlines.take(rows) if outlines is not None else None
