@@ -24,6 +24,7 @@ using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::d
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using CellArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using RunArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NumberArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SizeArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using PointArray = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using MaskArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -299,15 +300,15 @@ nb::ndarray<nb::numpy, double> rim_overlaps(const nb::tuple& truths, const nb::t
     return to_numpy(std::move(out), {pairs.size(), 3});
 }
 
-nb::ndarray<nb::numpy, double> distance_differences(const nb::tuple& truths, const nb::tuple& preds, double power,
-                                                    double cutoff) {
+nb::ndarray<nb::numpy, double> distance_differences(const nb::tuple& truths, const nb::tuple& preds,
+                                                    const NumberArray& powers, double cutoff) {
     const PairArrays pairs(truths, preds);
-    std::vector<double> out(pairs.size());
+    std::vector<double> out(pairs.size() * powers.size());
     {
         nb::gil_scoped_release released;
-        verite::distance_differences(pairs.truth.view, pairs.pred.view, power, cutoff, out);
+        verite::distance_differences(pairs.truth.view, pairs.pred.view, {powers.data(), powers.size()}, cutoff, out);
     }
-    return to_numpy(std::move(out), {pairs.size()});
+    return to_numpy(std::move(out), {pairs.size(), powers.size()});
 }
 
 }  // namespace
@@ -344,6 +345,6 @@ NB_MODULE(_core, module) {
                "Squared distances of contour pixels with offsets: pred to truth, then truth to pred.");
     module.def("rim_overlaps", &rim_overlaps, "truth"_a, "pred"_a, "widths"_a,
                "Size of the truth's rim, of the pred's and of what they share, a row a pair.");
-    module.def("distance_differences", &distance_differences, "truth"_a, "pred"_a, "power"_a, "cutoff"_a,
-               "Sum over the image of |distance to truth - distance to pred| ^ power.");
+    module.def("distance_differences", &distance_differences, "truth"_a, "pred"_a, "powers"_a, "cutoff"_a,
+               "Sums over the image of |distance to truth - distance to pred| ^ power, a row a pair.");
 }

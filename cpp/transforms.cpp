@@ -70,11 +70,18 @@ private:
     std::vector<double> squared_;
 };
 
-double raised(double value, double power) {
-    if (power == 1) return value;
-    if (power == 2) return value * value;
-    if (power == 3) return value * value * value;
-    return std::pow(value, power);
+// Sums of values raised to a power.
+double sum_raised(std::span<const double> values, double power) {
+    double sum = 0;
+    if (power == 1)
+        for (const double value : values) sum += value;
+    else if (power == 2)
+        for (const double value : values) sum += value * value;
+    else if (power == 3)
+        for (const double value : values) sum += value * value * value;
+    else
+        for (const double value : values) sum += std::pow(value, power);
+    return sum;
 }
 
 // Beyond the cut-off of both contours nothing differs: only so much of the image is looked at.
@@ -88,28 +95,28 @@ Frame reachable(const Frame& both, Size size, double cutoff) {
 
 }  // namespace
 
-void distance_differences(const Side& truths, const Side& preds, double power, double cutoff, std::span<double> out) {
+void distance_differences(const Side& truths, const Side& preds, std::span<const double> powers, double cutoff,
+                          std::span<double> out) {
     Shape truth, pred;
     Transform to_truth, to_pred;
+    std::vector<double> apart;
     const double furthest = cutoff * cutoff;
+    std::fill(out.begin(), out.end(), 0.);
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
         truth.read(truths, truths.rows[i]);
         pred.read(preds, preds.rows[i]);
-        out[i] = 0;
         if (truth.pixels().empty() || pred.pixels().empty()) continue;
         const Size size = truths.masks.size_of(truths.rows[i]);
         const Frame frame = reachable(around(truth.contour().frame(), pred.contour().frame()), size, cutoff);
         to_truth.build(truth.pixels(), frame);
         to_pred.build(pred.pixels(), frame);
-        double sum = 0;
+        apart.resize(frame.height());
         for (std::int32_t x = 0; x < frame.width(); ++x) {
             const auto mine = to_truth.column(x), theirs = to_pred.column(x);
-            for (std::size_t y = 0; y < mine.size(); ++y) {
-                const double a = std::min(mine[y], furthest), b = std::min(theirs[y], furthest);
-                sum += raised(std::abs(std::sqrt(a) - std::sqrt(b)), power);
-            }
+            for (std::size_t y = 0; y < apart.size(); ++y)
+                apart[y] = std::abs(std::sqrt(std::min(mine[y], furthest)) - std::sqrt(std::min(theirs[y], furthest)));
+            for (std::size_t p = 0; p < powers.size(); ++p) out[i * powers.size() + p] += sum_raised(apart, powers[p]);
         }
-        out[i] = sum;
     }
 }
 

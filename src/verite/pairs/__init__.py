@@ -204,7 +204,7 @@ class Pairs:
 
     def distance_differences(self, power: float, cutoff_px: float) -> Array:
         """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
-        return _core.distance_differences(*self.sides(), float(power), float(cutoff_px))
+        return self.chosen(self.store.distance_differences(float(power), float(cutoff_px)))
 
     def sides(self) -> tuple[_core.Side, _core.Side]:
         """Both sides as the core takes them."""

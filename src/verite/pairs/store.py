@@ -21,6 +21,7 @@ Lists = tuple[NDArray[np.int64], Rows]  # values, and offsets of each pair's
 T = TypeVar("T")
 
 # Columns of the core's statistics (see cpp/pairs.hpp); the first three are areas, which are known without them.
+USUAL_POWERS = (1.0, 2.0, 3.0)
 CONTOURS, TO_TRUTH, TO_PRED = slice(3, 6), slice(6, 11), slice(11, 16)
 
 
@@ -106,6 +107,16 @@ class Store:
     def outside(self, forward: bool) -> Array:
         mine, theirs = self.sides if forward else reversed(self.sides)
         return self.once(("outside", forward), lambda: _core.pair_outside(mine, theirs))
+
+    def distance_differences(self, power: float, cutoff_px: float) -> Array:
+        """One pass over the image answers for all the usual powers."""
+        powers = USUAL_POWERS if power in USUAL_POWERS else (power,)
+        sums = self.once(
+            ("differences", powers, cutoff_px),
+            lambda: _core.distance_differences(*self.sides, np.array(powers), cutoff_px),
+        )
+        column: Array = sums[:, powers.index(power)]
+        return column
 
     @property
     def areas(self) -> Array:
