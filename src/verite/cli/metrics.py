@@ -11,6 +11,8 @@ from verite.cli.options import output_options
     epilog="""\b
 Examples:
   verite metrics
+  verite metrics gce
+  verite metrics "hausdorff(quantile=0.95)"
   verite metrics voc_ap
   verite metrics --json"""
 )
@@ -19,6 +21,6 @@ Examples:
 def metrics(name: str | None, as_json: bool, save: str | None, quiet: bool) -> None:
     """List the metrics, or show the card of one."""
     from verite.cli.output import emit
-    from verite.metrics.catalogue import card, catalogue
+    from verite.metrics.cards import card, catalogue
 
     emit(card(name) if name else catalogue(), as_json=as_json, save=save, quiet=quiet)

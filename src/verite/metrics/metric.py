@@ -146,7 +146,7 @@ class Metric:
                 value = settled(rule, pairs.take(case), parameters)
                 out[case] = 1 - value if record.is_complement(parameters) else value
                 is_open &= ~case
-        if is_open.any() or not len(pairs):
+        if is_open.any():
             rest = pairs if is_open.all() else pairs.take(is_open)
             found = np.asarray(record.function(rest, **parameters), dtype=np.float64)
             if found.shape != (len(rest),):

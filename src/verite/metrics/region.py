@@ -129,7 +129,7 @@ def all_a_diagonal_away(p: Pairs) -> Array:
 
 @localization(
     bounds=(0, inf), best=0, unit="%", image=True, aliases=["YAS3"], cite=YASNOFF,
-    empty=Empty(truth=("100 · √|P| · diagonal / N", all_a_diagonal_away), pred=0, both=0),
+    empty=Empty(truth=("100 · √area · diagonal / pixels", all_a_diagonal_away), pred=0, both=0),
 )  # fmt: skip
 def yasnoff3(p: Pairs) -> Array:
     """How far the added pixels lie from the truth.

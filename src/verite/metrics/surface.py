@@ -17,8 +17,8 @@ from verite.pairs import Array, Pairs
     empty=Empty(truth="diagonal", pred="diagonal", both=0),
     cite="Heimann et al., Comparison and evaluation of methods for liver segmentation, IEEE TMI 2009",
     variants={
-        "pooled": "the mean over the pixels of both contours",
-        "mean": "the mean of the two directed means, as MedPy computes it",
+        "pooled": "the mean over the pixels of both contours, as MONAI and MedPy compute it",
+        "mean": "the mean of the two directed means, as MedPy computed it before 0.5",
     },
 )  # fmt: skip
 def average_surface_distance(p: Pairs, *, variant: str = "pooled") -> Array:
