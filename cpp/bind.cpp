@@ -287,7 +287,8 @@ nb::tuple pair_distances(const nb::tuple& truths, const nb::tuple& preds) {
     return nb::make_tuple(handed(to_truth), handed(to_pred));
 }
 
-nb::ndarray<nb::numpy, double> rim_overlaps(const nb::tuple& truths, const nb::tuple& preds, const OffsetArray& widths) {
+nb::ndarray<nb::numpy, double> rim_overlaps(const nb::tuple& truths, const nb::tuple& preds,
+                                            const OffsetArray& widths) {
     const PairArrays pairs(truths, preds);
     if (widths.size() != pairs.size()) throw std::invalid_argument("widths: expected one a pair");
     for (std::size_t i = 0; i < widths.size(); ++i)

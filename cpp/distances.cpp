@@ -9,7 +9,9 @@ namespace {
 // How "nothing of the set in this row" is written, and how far a frame may extend for that to be farther than anything
 // in it, also after it was counted on from column to column (a byte stays at its end).
 template <class T>
-constexpr T unreached = sizeof(T) == 1 ? 255 : sizeof(T) == 2 ? 16'000 : 1 << 29;
+constexpr T unreached = sizeof(T) == 1   ? 255
+                        : sizeof(T) == 2 ? 16'000
+                                         : 1 << 29;
 template <class T>
 constexpr std::int32_t widest = sizeof(T) == 1 ? 180 : 8'000;
 
@@ -21,7 +23,7 @@ T one_more(T reach) {
 // Questions within one column, with rising y: the nearest row never moves up then.
 template <class T>
 class Column {
-public:
+  public:
     using Square = std::conditional_t<sizeof(T) == 4, std::int64_t, std::int32_t>;
 
     Column(const std::vector<T>& reach, const std::vector<std::int32_t>& least, const Frame& frame)
@@ -49,7 +51,7 @@ public:
         return best;
     }
 
-private:
+  private:
     static Square squared(Square value) { return value * value; }
     Square at(std::int32_t row, std::int32_t y) const { return squared(reach_[row]) + squared(row - y); }
 
@@ -58,7 +60,7 @@ private:
     const std::int32_t* least_;
     const Frame frame_;
     const std::int32_t height_;
-    Square floor_ = 0;  // no place of the column reaches the set in fewer steps
+    Square floor_ = 0;      // no place of the column reaches the set in fewer steps
     std::int32_t row_ = 0;  // the nearest found last
 };
 

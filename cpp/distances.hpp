@@ -10,7 +10,7 @@ namespace verite {
 // For every place in a strip of columns the distance, along the row, to the nearest pixel of the set. A question
 // then looks up and down its own column only as far as something nearer can still be found.
 class Field {
-public:
+  public:
     // A set that is not empty, as a raster and as a list; questions may be asked anywhere in the frame `asked`.
     void build(const Raster& set, std::span<const Pixel> pixels, const Frame& asked);
 
@@ -20,7 +20,7 @@ public:
     // The sum of squared distances from the pixels of one raster that are not in another.
     std::int64_t sum_outside(const Raster& from, const Raster& other) const;
 
-private:
+  private:
     template <class T>
     void fill(std::vector<T>& reach, std::span<const Pixel> pixels);
     // Calls work with the reaches in use.
@@ -29,7 +29,7 @@ private:
         return bytes_ == 1 ? work(small_) : bytes_ == 2 ? work(medium_) : work(large_);
     }
 
-    Frame frame_;  // the asked columns, and the rows of the set
+    Frame frame_;    // the asked columns, and the rows of the set
     int bytes_ = 1;  // which of the three is in use: the smallest that can hold the distances
     std::vector<std::uint8_t> small_;
     std::vector<std::int16_t> medium_;

@@ -30,7 +30,7 @@ Point corner(const double* xy) {
 }
 
 class Crossings {
-public:
+  public:
     Crossings(Size size, std::vector<std::uint32_t>& found) : size_(size), found_(found) {}
 
     // Where the edge between two corners crosses the middle of pixel columns.
@@ -62,7 +62,7 @@ public:
         }
     }
 
-private:
+  private:
     // Columns whose middle lies between two places on the fine grid, within the image.
     template <class Visit>
     void each_column(int low, int high, Visit visit) const {
@@ -113,8 +113,7 @@ void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint
     std::vector<std::uint32_t> places;
     Crossings crossings(size, places);
     const std::size_t corners = xy.size() / 2;
-    for (std::size_t i = 0; i < corners; ++i)
-        crossings.add(corner(&xy[2 * i]), corner(&xy[2 * ((i + 1) % corners)]));
+    for (std::size_t i = 0; i < corners; ++i) crossings.add(corner(&xy[2 * i]), corner(&xy[2 * ((i + 1) % corners)]));
     places.push_back(static_cast<std::uint32_t>(size.pixels()));
     to_runs(places, counts);
 }

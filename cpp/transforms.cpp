@@ -9,7 +9,7 @@ namespace {
 // Squared distances to a set of pixels, for every pixel of a frame, a column at a time (Felzenszwalb & Huttenlocher
 // 2012: distances along rows first, then in each column the lower envelope of one parabola a row).
 class Transform {
-public:
+  public:
     void build(std::span<const Pixel> set, const Frame& frame) {
         height_ = frame.height();
         const std::int32_t width = frame.width();
@@ -52,7 +52,7 @@ public:
         return squared_;
     }
 
-private:
+  private:
     static constexpr std::int32_t far = 1 << 29;
 
     static double lifted(const std::int32_t* reach, std::int32_t y) {

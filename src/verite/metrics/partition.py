@@ -160,6 +160,8 @@ def vinet(p: Pairs, *, variant: str = "count") -> Array:
 
     N - Σ |i ∩ j| over the couples, the couple with most shared pixels first and each region once
 
+    One object each, and not larger than half the image, gives |T| + |P| - 2 |T ∩ P|.
+
     >>> import verite as vt
     >>> vt.metric("vinet")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))        # 8 missed, 8 added
     16.0

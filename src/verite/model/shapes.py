@@ -81,9 +81,15 @@ def binary(values: NDArray[Any], what: str) -> NDArray[np.bool_]:
     """An image as a mask; one line that says so where it is none."""
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise BadParameter(f"{what}: expected an image of rows and columns, found an array of shape {values.shape}")
+    check_pixels(values.shape, what)
     if not is_binary(values):
         raise not_binary(what, values)
     return values if values.dtype == np.bool_ else values != 0
+
+
+def check_pixels(shape: tuple[int, ...], what: str) -> None:
+    if 0 in shape:
+        raise DataError(f"{what}: expected an image of at least one pixel, found {shape[1]} × {shape[0]}")
 
 
 def not_binary(what: str, values: NDArray[Any]) -> DataError:
@@ -118,6 +124,7 @@ def shapes_of(things: Any, what: str, layout: str = "xyxy") -> Shapes:
     if isinstance(things, Regions):
         return of_regions(things)
     if isinstance(things, np.ndarray) and things.ndim == 3:
+        check_pixels(things.shape[1:], what)
         if not is_binary(things):
             raise not_binary(what, things)
         runs = runs_of(things if things.dtype == np.bool_ else things != 0)
