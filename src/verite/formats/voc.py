@@ -6,6 +6,7 @@ The numbers are kept as they stand; the protocol that counts pixels adds its own
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -65,6 +66,8 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 
 def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
+    # VOC has one word for what neither rewards nor punishes; crowds and groups keep that, though not their name.
+    annotations = replace(annotations, flags={**annotations.flags, "difficult": annotations.ignored})
     check_writable(path, "class names", annotations.labels.all_names)
     check_writable(path, "image names", annotations.images.names or ())
     stems = file_stems(annotations.images, path)
