@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from verite.health import inspect as inspect
     from verite.metrics.catalogue import localization as localization
     from verite.metrics.catalogue import metric as metric
+    from verite.metrics.localize import localize as localize
     from verite.metrics.metric import Metric as Metric
     from verite.metrics.metric import measure as measure
     from verite.metrics.record import Empty as Empty
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from verite.model.shapes import Contour as Contour
     from verite.pairs import Pairs as Pairs
     from verite.protocols.voc import voc as voc
+    from verite.reporting.localization import draw_distributions as draw_distributions
+    from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
 
 __version__ = "0.1.0"
@@ -49,6 +52,7 @@ HOMES = {
     "verite.formats": ["read", "write"],
     "verite.health": ["inspect"],
     "verite.metrics.catalogue": ["localization", "metric"],
+    "verite.metrics.localize": ["localize"],
     "verite.metrics.metric": ["Metric", "measure"],
     "verite.metrics.record": ["Empty", "Variant"],
     "verite.model.annotations": ["Annotations"],
@@ -59,6 +63,7 @@ HOMES = {
     "verite.pairs": ["Pairs"],
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.voc": ["voc"],
+    "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.signature": ["Signature"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from verite.errors import DataError
 from verite.metrics import names
-from verite.metrics.record import Bounds, Empty, Record, settled
+from verite.metrics.record import Bounds, Empty, Record, needs_size, settled, spell_settled
 from verite.model.partitions import is_label_image
 from verite.model.rasters import PolygonRule
 from verite.pairs import Array, Pairs
@@ -143,6 +143,11 @@ class Metric:
         is_open = np.ones(len(pairs), dtype=np.bool_)
         for rule, case in self.empty.cases(*pairs.empty(record.on)):
             if rule is not None and case.any():
+                if needs_size(rule) and not pairs.take(case).is_sized:
+                    raise DataError(
+                        f"{self.name}: expected the size of the image to settle an empty region "
+                        f"({spell_settled(rule)}), found none; give size=(width, height)"
+                    )
                 value = settled(rule, pairs.take(case), parameters)
                 out[case] = 1 - value if record.is_complement(parameters) else value
                 is_open &= ~case

@@ -55,6 +55,11 @@ def spell_settled(rule: Settled) -> str:
     return rule if isinstance(rule, str) else f"{rule:g}"
 
 
+def needs_size(rule: Settled) -> bool:
+    """Does a rule look at the image? A cap does without."""
+    return isinstance(rule, tuple) or (isinstance(rule, str) and rule != "pixels")
+
+
 def settled(rule: Settled, pairs: Pairs, parameters: Mapping[str, Any]) -> Array | float:
     """The values a rule gives."""
     if isinstance(rule, tuple):
