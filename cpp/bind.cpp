@@ -77,6 +77,10 @@ nb::bytes encode_runs(const RunArray& counts) {
 
 }  // namespace
 
+namespace verite {
+void register_json(nb::module_& module);
+}
+
 NB_MODULE(_core, module) {
     module.doc() = "The native core of verite: loops over plain arrays.";
     module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
@@ -87,4 +91,5 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_json(module);
 }
