@@ -201,17 +201,21 @@ def shapes_of_side(
     keep = np.flatnonzero(exists & ~as_boxes)
     if settings.pixel == "plus1":
         boxes[exists & (as_boxes | (kinds(side, rows) == BOX)), 2:] += 1.0
-    lengths = np.zeros(len(rows), dtype=np.int64)
-    polygons, runs = side.regions.polygons, side.regions.runs
     sizes = np.zeros((len(rows), 2), dtype=np.int32)
-    if polygons is not None and len(keep):
+    if not len(keep):  # polygons and masks of a file need not even be read
+        return Shapes(Regions(boxes), sizes)
+
+    def placed(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        everyone = np.zeros(len(rows), dtype=np.int64)
+        everyone[keep] = lengths
+        return offsets_of(everyone)
+
+    polygons, runs = side.regions.polygons, side.regions.runs
+    if polygons is not None:
         part = polygons.take(rows[keep])
-        lengths[keep] = np.diff(part.objects)
-        polygons = replace(part, objects=offsets_of(lengths))
-    if runs is not None and len(keep):
+        polygons = replace(part, objects=placed(np.diff(part.objects)))
+    if runs is not None:
         masks = runs.take(rows[keep])
-        lengths = np.zeros(len(rows), dtype=np.int64)
-        lengths[keep] = np.diff(masks.objects)
         sizes[keep] = masks.sizes
-        runs = Runs(masks.counts, offsets_of(lengths), sizes)
-    return Shapes(Regions(boxes, polygons=polygons if len(keep) else None, runs=runs if len(keep) else None), sizes)
+        runs = Runs(masks.counts, placed(np.diff(masks.objects)), sizes)
+    return Shapes(Regions(boxes, polygons=polygons, runs=runs), sizes)
