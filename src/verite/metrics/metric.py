@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from verite.errors import DataError
 from verite.metrics import names
-from verite.metrics.record import Bounds, Empty, Record, needs_size, settled, spell_settled
+from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, settled, spell_settled
 from verite.model.partitions import is_label_image
 from verite.model.rasters import PolygonRule
 from verite.pairs import Array, Pairs
@@ -131,7 +131,7 @@ class Metric:
 
     def values(self, pairs: Pairs) -> Array:
         """A value for each pair; empty regions are settled by the metric's rule before its formula is asked."""
-        record, parameters = self.record, self.parameters
+        record = self.record
         if pairs.has_labels and not record.labels:
             self.refuse_labels(None)
         if self.needs_image and not pairs.is_sized:
@@ -139,25 +139,37 @@ class Metric:
                 f"{self.name}: expected the size of the image, whose pixels it counts, found boxes or polygons without "
                 "one; give size=(width, height) (--image-size WIDTH,HEIGHT or --images FOLDER on the command line)"
             )
+        if not len(pairs):
+            return np.empty(0)
+        empty = pairs.empty(record.on)
+        if empty is None:
+            return self.computed(pairs)
         out = np.empty(len(pairs))
         is_open = np.ones(len(pairs), dtype=np.bool_)
-        for rule, case in self.empty.cases(*pairs.empty(record.on)):
+        for rule, case in self.empty.cases(*empty):
             if rule is not None and case.any():
-                if needs_size(rule) and not pairs.take(case).is_sized:
-                    raise DataError(
-                        f"{self.name}: expected the size of the image to settle an empty region "
-                        f"({spell_settled(rule)}), found none; give size=(width, height)"
-                    )
-                value = settled(rule, pairs.take(case), parameters)
-                out[case] = 1 - value if record.is_complement(parameters) else value
+                out[case] = self.settled(rule, pairs.take(case))
                 is_open &= ~case
         if is_open.any():
-            rest = pairs if is_open.all() else pairs.take(is_open)
-            found = np.asarray(record.function(rest, **parameters), dtype=np.float64)
-            if found.shape != (len(rest),):
-                raise DataError(f"{self.name}: expected {len(rest)} values, one a pair, found an array {found.shape}")
-            out[is_open] = found
+            out[is_open] = self.computed(pairs if is_open.all() else pairs.take(is_open))
         return out
+
+    def computed(self, pairs: Pairs) -> Array:
+        """What the formula says."""
+        found = np.asarray(self.record.function(pairs, **self.parameters), dtype=np.float64)
+        if found.shape != (len(pairs),):
+            raise DataError(f"{self.name}: expected {len(pairs)} values, one a pair, found an array {found.shape}")
+        return found
+
+    def settled(self, rule: Settled, pairs: Pairs) -> Array | float:
+        """What the rule for empty regions says."""
+        if needs_size(rule) and not pairs.is_sized:
+            raise DataError(
+                f"{self.name}: expected the size of the image to settle an empty region ({spell_settled(rule)}), "
+                "found none; give size=(width, height)"
+            )
+        value = settled(rule, pairs, self.parameters)
+        return 1 - value if self.record.is_complement(self.parameters) else value
 
     def refuse_labels(self, image: Any) -> None:
         from verite.model.shapes import LABEL_METRICS, not_binary

@@ -19,7 +19,7 @@ from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, shapes_of
 from verite.pairs.directed import Directed
-from verite.pairs.store import Array, LabelStore, Rows, Store, aligned_images, flat, rows_of, sizes_of
+from verite.pairs.store import Array, LabelStore, Rows, Store, aligned_images, rows_of, sizes_of
 
 __all__ = ["Array", "Pairs"]
 
@@ -213,13 +213,10 @@ class Pairs:
             mine, theirs = ((*side[:3], side[3][self.rows], *side[4:]) for side in (mine, theirs))
         return (theirs, mine) if self.is_swapped else (mine, theirs)
 
-    def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the truth and where the pred is empty, as a box, a region or a contour."""
-        if self.has_labels:
-            nothing = np.zeros(len(self), dtype=np.bool_)
-            return nothing, nothing
-        if on == "contour":
-            return self.truth_contour == 0, self.pred_contour == 0
-        if on == "box":
-            return flat(self.truth_box), flat(self.pred_box)
-        return self.truth_area <= 0, self.pred_area <= 0
+    def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Where the truth and where the pred is empty, as a box, a region or a contour; None where nobody is."""
+        found = self.store.empty(on)
+        if found is None:
+            return None
+        mine, theirs = (self.chosen(side) for side in found)
+        return (theirs, mine) if self.is_swapped else (mine, theirs)

@@ -52,6 +52,8 @@ class Store:
     @property
     def known_sizes(self) -> Sizes:
         """The sizes; an error where one is missing."""
+        if self.is_sized:
+            return self.sizes
         unknown = np.flatnonzero((self.sizes <= 0).any(axis=1))
         if len(unknown):
             raise DataError(
@@ -150,6 +152,19 @@ class Store:
 
         return self.once("table", count)
 
+    def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Where either side is empty; None where no region is."""
+
+        def look() -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+            if on == "box":
+                truth, pred = (flat(boxes) for boxes in self.boxes)
+            else:
+                sizes = self.contours if on == "contour" else self.areas
+                truth, pred = sizes[:, 0] <= 0, sizes[:, 1] <= 0
+            return (truth, pred) if truth.any() or pred.any() else None
+
+        return self.once(("empty", on), look)
+
 
 class LabelStore(Store):
     """Pairs of label images: all that is known of them is how their regions overlap."""
@@ -163,6 +178,9 @@ class LabelStore(Store):
     @property
     def table(self) -> Array:
         return self.tables
+
+    def empty(self, on: str) -> None:
+        """Partitions have no empty regions: their formulas know what to say of an image without an object."""
 
     def part(self, rows: Rows) -> Store:
         new = object.__new__(LabelStore)
