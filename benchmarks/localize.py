@@ -226,14 +226,15 @@ def rows(count: int, rounds: int) -> dict[str, float]:
         best["definitions"] = min(best["definitions"], timed(lambda: defined(truths[:few], preds[:few]), 1)[0] / few)
     np.testing.assert_allclose(np.asarray(mine)[:few], np.asarray(theirs), rtol=1e-9, atol=1e-9)
     print(
-        f"38 rows on {count} pairs of 256 × 256 masks, one thread, µs a pair (best of {rounds}, values equal to 1e-9)"
+        f"µs a pair of 256 × 256 masks, CPU time of one thread (best of {rounds} × {count} pairs, values equal to 1e-9)"
     )
-    print(f"  verite, 38 rows as the study ran them                    {1e6 * best['verite']:9.1f}")
-    print(
-        f"  scipy and scikit-image, the same                         {1e6 * best['scipy']:9.1f}   {best['scipy'] / best['verite']:.0f} ×"
-    )
-    print(f"  verite, 35 rows by definition, without Baddeley's three   {1e6 * best['without']:9.1f}")
-    print(f"  verite, 38 rows by definition, Baddeley's Δ over all pixels {1e6 * best['definitions']:9.1f}")
+    for key, what in (
+        ("verite", "verite, 38 rows as the study ran them"),
+        ("scipy", "scipy and scikit-image, the same"),
+        ("without", "verite, 35 rows by definition, without Baddeley's three"),
+        ("definitions", "verite, 38 rows by definition, Baddeley's Δ over all pixels"),
+    ):
+        print(f"  {what:<62} {1e6 * best[key]:9.1f}   {best[key] / best['verite']:6.1f} ×")
     return {f"rows_{key}_us": 1e6 * value for key, value in best.items()}
 
 
@@ -251,7 +252,9 @@ def surfaces(size: int, rounds: int) -> dict[str, float]:
                 continue
             best[name] = min(best.get(name, float("inf")), seconds)
             values[name] = value
-    print(f"\nHausdorff and average surface distance of one pair of {size} × {size} masks, ms (best of {rounds})")
+    print(
+        f"\nHausdorff and average surface distance of one pair of {size} × {size} masks, ms of CPU time (best of {rounds})"
+    )
     for name, seconds in best.items():
         hd, asd = values[name]
         print(f"  {name:<18} {1e3 * seconds:9.2f}   {seconds / best['verite']:6.1f} ×   hd {hd:.4f}  asd {asd:.4f}")
