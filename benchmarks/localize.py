@@ -252,9 +252,7 @@ def surfaces(size: int, rounds: int) -> dict[str, float]:
                 continue
             best[name] = min(best.get(name, float("inf")), seconds)
             values[name] = value
-    print(
-        f"\nHausdorff and average surface distance of one pair of {size} × {size} masks, ms of CPU time (best of {rounds})"
-    )
+    print(f"\nHausdorff and average surface distance, {size} × {size} masks, ms of CPU time (best of {rounds})")
     for name, seconds in best.items():
         hd, asd = values[name]
         print(f"  {name:<18} {1e3 * seconds:9.2f}   {seconds / best['verite']:6.1f} ×   hd {hd:.4f}  asd {asd:.4f}")
