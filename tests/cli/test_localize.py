@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -74,10 +75,12 @@ def test_output_folder_has_documents_tables_and_plots(typed, tmp_path):  # noqa:
 
 def test_a_metric_of_ones_own_by_its_path(typed, tmp_path, monkeypatch):  # noqa: F811
     (tmp_path / "own_metric.py").write_text("def widths(p):\n    return p.pred_box[:, 2] - p.pred_box[:, 0]\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)  # the folder at hand is looked into, as a person expects
+    monkeypatch.setattr("sys.path", list(sys.path))
     status, out, _ = typed("localize", TRUTH, HAWK, "-m", "own_metric:widths", "--json")
     assert status == 0
-    assert json.loads(out)["metrics"]["widths"]["mean"] > 0
+    assert json.loads(out)["metrics"]["own_metric:widths"]["mean"] > 0
+    sys.modules.pop("own_metric")
 
 
 @pytest.mark.parametrize(

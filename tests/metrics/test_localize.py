@@ -188,6 +188,14 @@ def test_masks_are_compared_with_masks_and_with_boxes_where_one_side_has_no_more
         assert found.matched.overlap.tolist() == [expected]
 
 
+def test_a_mask_of_another_size_than_its_image_is_named():
+    wrong = np.zeros((12, 13), dtype=bool)
+    wrong[0:10, 0:10] = True
+    truth, pred = with_masks(wrong, [0, 0, 10, 10]), with_masks(wrong[:, :12], [0, 0, 10, 10])
+    with pytest.raises(DataError, match="image 'a': expected a mask of 12 × 12 pixels as the image, found 13 × 12"):
+        localize(truth, pred, "iou", checks="off")
+
+
 def test_unmatched_masks_keep_their_pixels_when_scored():
     mask = np.zeros((12, 12), dtype=bool)
     mask[0:3, 0:3] = True

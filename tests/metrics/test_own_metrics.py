@@ -99,6 +99,8 @@ def test_a_function_is_found_by_its_path(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     metric = vt.metric("my_metrics:area_ratio(power=2)")
     assert metric([0, 0, 4, 4], [0, 0, 4, 2]) == 0.25
+    assert metric.name == "my_metrics:area_ratio(power=2)"
+    assert vt.metric(metric.name).name == metric.name
     assert metric.best is None
     assert metric.better == "neither way"
     assert "Ratio of the areas." in str(card("my_metrics:area_ratio"))

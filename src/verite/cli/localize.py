@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,8 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("expected -m METRIC or --all, found neither", click.get_current_context())
     if given["number"] is not None and not given["output"]:
         raise click.UsageError("--object: expected --output FOLDER for the picture", click.get_current_context())
+    if any(":" in name for name in given["metrics"]):
+        sys.path.insert(0, str(Path.cwd()))  # a function of one's own may lie in the folder at hand
     chosen = [metric(name) for name in given["metrics"]]  # a wrong name is told before a large file is read
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)

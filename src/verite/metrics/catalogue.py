@@ -135,7 +135,9 @@ def declared(function: Callable[..., Any]) -> Record:
     for record in RECORDS.values():
         if record.function is function:
             return record
-    return made(function)
+    path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
+    is_found_again = path and "<" not in path and not path.startswith("__main__:")
+    return made(function, name=path if is_found_again else None)
 
 
 def imported(path: str) -> Callable[..., Any]:

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.matching import Candidates, box_candidates, match_free
 from verite.model.annotations import Annotations
 from verite.model.ragged import offsets_of
-from verite.model.rasters import PolygonRule
+from verite.model.rasters import PolygonRule, spell_size
 from verite.model.regions import BOX, Regions, Runs
 from verite.model.shapes import NO_BOX, Shapes
 from verite.pairs import Pairs
@@ -216,6 +216,22 @@ def shapes_of_side(
         polygons = replace(part, objects=placed(np.diff(part.objects)))
     if runs is not None:
         masks = runs.take(rows[keep])
+        check_sizes(side, rows[keep], masks)
         sizes[keep] = masks.sizes
         runs = Runs(masks.counts, placed(np.diff(masks.objects)), sizes)
     return Shapes(Regions(boxes, polygons=polygons, runs=runs), sizes)
+
+
+def check_sizes(side: Annotations, rows: NDArray[np.integer], masks: Runs) -> None:
+    """Every mask must be as large as its image, where both are known."""
+    images = side.image[rows]
+    known = np.stack([side.images.heights[images], side.images.widths[images]], axis=1)
+    differs = np.flatnonzero(
+        (known > 0).all(axis=1) & (masks.sizes > 0).all(axis=1) & (known != masks.sizes).any(axis=1)
+    )
+    if len(differs):
+        i = differs[0]
+        raise DataError(
+            f"{side.source.path or 'annotations'}: image {side.images.name(int(images[i]))!r}: expected a mask of "
+            f"{spell_size(known[i])} pixels as the image, found {spell_size(masks.sizes[i])}"
+        )

@@ -212,7 +212,7 @@ def made(
     title = str(name or getattr(function, "__name__", ""))
     if on not in KINDS:
         raise BadParameter(f"{title}: expected on= {', '.join(KINDS)}, found {on!r}{did_you_mean(str(on), KINDS)}")
-    if not re.fullmatch(r"[A-Za-z_]\w*", title):
+    if not re.fullmatch(r"[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?", title):
         raise BadParameter(f"metric: expected a name of letters, digits and underscores, found {title!r}")
     if not callable(bounds) and not bounds[0] <= bounds[1]:
         raise BadParameter(f"{title}: expected bounds from low to high, found {bounds}")

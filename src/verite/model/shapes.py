@@ -74,6 +74,8 @@ def is_binary(values: NDArray[Any]) -> bool:
     if values.dtype == np.bool_ or values.size == 0:
         return True
     largest = values.max()
+    if values.dtype.kind == "u" and largest <= 1:
+        return True
     return bool(largest in (0, 1, 255) and np.all((values == 0) | (values == largest)))
 
 

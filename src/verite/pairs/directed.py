@@ -70,18 +70,19 @@ class Directed:
 
     def quantile(self, share: float) -> Array:
         """The distance that this share of the pixels does not exceed, between two of them in proportion."""
-        return quantiles(self.distances, self.offsets, share)
+        return quantiles(*self.lists, share)
 
 
-def quantiles(values: Array, offsets: Ints, share: float) -> Array:
-    """A quantile of every row of ragged values, interpolated as numpy does by default; 0 for an empty row.
+def quantiles(squared: NDArray[np.int64], offsets: Ints, share: float) -> Array:
+    """A quantile of each pair's distances, interpolated as numpy does by default; 0 for a pair without any.
 
-    >>> quantiles(np.array([3.0, 1.0, 2.0, 7.0]), np.array([0, 3, 3, 4]), 0.25)
+    >>> quantiles(np.array([9, 1, 4, 49]), np.array([0, 3, 3, 4]), 0.25)
     array([1.5, 0. , 7. ])
     """
     lengths = np.diff(offsets)
     owner = np.repeat(np.arange(len(lengths)), lengths)
-    ordered = values[np.lexsort((values, owner))]
+    # One sort for all pairs: squared distances in an image of at most 65,535 a side need 34 bits.
+    ordered = np.sqrt(np.sort(owner << 34 | squared) & (2**34 - 1))
     out = np.zeros(len(lengths))
     rows = np.flatnonzero(lengths)
     place = share * (lengths[rows] - 1)
@@ -92,9 +93,9 @@ def quantiles(values: Array, offsets: Ints, share: float) -> Array:
     return out
 
 
-def merged(first: Directed, second: Directed) -> tuple[Array, Ints]:
+def merged(first: Directed, second: Directed) -> tuple[NDArray[np.int64], Ints]:
     """Both lists of each pair as one."""
     lengths = np.diff(first.offsets), np.diff(second.offsets)
     owner = np.concatenate([np.repeat(np.arange(len(length)), length) for length in lengths])
     order = np.argsort(owner, kind="stable")
-    return np.concatenate([first.distances, second.distances])[order], first.offsets + second.offsets
+    return np.concatenate([first.lists[0], second.lists[0]])[order], first.offsets + second.offsets
