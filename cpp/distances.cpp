@@ -10,10 +10,10 @@ namespace {
 // in it, also after it was counted on from column to column (a byte stays at its end).
 template <class T>
 constexpr T unreached = sizeof(T) == 1   ? 255
-                        : sizeof(T) == 2 ? 16'000
+                        : sizeof(T) == 2 ? 38'200
                                          : 1 << 29;
 template <class T>
-constexpr std::int32_t widest = sizeof(T) == 1 ? 180 : 8'000;
+constexpr std::int32_t widest = sizeof(T) == 1 ? 180 : 27'000;
 
 template <class T>
 T one_more(T reach) {
@@ -24,7 +24,7 @@ T one_more(T reach) {
 template <class T>
 class Column {
   public:
-    using Square = std::conditional_t<sizeof(T) == 4, std::int64_t, std::int32_t>;
+    using Square = std::conditional_t<sizeof(T) == 1, std::int32_t, std::int64_t>;
 
     Column(const std::vector<T>& reach, const std::vector<std::int32_t>& least, const Frame& frame)
         : all_(reach.data()), least_(least.data()), frame_(frame), height_(frame.height()) {}
@@ -70,7 +70,7 @@ void Field::build(const Raster& set, std::span<const Pixel> pixels, const Frame&
     const Frame whole = around(set.frame(), asked);
     frame_ = {whole.x1, set.frame().y1, whole.x2, set.frame().y2};
     const std::int32_t extent = std::max(whole.width(), whole.height());
-    bytes_ = extent <= widest<std::uint8_t> ? 1 : extent <= widest<std::int16_t> ? 2 : 4;
+    bytes_ = extent <= widest<std::uint8_t> ? 1 : extent <= widest<std::uint16_t> ? 2 : 4;
     if (bytes_ == 1)
         fill(small_, pixels);
     else if (bytes_ == 2)

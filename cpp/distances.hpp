@@ -32,7 +32,7 @@ class Field {
     Frame frame_;    // the asked columns, and the rows of the set
     int bytes_ = 1;  // which of the three is in use: the smallest that can hold the distances
     std::vector<std::uint8_t> small_;
-    std::vector<std::int16_t> medium_;
+    std::vector<std::uint16_t> medium_;
     std::vector<std::int32_t> large_;
     std::vector<std::int32_t> least_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "masks.hpp"
 #include "rasters.hpp"
@@ -37,28 +38,28 @@ void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& coun
 
 void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
     check(size);
-    double low = INFINITY, high = -INFINITY;
-    for (std::size_t i = 0; i < xy.size(); ++i) {
-        if (!std::isfinite(xy[i]))
-            throw std::invalid_argument("a polygon point: expected a finite number, found " + std::to_string(xy[i]));
-        if (i % 2 == 0) low = std::min(low, xy[i]), high = std::max(high, xy[i]);
-    }
-    RunWriter writer(size, counts);
-    std::vector<double> crossed;
+    for (const double value : xy)
+        if (!std::isfinite(value))
+            throw std::invalid_argument("a polygon point: expected a finite number, found " + std::to_string(value));
+    // Where each edge crosses the middles of columns.
+    std::vector<std::pair<std::int64_t, double>> crossed;
     const std::size_t corners = xy.size() / 2;
-    const std::int64_t last = corners ? first_pixel(high, size.width) : 0;
-    for (std::int64_t x = corners ? first_pixel(low, size.width) : 0; x < last; ++x) {
-        const double middle = static_cast<double>(x) + .5;
-        crossed.clear();
-        for (std::size_t i = 0; i < corners; ++i) {
-            const double *a = &xy[2 * i], *b = &xy[2 * ((i + 1) % corners)];
-            if ((a[0] <= middle) == (b[0] <= middle)) continue;
-            crossed.push_back(a[1] + (middle - a[0]) / (b[0] - a[0]) * (b[1] - a[1]));
+    for (std::size_t i = 0; i < corners; ++i) {
+        const double *a = &xy[2 * i], *b = &xy[2 * ((i + 1) % corners)];
+        const std::int64_t first = first_pixel(std::min(a[0], b[0]), size.width);
+        const std::int64_t last = first_pixel(std::max(a[0], b[0]), size.width);
+        if (crossed.size() + static_cast<std::size_t>(last - first) > most_crossings)
+            throw std::invalid_argument("a polygon: expected at most 268,435,456 crossings of pixel columns");
+        for (std::int64_t x = first; x < last; ++x) {
+            const double middle = static_cast<double>(x) + .5;
+            crossed.emplace_back(x, a[1] + (middle - a[0]) / (b[0] - a[0]) * (b[1] - a[1]));
         }
-        std::sort(crossed.begin(), crossed.end());
-        for (std::size_t i = 0; i + 1 < crossed.size(); i += 2)
-            writer.tell(x, first_pixel(crossed[i], size.height), first_pixel(crossed[i + 1], size.height));
     }
+    std::sort(crossed.begin(), crossed.end());
+    RunWriter writer(size, counts);
+    for (std::size_t i = 0; i + 1 < crossed.size(); i += 2)  // a closed ring crosses a column an even number of times
+        writer.tell(crossed[i].first, first_pixel(crossed[i].second, size.height),
+                    first_pixel(crossed[i + 1].second, size.height));
     writer.close();
 }
 

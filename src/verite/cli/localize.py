@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     are compared side by side.
     """
     from verite.cli.evaluate import system_names
+    from verite.cli.metrics import look_here
     from verite.cli.output import describe, emit, note, warn
     from verite.metrics.catalogue import metric
     from verite.metrics.localize import localize as evaluate
@@ -66,8 +66,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("expected -m METRIC or --all, found neither", click.get_current_context())
     if given["number"] is not None and not given["output"]:
         raise click.UsageError("--object: expected --output FOLDER for the picture", click.get_current_context())
-    if any(":" in name for name in given["metrics"]):
-        sys.path.insert(0, str(Path.cwd()))  # a function of one's own may lie in the folder at hand
+    look_here(given["metrics"])
     chosen = [metric(name) for name in given["metrics"]]  # a wrong name is told before a large file is read
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)

@@ -18,7 +18,7 @@ from verite.model.rasters import PolygonRule
 from verite.pairs import Array, Pairs
 from verite.signature import Signature
 
-CHUNK = 8192  # pairs whose lists of distances may be in memory together
+CHUNK = 4096  # pairs whose lists of distances may be in memory together
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +183,12 @@ class Metric:
 
 def measure(pairs: Pairs, metrics: Sequence[Metric], *, chunk: int = CHUNK) -> dict[str, Array]:
     """Many metrics on the same pairs, a name each: what they share is computed once."""
-    if len(pairs) <= chunk:
+    parts = list(pairs.chunks(chunk))
+    if len(parts) == 1:
         return {metric.name: metric.values(pairs) for metric in metrics}
     out = {metric.name: np.empty(len(pairs)) for metric in metrics}
     start = 0
-    for part in pairs.chunks(chunk):
+    for part in parts:
         for metric in metrics:
             out[metric.name][start : start + len(part)] = metric.values(part)
         start += len(part)

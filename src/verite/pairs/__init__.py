@@ -85,12 +85,26 @@ class Pairs:
         """The same pairs with truth and pred exchanged; statistics are shared."""
         return Pairs(self.store, self.rows, not self.is_swapped)
 
-    def chunks(self, count: int) -> Iterator[Pairs]:
-        """At most `count` pairs at a time, each with a store of its own: what long lists need to stay small."""
-        for start in range(0, len(self), count):
-            rows = np.arange(start, min(start + count, len(self)))
-            chosen = rows if self.rows is None else self.rows[rows]
-            yield Pairs(self.store.part(chosen), None, self.is_swapped)
+    def chunks(self, count: int, pixels: float = 2e8) -> Iterator[Pairs]:
+        """At most `count` pairs and so many pixels of objects at a time, each part with a store of its own.
+
+        Long lists stay small so, and a person who interrupts does not wait for long.
+        """
+        first = 0
+        for end in part_ends(self.extents, count, pixels):
+            rows = np.arange(first, end)
+            yield Pairs(self.store.part(rows if self.rows is None else self.rows[rows]), None, self.is_swapped)
+            first = end
+
+    @property
+    def extents(self) -> Array:
+        """How many pixels the frame around each pair has."""
+        if self.has_labels:
+            return self.pixels
+        a, b = self.truth_box, self.pred_box
+        sides = np.maximum(a[:, 2:], b[:, 2:]) - np.minimum(a[:, :2], b[:, :2])
+        areas: Array = np.abs(sides[:, 0] * sides[:, 1])
+        return areas
 
     def chosen(self, column: NDArray[Any]) -> NDArray[Any]:
         return column if self.rows is None else column[self.rows]
@@ -220,3 +234,18 @@ class Pairs:
             return None
         mine, theirs = (self.chosen(side) for side in found)
         return (theirs, mine) if self.is_swapped else (mine, theirs)
+
+
+def part_ends(sizes: Array, count: int, most: float) -> list[int]:
+    """Where to cut a list so that parts have at most `count` entries, and sizes that add up to `most` or little more.
+
+    >>> part_ends(np.array([1.0, 1.0, 5.0, 1.0, 1.0]), 2, 4.0)
+    [2, 3, 5]
+    """
+    ends, used, first = [], 0.0, 0
+    for i, size in enumerate(sizes.tolist()):
+        if i > first and (i - first == count or used + size > most):
+            ends.append(i)
+            used, first = 0.0, i
+        used += size
+    return [*ends, len(sizes)] if len(sizes) else []
