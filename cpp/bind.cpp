@@ -76,7 +76,7 @@ nb::ndarray<nb::numpy, std::uint32_t> decode_runs(const nb::bytes& text, std::in
 nb::bytes encode_runs(const RunArray& counts) {
     std::string text;
     verite::encode_runs({counts.data(), counts.size()}, text);
-    return {text.data(), text.size()};
+    return nb::bytes(text.data(), text.size());
 }
 
 }  // namespace
