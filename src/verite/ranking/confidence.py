@@ -7,7 +7,7 @@ another one: with probability epsilon it moves, to any other label alike or as a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, Literal
 
@@ -87,8 +87,6 @@ class Confidences:
 
     def with_sums(self, sums: Sums) -> Confidences:
         """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or taken as they are (`keep`)."""
-        from dataclasses import replace
-
         if sums not in ("check", "keep", "scale"):
             raise BadParameter(f"sums: expected check, keep or scale, found {sums!r}")
         bad = ~((self.values >= 0) & (self.values <= 1))
@@ -112,6 +110,10 @@ class Confidences:
             j, i = (int(v) for v in np.argwhere(totals == 0)[0])
             raise DataError(f"{self.where(i)}: expected confidences of {self.names[j]!r} that can be scaled, found only zeros")
         return replace(self, values=self.values / totals[:, :, None])
+
+    def only(self, algorithms: Sequence[int]) -> Confidences:
+        """Some of the algorithms."""
+        return replace(self, names=tuple(self.names[j] for j in algorithms), values=self.values[list(algorithms)])
 
     def column(self, name: str, purpose: str) -> NDArray[Any]:
         """A further fact about the items, by name; the truth is one, too."""

@@ -12,8 +12,6 @@ from math import inf, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter
-from verite.ranking.models import WHY_HALF
 from verite.ranking.outcomes import Duel
 from verite.ranking.sums import NEGLIGIBLE, Sides
 
@@ -113,8 +111,6 @@ def whole_group_piece(duel: Duel, epsilon: float) -> Array | None:
 
 def exactly_sides(duel: Duel, errors: int) -> Sides | None:
     """The three sides when exactly so many of all records are wrong; None where that is too many combinations."""
-    if 2 * errors > duel.items:
-        raise BadParameter(f"errors: expected at most half of the {duel.items} records, found {errors}; {WHY_HALF}")
     if errors == 0 or duel.size == 0:
         gap = duel.gap
         return Sides(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))

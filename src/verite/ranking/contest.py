@@ -1,0 +1,190 @@
+"""Algorithms compared on the same items: everything that can be asked about their order, whatever kind of answers they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import exp, inf, log
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter
+from verite.ranking.answers import Answers
+from verite.ranking.confidence import Confidences, Loss, enumerated, losses, moves_of
+from verite.ranking.exact import sides, worst_drops
+from verite.ranking.lattice import exact_standings
+from verite.ranking.models import WHY_HALF, ErrorModel, Exactly
+from verite.ranking.montecarlo import Moves, drawn_changes
+from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
+from verite.ranking.places import Standings, stood
+from verite.ranking.sums import Sides
+
+Array = NDArray[np.float64]
+
+
+class Contest(Protocol):
+    """What a ranking asks of a table of answers under one error model."""
+
+    names: tuple[str, ...]
+    items: int
+    model: ErrorModel
+    tolerance: float  # scores that differ by no more are equal
+
+    @property
+    def scores(self) -> NDArray[Any]:
+        """The algorithms' scores as recorded, more being better; what perturbed scores are compared in."""
+        ...
+
+    def under(self, model: ErrorModel) -> Contest:
+        """The same answers under another error model."""
+        ...
+
+    def pair(self, first: int, second: int) -> Sides | None:
+        """How first ends relative to second, exactly; None if no way is known that ends in time."""
+        ...
+
+    def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
+        """Items that first alone, second alone and neither gets right, among those that can tell them apart."""
+        ...
+
+    def drops(self, first: int, second: int) -> Array:
+        """How far one wrong record can lower first's lead, for every item, largest first."""
+        ...
+
+    def standings(self) -> Standings | None:
+        """Everything at once, exactly; None if no way is known that ends in time."""
+        ...
+
+    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Scores under drawn truths: draws × algorithms."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerContest:
+    """Answers that are right or wrong."""
+
+    table: Answers
+    model: ErrorModel
+    confusion: Array | None = None
+    wrong: Wrong = "reverses"
+    tolerance: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def items(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        checked_errors(self.model, len(self.table))
+        return outcomes_of(self.table, self.model, confusion=self.confusion, wrong=self.wrong)
+
+    @property
+    def scores(self) -> NDArray[Any]:
+        return self.outcomes.scores
+
+    def under(self, model: ErrorModel) -> AnswerContest:
+        return replace(self, model=model)
+
+    def duel(self, first: int, second: int) -> Duel:
+        return self.outcomes.between(first, second)
+
+    def pair(self, first: int, second: int) -> Sides | None:
+        return sides(self.duel(first, second), self.model)
+
+    def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
+        duel = self.duel(first, second)
+        return duel.only(1), duel.only(-1), duel.only(0)
+
+    def drops(self, first: int, second: int) -> Array:
+        return worst_drops(self.duel(first, second))
+
+    def standings(self) -> Standings | None:
+        return exact_standings(self.outcomes, self.model)
+
+    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+        return drawn_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceContest:
+    """Answers that lose more or less, depending on the true label."""
+
+    table: Confidences
+    model: ErrorModel
+    confusion: Array | None = None
+    loss: Loss = "logloss"
+    zero: float = 1e-9
+    tolerance: float = 1e-9
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def items(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def lost(self) -> Array:
+        return losses(self.table, self.loss, self.zero)
+
+    @cached_property
+    def scores(self) -> NDArray[Any]:
+        return -self.lost[:, np.arange(len(self.table)), self.table.truth].sum(axis=1)
+
+    @cached_property
+    def moves(self) -> Moves:
+        checked_errors(self.model, len(self.table))
+        rates, which = rate_classes(self.table, self.model)
+        groups = group_numbers(self.table, self.model)
+        per_item = np.full(len(self.table), rates[0]) if which is None else rates[which]
+        no_groups = np.zeros(len(self.table), dtype=np.int64)
+        return moves_of(self.table, self.lost, per_item, groups if groups is not None else no_groups, self.confusion)
+
+    def under(self, model: ErrorModel) -> ConfidenceContest:
+        return replace(self, model=model)
+
+    def pair(self, first: int, second: int) -> Sides | None:
+        both = replace(self, table=self.table.only([first, second])).standings()
+        if both is None:
+            return None
+        logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
+        return Sides(*(min(value, 0.0) for value in logs))
+
+    def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
+        return None
+
+    def drops(self, first: int, second: int) -> Array:
+        lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
+        fallen = np.where(self.moves.rates > 0, -lead.min(axis=1), 0.0)
+        return np.sort(fallen[fallen > 0])[::-1]
+
+    def standings(self) -> Standings | None:
+        found = enumerated(self.moves, self.model)
+        return None if found is None else stood(found[0] + self.scores, found[1], self.scores, self.tolerance)
+
+    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+        return drawn_changes(self.moves, self.model, draws, rng) + self.scores
+
+
+def checked_errors(model: ErrorModel, items: int) -> None:
+    """Refuse more errors than half of the records."""
+    if isinstance(model, Exactly) and 2 * model.errors > items:
+        raise BadParameter(f"errors: expected at most half of the {items} records, found {model.errors}; {WHY_HALF}")
+
+
+def log_lost(found: Sides) -> float:
+    """log of the probability that first is not ahead any more."""
+    return min(float(np.logaddexp(found.below, found.level)), 0.0)
+
+
+def probabilities(found: Sides) -> tuple[float, float, float]:
+    """P(first ahead), P(level), P(second ahead)."""
+    return exp(found.above), exp(found.level), exp(found.below)
