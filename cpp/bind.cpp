@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -16,20 +17,16 @@ using namespace nb::literals;
 namespace {
 
 using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
-using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
+using CellArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using RunArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 verite::Boxes boxes(const BoxArray& array) { return {{array.data(), array.size()}}; }
 
-// Offsets must start at 0, never fall and end at the number of rows: the kernels trust them.
-std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t rows, const char* name) {
-    const std::span<const std::int64_t> values{array.data(), array.size()};
-    bool sound = !values.empty() && values.front() == 0 && values.back() == static_cast<std::int64_t>(rows);
-    for (std::size_t i = 1; sound && i < values.size(); ++i) sound = values[i - 1] <= values[i];
-    if (!sound)
-        throw std::invalid_argument(std::string(name) + ": expected rising offsets from 0 to " + std::to_string(rows));
-    return values;
+std::span<const std::int64_t> cells(const CellArray& array, const BoxArray& boxes, const char* name) {
+    if (array.size() != boxes.shape(0))
+        throw std::invalid_argument(std::string(name) + ": expected one cell a box, " +
+                                    std::to_string(boxes.shape(0)) + ", found " + std::to_string(array.size()));
+    return {array.data(), array.size()};
 }
 
 template <class T>
@@ -49,17 +46,16 @@ nb::ndarray<nb::numpy, double> box_iou(const BoxArray& truth, const BoxArray& pr
     return to_numpy(std::move(out), {rows, columns});
 }
 
-nb::tuple box_candidates(const BoxArray& truth, const OffsetArray& truth_cells, const BoxArray& pred,
-                         const OffsetArray& pred_cells, double pixel, double floor) {
-    if (truth_cells.size() != pred_cells.size())
-        throw std::invalid_argument("truth_cells and pred_cells: expected the same length, found " +
-                                    std::to_string(truth_cells.size()) + " and " + std::to_string(pred_cells.size()));
-    const auto truth_offsets = offsets(truth_cells, truth.shape(0), "truth_cells");
-    const auto pred_offsets = offsets(pred_cells, pred.shape(0), "pred_cells");
+nb::tuple box_candidates(const BoxArray& truth, const CellArray& truth_cells, const BoxArray& pred,
+                         const CellArray& pred_cells, double pixel, double floor) {
+    const auto truth_keys = cells(truth_cells, truth, "truth_cells");
+    const auto pred_keys = cells(pred_cells, pred, "pred_cells");
+    if (!std::is_sorted(truth_keys.begin(), truth_keys.end()))
+        throw std::invalid_argument("truth_cells: expected truths sorted by cell");
     verite::Candidates found;
     {
         nb::gil_scoped_release released;
-        found = verite::box_candidates(boxes(truth), truth_offsets, boxes(pred), pred_offsets, pixel, floor);
+        found = verite::box_candidates(boxes(truth), truth_keys, boxes(pred), pred_keys, pixel, floor);
     }
     const std::size_t rows = found.offsets.size(), pairs = found.truth.size();
     return nb::make_tuple(to_numpy(std::move(found.offsets), {rows}), to_numpy(std::move(found.truth), {pairs}),

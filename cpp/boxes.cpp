@@ -30,17 +30,16 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
     Candidates found;
     found.offsets.reserve(pred.size() + 1);
     found.offsets.push_back(0);
-    for (std::size_t cell = 0; cell + 1 < pred_cells.size(); ++cell) {
-        for (std::int64_t p = pred_cells[cell]; p < pred_cells[cell + 1]; ++p) {
-            for (std::int64_t t = truth_cells[cell]; t < truth_cells[cell + 1]; ++t) {
-                const double overlap = iou(truth[t], pred[p], pixel);
-                if (overlap > 0 && overlap >= floor) {
-                    found.truth.push_back(static_cast<std::int32_t>(t));
-                    found.overlap.push_back(overlap);
-                }
+    for (std::size_t p = 0; p < pred.size(); ++p) {
+        const auto [first, last] = std::equal_range(truth_cells.begin(), truth_cells.end(), pred_cells[p]);
+        for (auto t = first - truth_cells.begin(); t < last - truth_cells.begin(); ++t) {
+            const double overlap = iou(truth[t], pred[p], pixel);
+            if (overlap > 0 && overlap >= floor) {
+                found.truth.push_back(static_cast<std::int32_t>(t));
+                found.overlap.push_back(overlap);
             }
-            found.offsets.push_back(static_cast<std::int64_t>(found.truth.size()));
         }
+        found.offsets.push_back(static_cast<std::int64_t>(found.truth.size()));
     }
     return found;
 }

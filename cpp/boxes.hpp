@@ -11,7 +11,7 @@ namespace verite {
 // `pixel` is added to every width and height: 1 where corners are pixel indices (Pascal VOC), else 0.
 void box_iou(Boxes truth, Boxes pred, double pixel, std::span<double> out);
 
-// Pairs of one cell (the objects of one image and label) that overlap enough to matter, prediction by
+// Pairs within one cell (the objects of one image and label) that overlap enough to matter, prediction by
 // prediction, truths in their order within a prediction.
 struct Candidates {
     std::vector<std::int64_t> offsets;  // prediction i has the candidates offsets[i] .. offsets[i + 1]
@@ -19,8 +19,8 @@ struct Candidates {
     std::vector<double> overlap;
 };
 
-// Truths and predictions are grouped by cell: cell c holds the truths truth_cells[c] .. truth_cells[c + 1]
-// and likewise the predictions. Pairs with an overlap of zero or below `floor` are left out.
+// Truths are sorted by cell, predictions come in any order. Pairs with an overlap of zero or below `floor` are
+// left out.
 Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells, Boxes pred,
                           std::span<const std::int64_t> pred_cells, double pixel, double floor);
 

@@ -49,7 +49,7 @@ HOMES = {
     "verite.signature": ["Signature"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}
-__all__ = ["__version__", *PUBLIC]  # noqa: PLE0604
+__all__ = ["__version__", *PUBLIC]
 
 
 def __getattr__(name: str) -> object:

@@ -66,7 +66,7 @@ def excerpt(value: object, limit: int = 60) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """"; did you mean 'x'?" where a known word is near, else nothing."""
+    """ "; did you mean 'x'?" where a known word is near, else nothing."""
     from difflib import get_close_matches
 
     words = list(known)

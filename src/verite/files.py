@@ -105,6 +105,16 @@ def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, made where it is missing."""
+    target = Path(path)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReadError(target, expected="a folder to write to", found=reason(error)) from None
+    return target
+
+
 def current_umask() -> int:
     """The process's umask; it can only be read by setting it."""
     mask = os.umask(0)

@@ -43,7 +43,7 @@ def match_images(mine: Images, theirs: Images) -> tuple[Positions, list[str]]:
     """For each of my images its position among theirs, by name where both have names, else by id."""
     if mine.names is not None and theirs.names is not None:
         return positions(map(theirs.find, mine.names)), []
-    if mine.names is None and theirs.names is None or (mine.names is None and theirs.ids is not None):
+    if (mine.names is None and theirs.names is None) or (mine.names is None and theirs.ids is not None):
         return by_id(mine, theirs), []
     if mine.names is None:
         assert mine.ids is not None
@@ -88,7 +88,9 @@ def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
     return np.where(theirs.ids[order[at]] == mine.ids, order[at], -1).astype(np.int32)
 
 
-def extended(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]) -> tuple[T, Positions]:
+def extended(
+    theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]
+) -> tuple[T, Positions]:
     """Their table with my unknown rows behind it, and the new position of each of my rows."""
     unknown = np.flatnonzero(found < 0)
     if not len(unknown):
@@ -142,8 +144,8 @@ def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
     if len(unsized):
         relative, other = ("predictions", "truth") if pred.unit == "rel" else ("truth", "predictions")
         raise DataError(
-            f"{pred.source.path or 'predictions'}: expected the size of every image (the {relative} are fractions of the "
-            f"image, the {other} pixels), found none for {pred.images.name(int(pred.image[unsized[0]]))!r}; "
+            f"{pred.source.path or 'predictions'}: expected the size of every image (the {relative} are fractions of "
+            f"the image, the {other} pixels), found none for {pred.images.name(int(pred.image[unsized[0]]))!r}; "
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
     factors = np.stack([widths, heights], axis=1).astype(np.float64)

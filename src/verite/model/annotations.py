@@ -142,7 +142,8 @@ class Annotations:
     def take(self, rows: NDArray[np.integer]) -> Annotations:
         """These objects, in this order; images and labels stay."""
         rows = np.asarray(rows, dtype=np.int64)
-        columns = {name: None if getattr(self, name) is None else getattr(self, name)[rows] for name in OPTIONAL}
+        optional = {name: getattr(self, name) for name in OPTIONAL}
+        columns: dict[str, Any] = {name: None if c is None else c[rows] for name, c in optional.items()}
         return replace(
             self,
             image=self.image[rows],

@@ -1,0 +1,103 @@
+"""The command line: parse, call, print. Nothing heavy is imported before a verb needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from verite import __version__
+from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
+
+# Each verb and the module that holds it.
+VERBS = {
+    "demo": "demo",
+    "voc": "evaluate",
+    "inspect": "files",
+    "convert": "files",
+    "metrics": "metrics",
+    "completion": "completion",
+}
+
+
+class Verbs(click.Group):
+    """Verbs, imported when asked for; a wrong one gets a suggestion."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            raise click.UsageError(f"no verb {args[0]!r}{did_you_mean(args[0], VERBS)}", context)
+        return super().resolve_command(context, args)
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  verite demo                                     a tour on bundled data
+  verite voc truth/ predictions/                  Pascal VOC numbers, any format
+  verite voc truth.json a.json b.json -t 0.75     two systems side by side
+  verite inspect truth.json predictions.json      what is in there, what is wrong
+Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
+)
+@click.version_option(__version__, "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")
+def verite() -> None:
+    """How good is an object detector, and how sure are you?"""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit status; whatever happens is said in one line."""
+    sys.exit(run(args))
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    try:
+        # click's own main returns the status of commands that exit early, and nothing otherwise.
+        status = verite.main(args=None if args is None else list(args), prog_name="verite", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.UsageError as error:
+        hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        return complain(error.format_message().rstrip(".") + hint, 2)
+    except (BadParameter, UnknownMetric) as error:
+        return complain(str(error), 2)
+    except VeriteError as error:
+        return complain(str(error), 1)
+    except BrokenPipeError:
+        # The reader of our output has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        return complain("interrupted", 130)
+    except MemoryError:
+        return complain("not enough memory", 1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return complain(f"{place}{(error.strerror or str(error)).lower()}", 1)
+    except Exception as error:
+        if os.environ.get("VERITE_DEBUG"):
+            raise
+        return complain(f"internal error: {type(error).__name__}: {error}; set VERITE_DEBUG=1 for the details", 1)
+
+
+def complain(message: str, status: int) -> int:
+    """One line on standard error."""
+    print(f"verite: {one_line(message)}", file=sys.stderr)
+    return status

@@ -1,0 +1,92 @@
+"""A tour on bundled data: every verb run as a user would type it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from contextlib import chdir
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import click
+
+from verite.errors import ReadError
+from verite.files import make_folder
+
+MARK = ".made-by-verite-demo"
+
+# What is said, and what is then typed.
+TOUR = (
+    (
+        "Start with the worked example every evaluation tool should get right: 15 people in 7 pictures,\n"
+        "24 detections. Average precision at IoU 0.3 is 24.57 %.",
+        "voc example/truth example/pred -t 0.3 --table person",
+    ),
+    (
+        "The same detections judged by the rule of 2007, with the plot kept.",
+        "voc example/truth example/pred -t 0.3 --interpolation 11 -o results/example",
+    ),
+    (
+        "A harbour town: 36 pictures and three imaginary detectors. What is in the files?",
+        "inspect harbour/truth.json harbour/hawk.json",
+    ),
+    (
+        "The hawk is precise, the magpie takes everything that glitters, the mole sees badly. Who is best?",
+        "voc harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/harbour",
+    ),
+    (
+        "And if boxes must fit well? Several thresholds at once.",
+        "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
+    ),
+    (
+        "Formats are no obstacle: the truth as Pascal VOC XML ...",
+        "convert harbour/truth.json results/harbour-voc --to voc",
+    ),
+    (
+        "... gives the same numbers.",
+        "voc results/harbour-voc harbour/hawk.json --quiet",
+    ),
+    ("What can be measured?", "metrics"),
+)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite demo
+  verite demo tour/"""
+)
+@click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
+def demo(folder: str) -> None:
+    """Write a small data set to FOLDER (verite-demo), evaluate it every way, and leave the results there."""
+    home = prepared(Path(folder))
+    for bundled, name in (("example", "example"), ("demo", "harbour")):
+        with as_file(files("verite") / "data" / bundled) as source:
+            shutil.copytree(source, home / name, dirs_exist_ok=True)
+    with chdir(home):
+        for said, typed in TOUR:
+            click.secho(f"\n{said}", fg="cyan")
+            click.secho(f"$ verite {typed}", bold=True)
+            follow(typed)
+    plots = sorted(path.relative_to(home) for path in home.rglob("*.png") if "results" in path.parts)
+    click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV, {len(plots)} plots, e.g.", fg="cyan")
+    for plot in plots[:3]:
+        click.echo(f"  {Path(folder) / plot}")
+
+
+def follow(typed: str) -> None:
+    """Run a verb as if it had been typed."""
+    from verite.cli import verite
+
+    verite.main(args=shlex.split(typed), prog_name="verite", standalone_mode=False)
+
+
+def prepared(home: Path) -> Path:
+    """An empty folder: a new one, or one that an earlier demo made."""
+    if home.is_dir() and (home / MARK).exists():
+        shutil.rmtree(home)
+    elif home.is_dir() and any(home.iterdir()):
+        raise ReadError(home, expected="a new or empty folder", found="files in it", remedy="name another one")
+    make_folder(home)
+    (home / MARK).touch()
+    return home

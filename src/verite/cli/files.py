@@ -1,0 +1,81 @@
+"""Looking at files, and turning one format into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verite.cli.options import (
+    COORDS,
+    FORMATS,
+    IMAGE_SIZE,
+    IMAGES,
+    LAYOUTS,
+    NAMES,
+    output_options,
+    read_side,
+    reading_options,
+)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite inspect instances_val.json
+  verite inspect truth/ detections.json
+  verite inspect truth.json a.json b.json --json
+The first file is the truth unless it has confidences; the others are predictions on it."""
+)
+@click.argument("paths", nargs=-1, required=True, metavar="TRUTH [PRED...]")
+@reading_options
+@output_options
+@click.pass_context
+def inspect(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
+    """What is in a file, what is suspicious, what to do about it."""
+    from verite.cli.output import emit
+    from verite.health import inspect as look
+
+    truth = read_side(paths[0], "truth", given)
+    preds = [read_side(path, "pred", given, truth) for path in paths[1:]]
+    inspection = look(truth, *preds)
+    emit(inspection, as_json=given["as_json"], save=given["save"], quiet=given["quiet"])
+    if any(finding.severity == "error" for finding in inspection.findings):
+        context.exit(1)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite convert instances_val.json Annotations/ --to voc
+  verite convert labels/ truth.json --to coco --images pictures/ --names data.yaml
+  verite convert detections/ results.json --to coco-results --like truth.json
+What the new format cannot hold is named; nothing is overwritten but a file you name yourself."""
+)
+@click.argument("source")
+@click.argument("target", type=click.Path())
+@click.option("--to", required=True, metavar="FORMAT", help=f"One of {FORMATS}.")
+@click.option("--like", metavar="TRUTH", help="Take over images and classes, with their ids, from this file.")
+@click.option("--format", metavar="NAME", help="Format of the source, if it is not recognised.")
+@click.option("--boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}.")
+@click.option("--coords", metavar="abs|rel|WxH|*F", help=COORDS)
+@IMAGE_SIZE
+@IMAGES
+@NAMES
+@click.option("--label-offset", type=int, default=0, help="Added to every class id.")
+@click.option("--image-offset", type=int, default=0, help="Added to every image id.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")
+def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
+    """Turn annotations of one format into another."""
+    from verite.cli.output import describe, note
+    from verite.formats import format_named, read, write
+
+    truth = read(like) if like else None
+    annotations = read(source, truth, **given)
+    describe("in", annotations, quiet=quiet)
+    title = format_named(to).title
+    lost = write(annotations, Path(target), to)
+    note(f"out: {target}: {len(annotations):,} objects as {title}", quiet=quiet)
+    if lost:
+        note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)

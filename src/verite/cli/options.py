@@ -1,0 +1,95 @@
+"""Options that several verbs share: how to read the files, and what to do with the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+
+F = TypeVar("F", bound=Callable[..., Any])
+Given = dict[str, Any]
+
+FORMATS = "coco, coco-results, voc, yolo, text, openimages, cvat, labelme"
+LAYOUTS = "xywh, xyrb, cxcywh, yxyx, yxhw"
+COORDS = "In pixels, fractions, a resized picture's pixels."
+
+
+class ImageSize(click.ParamType):  # type: ignore[type-arg]
+    """WIDTH,HEIGHT (or WIDTHxHEIGHT) in pixels."""
+
+    name = "W,H"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        parts = str(value).replace("x", ",").split(",")
+        if len(parts) != 2 or not all(p.strip().isdecimal() and int(p) > 0 for p in parts):
+            self.fail(f"expected WIDTH,HEIGHT in pixels, found {value!r}", param, ctx)
+        return int(parts[0]), int(parts[1])
+
+
+IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
+IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
+NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
+
+
+def side_options(side: str) -> list[Callable[[F], F]]:
+    """The options of one side: `--truth-boxes` and so on."""
+    return [
+        click.option(f"--{side}-format", metavar="NAME", help=f"Format of the {side}: {FORMATS}."),
+        click.option(f"--{side}-boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}."),
+        click.option(f"--{side}-coords", metavar="abs|rel|WxH|*F", help=COORDS),
+        click.option(f"--{side}-label-offset", type=int, default=0, help="Added to every class id."),
+        click.option(f"--{side}-image-offset", type=int, default=0, help="Added to every image id."),
+    ]
+
+
+def reading_options(command: F) -> F:
+    """How to read truth and predictions, where the files do not say or say it wrongly."""
+    both = click.option("--format", "both_format", metavar="NAME", help=f"Format of both sides: {FORMATS}.")
+    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def output_options(command: F) -> F:
+    """What to print and what to keep."""
+    options = [
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+        click.option("--save", type=click.Path(dir_okay=False), help="Write the JSON document to a file."),
+        click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def checks_option(command: F) -> F:
+    return click.option(
+        "--checks",
+        type=click.Choice(["stop", "warn", "off"]),
+        default="stop",
+        show_default=True,
+        help="What to do when the files look wrong.",
+    )(command)
+
+
+def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
+    """Read one side as the options say."""
+    from verite.formats import read
+
+    return read(
+        path,
+        like,
+        given[f"{side}_format"] or given["both_format"],
+        boxes=given[f"{side}_boxes"],
+        coords=given[f"{side}_coords"],
+        label_offset=given[f"{side}_label_offset"],
+        image_offset=given[f"{side}_image_offset"],
+        image_size=given["image_size"],
+        images=given["images"],
+        names=given["names"],
+    )

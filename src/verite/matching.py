@@ -1,0 +1,100 @@
+"""Which prediction takes which truth? Similarities in, matches out; nothing here knows of boxes or masks.
+
+Only :func:`box_candidates` looks at regions; the rules work on its output and on any other similarity alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite import _core
+from verite.model.annotations import Annotations
+
+Ints = NDArray[np.int64]
+TRUE, FALSE, IGNORED = 1, 0, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
+
+    offsets: Ints
+    truth: NDArray[np.int32]
+    overlap: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """What became of each prediction at each threshold."""
+
+    thresholds: tuple[float, ...]
+    outcome: NDArray[np.int8]  # [threshold, prediction]: TRUE, FALSE or IGNORED
+    truth: NDArray[np.int32]  # [threshold, prediction]: the truth it took, -1 where it took none
+
+
+def box_candidates(truth: Annotations, pred: Annotations, *, pixel: float = 0.0, floor: float = 0.0) -> Candidates:
+    """Pairs of the same image and label whose boxes overlap by at least `floor`.
+
+    `pixel` is added to every width and height: 1 where coordinates are pixel indices.
+    """
+    labels = max(len(truth.labels), len(pred.labels))
+    truth_cells = truth.image.astype(np.int64) * labels + truth.label
+    pred_cells = pred.image.astype(np.int64) * labels + pred.label
+    order = np.argsort(truth_cells, kind="stable").astype(np.int32)
+    offsets, found, overlap = _core.box_candidates(
+        truth.regions.boxes[order], truth_cells[order], pred.regions.boxes, pred_cells, pixel, floor
+    )
+    return Candidates(offsets, order[found], overlap)
+
+
+def best_candidates(candidates: Candidates) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """For each prediction the first truth of largest overlap and that overlap; -1 and 0 where nothing overlaps."""
+    lengths = np.diff(candidates.offsets)
+    rows = np.flatnonzero(lengths)
+    truth = np.full(len(candidates), -1, dtype=np.int32)
+    overlap = np.zeros(len(candidates))
+    if len(rows):
+        starts = candidates.offsets[rows]
+        overlap[rows] = np.maximum.reduceat(candidates.overlap, starts)
+        is_best = candidates.overlap == np.repeat(overlap[rows], lengths[rows])
+        at = np.flatnonzero(is_best)
+        owner = np.repeat(rows, lengths[rows])[at]
+        # Written last to first, so that the first of equal overlaps stays.
+        truth[owner[::-1]] = candidates.truth[at[::-1]]
+    return truth, overlap
+
+
+def match_best(
+    candidates: Candidates,
+    order: Ints,
+    ignored: NDArray[np.bool_],
+    thresholds: Sequence[float],
+    *,
+    is_strict: bool = False,
+) -> Matches:
+    """Pascal VOC's rule: a prediction asks only for the truth it overlaps most.
+
+    In the given order, the first prediction to ask for a truth takes it and every later one is false; a prediction
+    whose best truth is `ignored` counts for nothing. `is_strict`: the overlap must exceed the threshold.
+    """
+    best, overlap = best_candidates(candidates)
+    outcome = np.zeros((len(thresholds), len(candidates)), dtype=np.int8)
+    taken = np.full(outcome.shape, -1, dtype=np.int32)
+    asks_for_ignored = np.append(ignored, False)[best]  # -1, no truth, finds the last
+    for t, threshold in enumerate(thresholds):
+        reached = (best >= 0) & (overlap > threshold if is_strict else overlap >= threshold)
+        outcome[t, reached & asks_for_ignored] = IGNORED
+        asking = order[(reached & ~asks_for_ignored)[order]]
+        first = np.full(len(ignored), -1, dtype=np.int64)
+        first[best[asking[::-1]]] = asking[::-1]
+        winners = first[first >= 0]
+        outcome[t, winners] = TRUE
+        taken[t, winners] = best[winners]
+    return Matches(tuple(thresholds), outcome, taken)

@@ -1,0 +1,1 @@
+"""The competitions' own numbers."""

@@ -1,0 +1,27 @@
+"""Before every evaluation: bring predictions onto the truth's images and labels, and look for everyday mistakes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from verite.errors import BadParameter
+from verite.health import Finding, examine_pair, stop_on_errors
+from verite.model.annotations import Annotations
+
+Checks = Literal["stop", "warn", "off"]
+
+
+def prepare(truth: Annotations, pred: Annotations, checks: Checks = "stop") -> tuple[Annotations, list[Finding]]:
+    """Aligned predictions and what is suspicious about them.
+
+    `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded; `off`: nobody looks.
+    """
+    if checks not in ("stop", "warn", "off"):
+        raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
+    aligned = pred.like(truth)
+    if checks == "off":
+        return aligned, []
+    findings = examine_pair(truth, aligned)
+    if checks == "stop":
+        stop_on_errors(findings, aligned.source.path)
+    return aligned, findings

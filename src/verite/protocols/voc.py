@@ -1,0 +1,261 @@
+"""Pascal VOC: average precision per class and its mean, as VOCevaldet.m and VOCap.m compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.matching import IGNORED, Matches, box_candidates, match_best
+from verite.model.annotations import Annotations
+from verite.model.results import Results
+from verite.model.tables import Table
+from verite.protocols.curves import Curve, Interpolation
+from verite.protocols.preparation import Checks, prepare
+from verite.signature import Signature
+
+Pixel = Literal["plus1", "continuous"]
+Difficult = Literal["skip", "count"]
+Variant = Literal["devkit", "py-faster-rcnn"]
+CHOICES = {
+    "interpolation": ("all", "11"),
+    "pixel": ("plus1", "continuous"),
+    "difficult": ("skip", "count"),
+    "variant": ("devkit", "py-faster-rcnn"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can change the number."""
+
+    iou: tuple[float, ...]
+    interpolation: Interpolation
+    pixel: Pixel
+    difficult: Difficult
+    variant: Variant
+    labels: tuple[str, ...] | None
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise BadParameter(
+                    f"{name}: expected {' or '.join(choices)}, found {value!r}{did_you_mean(str(value), choices)}"
+                )
+        if not self.iou:
+            raise BadParameter("iou: expected at least one threshold, found none")
+        for threshold in self.iou:
+            if not 0 < threshold <= 1:
+                raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {threshold}")
+
+    def signature(self, iou: float | tuple[float, ...]) -> Signature:
+        extra: dict[str, object] = {}
+        if self.variant != "devkit":
+            extra["variant"] = self.variant
+        if self.labels is not None:
+            extra["labels"] = self.labels
+        return Signature.of(
+            "voc_ap",
+            on="box",
+            iou=iou,
+            recall=self.interpolation,
+            pixel=self.pixel,
+            ties="stable" if self.variant == "devkit" else "unstable",
+            difficult=self.difficult,
+            **extra,
+            rev=1,
+        )
+
+
+class VocResults(Results):
+    """Average precision per class at each threshold, with the curves it comes from.
+
+    `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
+    """
+
+    def __init__(self, settings: Settings, truth: Annotations, pred: Annotations, **about: Any) -> None:
+        self.settings = settings
+        self.matches, self.curves = evaluate(settings, truth, pred)
+        means = [mean_of_present(self.ap_values(t)) for t in range(len(settings.iou))]
+        names = ["mAP"] if len(settings.iou) == 1 else [f"mAP@{t:.2f}" for t in settings.iou]
+        signatures = [settings.signature(t) for t in settings.iou]
+        super().__init__(
+            protocol="voc",
+            signature=settings.signature(settings.iou if len(settings.iou) > 1 else settings.iou[0]),
+            scores=dict(zip(names, zip(means, signatures, strict=True), strict=True)),
+            truth=truth,
+            pred=pred,
+            **about,
+        )
+
+    def ap(self, label: str, threshold: int = 0) -> float:
+        """The average precision of a class at the t-th threshold."""
+        curves = self.curves[threshold]
+        if label not in curves:
+            raise BadParameter(f"class: expected one of {len(curves)}, found {label!r}{did_you_mean(label, curves)}")
+        levels = np.arange(0.0, 1.1, 0.1) if self.settings.variant == "py-faster-rcnn" else None
+        return curves[label].average_precision(self.settings.interpolation, levels=levels)
+
+    def ap_values(self, threshold: int) -> NDArray[np.float64]:
+        return np.array([self.ap(label, threshold) for label in self.curves[threshold]])
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.curves[0])
+
+    def class_scores(self) -> dict[str, list[float]]:
+        """A column for each threshold, a value for each class."""
+        return {name: self.ap_values(t).tolist() for t, name in enumerate(self.scores)}
+
+    def class_table(self) -> Table:
+        """AP of each class, and at a single threshold the counts behind it."""
+        if len(self.settings.iou) > 1:
+            columns = {f"AP@{t:.2f}": self.ap_values(i).tolist() for i, t in enumerate(self.settings.iou)}
+            truths = [curve.truths for curve in self.curves[0].values()]
+            return Table.of("class", self.class_names, {"truths": truths, **columns}, mean=self.mean_row())
+        rows = [(self.ap(name), c.truths, c.tp, c.fp, *c.best_f1) for name, c in self.curves[0].items()]
+        heads = ("AP", "truths", "TP", "FP", "best F1", "at confidence")
+        columns = {head: [row[i] for row in rows] for i, head in enumerate(heads)}
+        return Table.of("class", self.class_names, columns, mean=self.mean_row())
+
+    def mean_row(self) -> dict[str, Any]:
+        curves, means = self.curves[0].values(), [score.value for score in self.scores.values()]
+        counts = {"truths": sum(c.truths for c in curves)}
+        if len(self.settings.iou) > 1:
+            return counts | {f"AP@{t:.2f}": mean for t, mean in zip(self.settings.iou, means, strict=True)}
+        return counts | {"AP": means[0], "TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
+
+    def accumulated(self, label: str, threshold: int = 0) -> Table:
+        """The predictions of a class by falling confidence with the counts so far, precision and recall."""
+        self.ap(label, threshold)  # an unknown class is named there
+        curve = self.curves[threshold][label]
+        assert curve.rows is not None
+        names = [self.pred.images.name(int(i)) for i in self.pred.image[curve.rows]]
+        is_true = curve.is_true.astype(int)
+        columns = {
+            "confidence": curve.confidence.tolist(),
+            "TP": is_true.tolist(),
+            "FP": (1 - is_true).tolist(),
+            "acc TP": curve.true_positives.tolist(),
+            "acc FP": np.cumsum(1 - is_true).tolist(),
+            "precision": curve.precision.tolist(),
+            "recall": curve.recall.tolist(),
+        }
+        return Table.of("image", names, columns)
+
+    def details(self) -> dict[str, Any]:
+        """The documented keys: mAP and classes of the first threshold; every threshold where there are several."""
+        first = self.at(0)
+        if len(self.settings.iou) == 1:
+            return first
+        return {**first, "thresholds": [{"iou": t, **self.at(i)} for i, t in enumerate(self.settings.iou)]}
+
+    def at(self, threshold: int) -> dict[str, Any]:
+        score = list(self.scores.values())[threshold]
+        classes = {}
+        for name, curve in self.curves[threshold].items():
+            best, confidence = curve.best_f1
+            classes[name] = {
+                "AP": self.ap(name, threshold),
+                "truths": curve.truths,
+                "tp": curve.tp,
+                "fp": curve.fp,
+                "f1": best,
+                "f1_confidence": confidence,
+                "precision": curve.precision.tolist(),
+                "recall": curve.recall.tolist(),
+                "confidence": curve.confidence.tolist(),
+            }
+        return {"mAP": score.value, "classes": classes}
+
+
+def mean_of_present(values: NDArray[np.float64]) -> float:
+    """The mean over classes that have truths; not a number where none has."""
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else np.nan
+
+
+def voc(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    iou: float | Sequence[float] = 0.5,
+    interpolation: Interpolation = "all",
+    pixel: Pixel = "plus1",
+    difficult: Difficult = "skip",
+    variant: Variant = "devkit",
+    labels: Iterable[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+) -> VocResults:
+    """Average precision as Pascal VOC computes it.
+
+    Predictions of a class are taken by falling confidence (equal ones in their order in the file). Each asks for the
+    truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
+    still free, false otherwise; a `difficult` truth neither rewards nor punishes. Coordinates are pixel indices
+    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `variant="py-faster-rcnn"` reproduces that
+    code: the overlap must exceed the threshold, equal confidences come in numpy's default order.
+
+    Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [50, 50, 59, 59]], confidence=[0.9, 0.8])
+    >>> voc(truth, pred).scores["mAP"].value
+    0.5
+    """
+    thresholds = tuple(float(t) for t in ([iou] if isinstance(iou, (int, float)) else iou))
+    chosen = tuple(labels) if labels is not None else None
+    settings = Settings(thresholds, interpolation, pixel, difficult, variant, chosen)
+    pred, findings = prepare(truth, pred, checks)
+    if truth.unit == "rel" and pixel == "plus1":
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
+            "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
+        )
+    if chosen is not None:
+        truth = truth.only(chosen)
+        pred = pred.only([name for name in pred.labels.all_names if name in set(chosen)])
+    return VocResults(settings, truth, pred, name=name, findings=findings)
+
+
+def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple[Matches, list[dict[str, Curve]]]:
+    """Matches at every threshold and the curve of every class at each."""
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    order = by_label_and_confidence(pred.label, confidence, is_stable=settings.variant == "devkit")
+    ignored = truth.difficult if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
+    candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, floor=min(settings.iou))
+    matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.variant == "py-faster-rcnn")
+    count = max(len(truth.labels), len(pred.labels))
+    positives = np.bincount(truth.label[~ignored], minlength=count)
+    bounds = np.searchsorted(pred.label[order], np.arange(count + 1))
+    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    curves = []
+    for outcome in matches.outcome:
+        found = {}
+        for label, name in enumerate(names):
+            rows = order[bounds[label] : bounds[label + 1]]
+            rows = rows[outcome[rows] != IGNORED]
+            found[name] = Curve(name, int(positives[label]), confidence[rows], outcome[rows] > 0, rows)
+        curves.append(found)
+    return matches, curves
+
+
+def by_label_and_confidence(
+    label: NDArray[np.int32], confidence: NDArray[np.float64], *, is_stable: bool
+) -> NDArray[np.int64]:
+    """Rows by label, then by falling confidence; equal ones in their order, or in numpy's default order."""
+    if is_stable:
+        falling = np.argsort(-confidence, kind="stable")
+        # Labels are few: 16-bit keys make numpy's stable sort a radix sort.
+        keys = label.astype(np.uint16) if label.max(initial=0) < 2**16 else label
+        return falling[np.argsort(keys[falling], kind="stable")]
+    grouped = np.argsort(label, kind="stable")
+    bounds = np.flatnonzero(np.diff(label[grouped])) + 1
+    parts = [part[np.argsort(-confidence[part])] for part in np.split(grouped, bounds)]
+    return np.concatenate(parts) if len(label) else grouped

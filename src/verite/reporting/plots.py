@@ -1,0 +1,131 @@
+"""Curves on paper: PNG, SVG and PDF, drawn with matplotlib's object interface and no display."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from verite.protocols.curves import Curve
+    from verite.protocols.voc import VocResults
+
+# Okabe and Ito's colours, told apart by readers of every kind of colour vision.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", "-.", ":")
+MOST_IN_LEGEND = 20
+
+
+def save_curves(results: VocResults, folder: Path, format: str = "png") -> list[Path]:
+    """One plot for each class that has truths, and one with all of them; at every threshold."""
+    saved = []
+    for t, threshold in enumerate(results.settings.iou):
+        suffix = f"-{threshold:.2f}" if len(results.settings.iou) > 1 else ""
+        figures = {"all-classes": plot_all(results, t)}
+        figures |= {name: plot_class(results, name, t) for name, curve in results.curves[t].items() if curve.truths}
+        for name, figure in zip(file_names(figures), figures.values(), strict=True):
+            saved.append(folder / f"pr-{name}{suffix}.{format}")
+            write_atomically(saved[-1], rendered(figure, format))
+    return saved
+
+
+def plot_class(results: VocResults, label: str, threshold: int = 0) -> Figure:
+    """Precision against recall of one class: every point, the curve that is measured, and the area below it."""
+    curve = results.curves[threshold][label]
+    figure, axes = canvas()
+    recall, precision = stairs(curve)
+    axes.plot(
+        [0, *curve.recall], [first(curve), *curve.precision], color=COLOURS[5], lw=1, marker=".", ms=4, label="raw"
+    )
+    if results.settings.interpolation == "all":
+        axes.plot(recall, precision, color=COLOURS[1], lw=1.8, label="interpolated, all points")
+        axes.fill_between(recall, precision, color=COLOURS[1], alpha=0.10, lw=0)
+    else:
+        levels = np.arange(11) / 10
+        at = np.searchsorted(10 * curve.true_positives, np.arange(11) * curve.truths)
+        values = np.append(curve.envelope, 0.0)[at]
+        axes.plot(levels, values, color=COLOURS[1], ls="none", marker="o", ms=6, label="interpolated, 11 points")
+    axes.set_title(
+        f"{label}: AP = {100 * results.ap(label, threshold):.2f} % at IoU {results.settings.iou[threshold]:g}"
+    )
+    axes.legend(loc="best", frameon=False)
+    note = f"{results.name} · {curve.truths} truths · {curve.tp} TP · {curve.fp} FP"
+    figure.text(0.99, 0.01, note, ha="right", va="bottom", fontsize=7, color="0.4")
+    return figure
+
+
+def plot_all(results: VocResults, threshold: int = 0) -> Figure:
+    """The interpolated curves of all classes together, the best first in the legend."""
+    figure, axes = canvas()
+    aps = {name: results.ap(name, threshold) for name, curve in results.curves[threshold].items() if curve.truths}
+    for i, name in enumerate(sorted(aps, key=lambda n: -aps[n])):
+        colour, dash = COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)]
+        shown = f"{name} {100 * aps[name]:.1f} %" if i < MOST_IN_LEGEND else None
+        axes.plot(*stairs(results.curves[threshold][name]), lw=1.5, label=shown, color=colour, ls=dash)
+    score = list(results.scores.values())[threshold]
+    axes.set_title(f"{results.name}: mAP = {100 * score.value:.2f} % at IoU {results.settings.iou[threshold]:g}")
+    if aps:
+        hidden = f" (best {MOST_IN_LEGEND} of {len(aps)})" if len(aps) > MOST_IN_LEGEND else ""
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=f"AP{hidden}")
+    return figure
+
+
+def canvas() -> tuple[Figure, Axes]:
+    """An empty plot of precision against recall."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel="recall", ylabel="precision")
+    axes.grid(color="0.9", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def first(curve: Curve) -> float:
+    """Where the raw curve starts: at the precision of its first point."""
+    return float(curve.precision[0]) if len(curve.precision) else 0.0
+
+
+def stairs(curve: Curve) -> tuple[Any, Any]:
+    """The interpolated curve as the steps whose area is the average precision."""
+    steps = np.flatnonzero(curve.is_true)
+    recall = np.concatenate([[0.0], np.repeat(curve.recall[steps], 2)])
+    precision = np.concatenate([np.repeat(curve.envelope[steps], 2), [0.0]])
+    return recall, precision
+
+
+def rendered(figure: Figure, format: str) -> bytes:
+    """The bytes of a picture; the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    stamps = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
+        figure.savefig(out, format=format, dpi=120, metadata=stamps[format])
+    return out.getvalue()
+
+
+def file_names(labels: Iterable[str]) -> list[str]:
+    """Names that are safe for files and differ from each other, also where case does not count.
+
+    >>> file_names(["cat", "a/b", "a b", "Cat"])
+    ['cat', 'a-b', 'a-b-2', 'Cat-2']
+    """
+    seen: dict[str, int] = {}
+    names = []
+    for label in labels:
+        name = re.sub(r"[^\w.-]+", "-", label).strip(".-")[:80] or "class"
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        names.append(name if seen[name.lower()] == 1 else f"{name}-{seen[name.lower()]}")
+    return names
