@@ -81,7 +81,16 @@ using NumberTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::dev
 using NumberCube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using KindArray = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-verite::Records records(const KindArray& kind, const OffsetArray& groups, const NumberArray& share,
+// Offsets must start at 0, never fall and end at the number of items: the kernel trusts them.
+std::span<const std::int64_t> offsets(const CellArray& array, std::size_t items, const char* name) {
+    const std::span<const std::int64_t> values{array.data(), array.size()};
+    if (values.empty() || values.front() != 0 || values.back() != static_cast<std::int64_t>(items) ||
+        !std::is_sorted(values.begin(), values.end()))
+        throw std::invalid_argument(std::string(name) + ": expected rising offsets from 0 to " + std::to_string(items));
+    return values;
+}
+
+verite::Records records(const KindArray& kind, const CellArray& groups, const NumberArray& share,
                         const NumberTable& ways, const NumberCube& change) {
     const std::size_t items = kind.shape(0);
     if (share.shape(0) != 0 && share.shape(0) != items)
@@ -100,7 +109,7 @@ verite::Records records(const KindArray& kind, const OffsetArray& groups, const 
             change.shape(2)};
 }
 
-nb::ndarray<nb::numpy, double> independent_changes(const KindArray& kind, const OffsetArray& groups,
+nb::ndarray<nb::numpy, double> independent_changes(const KindArray& kind, const CellArray& groups,
                                                    const NumberArray& share, const NumberTable& ways,
                                                    const NumberCube& change, const NumberTable& rates,
                                                    std::uint64_t seed, std::uint64_t first_draw) {
@@ -117,10 +126,10 @@ nb::ndarray<nb::numpy, double> independent_changes(const KindArray& kind, const 
 }
 
 nb::ndarray<nb::numpy, double> chosen_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change,
-                                              const OffsetArray& counts, std::uint64_t seed,
+                                              const CellArray& counts, std::uint64_t seed,
                                               std::uint64_t first_draw) {
     const std::int64_t all[] = {0, static_cast<std::int64_t>(kind.shape(0))};
-    verite::Records whole = records(kind, OffsetArray(all, {2}), NumberArray(nullptr, {0}), ways, change);
+    verite::Records whole = records(kind, CellArray(all, {2}), NumberArray(nullptr, {0}), ways, change);
     const std::size_t draws = counts.shape(0), size = change.shape(2);
     std::vector<double> out(draws * size);
     {
