@@ -164,6 +164,8 @@ def told_apart(
 
 def first_odd(column: NDArray[Any]) -> int | None:
     """The first row that is neither 0 nor 1."""
+    if column.dtype.kind == "b" or (column.dtype.kind in "iu" and len(column) and column.min() >= 0 and column.max() <= 1):
+        return None
     fits = np.isin(column, ["0", "1"]) if column.dtype.kind in "US" else (column == 0) | (column == 1)
     return None if fits.all() else int(np.argmin(fits))
 
@@ -173,7 +175,7 @@ def bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
     row = first_odd(column)
     if row is not None:
         raise DataError(f"{where(row)}: expected 0 or 1 in {name!r}, found {excerpt(as_text(column[row]))}")
-    return (column == "1").astype(np.uint8) if column.dtype.kind in "US" else column.astype(np.uint8)
+    return (column == "1").view(np.uint8) if column.dtype.kind in "US" else column.astype(np.uint8, copy=False)
 
 
 def numbered(columns: Sequence[NDArray[Any]], labels: Sequence[str] | None) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:

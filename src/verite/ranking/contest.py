@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from math import exp, inf, log
+from math import inf, log
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,13 +15,13 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences, Loss, enumerated, losses, moves_of
-from verite.ranking.exact import sides, worst_drops
-from verite.ranking.lattice import exact_standings
-from verite.ranking.models import WHY_HALF, ErrorModel, Exactly
+from verite.ranking.exact import Drops, sides, worst_drops
+from verite.ranking.lattice import exact_standings, odd_ones_out
+from verite.ranking.models import WHY_HALF, AtMost, Audit, Bernoulli, ErrorModel, Exactly, Shared
 from verite.ranking.montecarlo import Moves, drawn_changes
 from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
-from verite.ranking.places import Standings, stood
-from verite.ranking.sums import Sides
+from verite.ranking.places import Standings, stood, three_independent
+from verite.ranking.sums import Sides, three_sides
 
 Array = NDArray[np.float64]
 
@@ -37,6 +39,11 @@ class Contest(Protocol):
         """The algorithms' scores as recorded, more being better; what perturbed scores are compared in."""
         ...
 
+    @property
+    def expected_errors(self) -> int:
+        """How many records are wrong under the model: the bound of the worst case that goes with it."""
+        ...
+
     def under(self, model: ErrorModel) -> Contest:
         """The same answers under another error model."""
         ...
@@ -49,12 +56,20 @@ class Contest(Protocol):
         """Items that first alone, second alone and neither gets right, among those that can tell them apart."""
         ...
 
-    def drops(self, first: int, second: int) -> Array:
-        """How far one wrong record can lower first's lead, for every item, largest first."""
+    def drops(self, first: int, second: int) -> Drops:
+        """How far wrong records can lower first's lead."""
+        ...
+
+    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+        """`pair` as a function of the rate of errors; they are independent, or shared as in the model."""
         ...
 
     def standings(self) -> Standings | None:
         """Everything at once, exactly; None if no way is known that ends in time."""
+        ...
+
+    def whole_at(self) -> Callable[[float], float] | None:
+        """The probability of the whole order as a function of the rate, where that is quick."""
         ...
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -89,6 +104,10 @@ class AnswerContest:
     def scores(self) -> NDArray[Any]:
         return self.outcomes.scores
 
+    @property
+    def expected_errors(self) -> int:
+        return errors_of(self.table, self.model)
+
     def under(self, model: ErrorModel) -> AnswerContest:
         return replace(self, model=model)
 
@@ -98,11 +117,29 @@ class AnswerContest:
     def pair(self, first: int, second: int) -> Sides | None:
         return sides(self.duel(first, second), self.model)
 
+    @cached_property
+    def at_rates(self) -> AnswerContest:
+        """The same items under a model whose rate can be varied."""
+        is_varied = isinstance(self.model, (Bernoulli, Shared))
+        return self if is_varied else self.under(Bernoulli(0.5))
+
+    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+        duel, model = self.at_rates.duel(first, second), self.at_rates.model
+        if isinstance(model, Shared):
+            return lambda epsilon: sides(duel, replace(model, epsilon=epsilon))
+        return lambda epsilon: three_sides(duel.steps(epsilon))
+
+    def whole_at(self) -> Callable[[float], float] | None:
+        outcomes = self.at_rates.outcomes
+        if len(self.names) != 3 or not outcomes.is_reversal or isinstance(self.model, Shared):
+            return None
+        return lambda epsilon: three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores).whole
+
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
         duel = self.duel(first, second)
         return duel.only(1), duel.only(-1), duel.only(0)
 
-    def drops(self, first: int, second: int) -> Array:
+    def drops(self, first: int, second: int) -> Drops:
         return worst_drops(self.duel(first, second))
 
     def standings(self) -> Standings | None:
@@ -148,6 +185,10 @@ class ConfidenceContest:
         no_groups = np.zeros(len(self.table), dtype=np.int64)
         return moves_of(self.table, self.lost, per_item, groups if groups is not None else no_groups, self.confusion)
 
+    @property
+    def expected_errors(self) -> int:
+        return errors_of(self.table, self.model)
+
     def under(self, model: ErrorModel) -> ConfidenceContest:
         return replace(self, model=model)
 
@@ -158,13 +199,22 @@ class ConfidenceContest:
         logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
         return Sides(*(min(value, 0.0) for value in logs))
 
+    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+        if isinstance(self.model, Shared):
+            model = self.model
+            return lambda epsilon: self.under(replace(model, epsilon=epsilon)).pair(first, second)
+        return lambda epsilon: self.under(Bernoulli(epsilon)).pair(first, second)
+
+    def whole_at(self) -> Callable[[float], float] | None:
+        return None
+
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
         return None
 
-    def drops(self, first: int, second: int) -> Array:
+    def drops(self, first: int, second: int) -> Drops:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
         fallen = np.where(self.moves.rates > 0, -lead.min(axis=1), 0.0)
-        return np.sort(fallen[fallen > 0])[::-1]
+        return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
 
     def standings(self) -> Standings | None:
         found = enumerated(self.moves, self.model)
@@ -180,11 +230,15 @@ def checked_errors(model: ErrorModel, items: int) -> None:
         raise BadParameter(f"errors: expected at most half of the {items} records, found {model.errors}; {WHY_HALF}")
 
 
-def log_lost(found: Sides) -> float:
-    """log of the probability that first is not ahead any more."""
-    return min(float(np.logaddexp(found.below, found.level)), 0.0)
-
-
-def probabilities(found: Sides) -> tuple[float, float, float]:
-    """P(first ahead), P(level), P(second ahead)."""
-    return exp(found.above), exp(found.level), exp(found.below)
+def errors_of(table: Answers | Confidences, model: ErrorModel) -> int:
+    """The whole number of wrong records to expect; where the model has a bound, the bound."""
+    if isinstance(model, AtMost):
+        return model.bound(len(table))
+    if isinstance(model, Exactly):
+        return model.errors
+    if isinstance(model, Audit):
+        return len(table) * model.errors // model.checked
+    rates, which = rate_classes(table, model)
+    counts = [len(table)] if which is None else np.bincount(which, minlength=len(rates)).tolist()
+    # Of the decimal numbers that were written: 0.29 of 100 is 29.
+    return int(sum(Fraction(repr(float(rate))) * count for rate, count in zip(rates, counts, strict=True)))

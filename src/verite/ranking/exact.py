@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, exp, inf, log, pi, sin, sqrt
+from dataclasses import dataclass
+from math import ceil, cos, exp, floor, inf, log, pi, sin, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -103,20 +104,42 @@ def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) 
         points *= 2
 
 
-def worst_drops(duel: Duel) -> Array:
-    """How far one wrong record can lower first's lead, for every item that can be wrong, largest first."""
+@dataclass(frozen=True, eq=False)
+class Drops:
+    """How far one wrong record can lower first's lead: sizes, the largest first, and how many records have each."""
+
+    sizes: Array
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: Array, counts: NDArray[np.int64]) -> Drops:
+        order = np.argsort(-sizes, kind="stable")
+        order = order[sizes[order] > 0]
+        return cls(sizes[order].astype(np.float64), counts[order])
+
+    def errors_to_lower(self, lead: float, *, past: bool) -> int | None:
+        """The fewest wrong records that bring a lead down to zero, or past it; None if none can.
+
+        >>> drops = Drops(np.array([2.0, 1.0]), np.array([3, 5]))
+        >>> drops.errors_to_lower(4, past=False), drops.errors_to_lower(4, past=True), drops.errors_to_lower(12, past=False)
+        (2, 3, None)
+        """
+        if lead <= 0 and not past:
+            return 0
+        fallen = np.cumsum(self.sizes * self.counts)
+        enough = np.flatnonzero(fallen > lead if past else fallen >= lead)
+        if not len(enough):
+            return None
+        kind = int(enough[0])
+        size, rest = float(self.sizes[kind]), lead - (float(fallen[kind - 1]) if kind else 0.0)
+        more = floor(rest / size) + 1 if past else ceil(rest / size)
+        return int(self.counts[:kind].sum()) + min(max(more, 1), int(self.counts[kind]))
+
+
+def worst_drops(duel: Duel) -> Drops:
+    """The drops of the items that can tell two algorithms apart; a record that cannot be wrong lowers nothing."""
     worst = np.where(duel.wrong[:, 0] > 0, -1, np.where(duel.wrong[:, 1] > 0, 0, 1))
-    drops = np.where(duel.rates > 0, duel.stay - worst, 0)
-    return np.sort(np.repeat(drops, duel.counts)[np.repeat(drops > 0, duel.counts)])[::-1].astype(np.float64)
-
-
-def errors_to_lower(drops: Array, gap: float, *, past: bool) -> int | None:
-    """The fewest wrong records that bring a lead down to zero, or past it; None if none can."""
-    if gap == 0 and not past:
-        return 0
-    fallen = np.cumsum(drops)
-    enough = np.flatnonzero(fallen > gap if past else fallen >= gap)
-    return int(enough[0]) + 1 if len(enough) else None
+    return Drops.of(np.where(duel.rates > 0, duel.stay - worst, 0).astype(np.float64), duel.counts)
 
 
 def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -250,22 +251,29 @@ def agreement(answers: Answers) -> list[NDArray[np.int64]]:
 def counted(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The different rows of some columns of whole numbers, and how often each occurs."""
     sizes = [int(column.max()) + 1 for column in columns]
-    if np.prod([float(size) for size in sizes]) < 2**62:
-        code = columns[0].astype(np.int64)
-        for column, size in zip(columns[1:], sizes[1:], strict=True):
-            code *= size
-            code += column
-        room = int(np.prod(sizes, dtype=np.int64))
-        if room <= 2**16 + len(code):
-            counts = np.bincount(code, minlength=room)
-            codes = np.flatnonzero(counts)
-            counts = counts[codes]
-        else:
-            codes, counts = np.unique(code, return_counts=True)
-        distinct: list[NDArray[np.int64]] = []
-        for size in reversed(sizes):
-            codes, rest = np.divmod(codes, size)
-            distinct.insert(0, rest)
-        return distinct, counts.astype(np.int64)
-    rows, counts = np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0, return_counts=True)
-    return list(rows.T), counts.astype(np.int64)
+    room = prod(sizes)
+    if room >= 2**62:
+        rows, counts = np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0, return_counts=True)
+        return list(rows.T), counts.astype(np.int64)
+    # One number a row, in the smallest type that holds it.
+    small = np.min_scalar_type(room)
+    code = columns[0].astype(small)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        code *= small.type(size)
+        code += column.astype(small, copy=False)
+    if room <= 8:
+        codes = np.arange(room)
+        counts = np.array([np.count_nonzero(code == value) for value in range(room)])
+        codes, counts = codes[counts > 0], counts[counts > 0]
+    elif room <= 2**16 + len(code):
+        counts = np.bincount(code)
+        codes = np.flatnonzero(counts)
+        counts = counts[codes]
+    else:
+        codes, counts = np.unique(code, return_counts=True)
+        codes = codes.astype(np.int64)
+    distinct: list[NDArray[np.int64]] = []
+    for size in reversed(sizes):
+        codes, rest = np.divmod(codes, size)
+        distinct.insert(0, rest)
+    return distinct, counts.astype(np.int64)
