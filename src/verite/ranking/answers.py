@@ -15,6 +15,11 @@ Kind = Literal["binary", "labels", "found"]
 Where = Callable[[int], str]  # how a message calls an item
 
 
+def numbered_item(row: int) -> str:
+    """An item without a name."""
+    return f"item {row + 1}"
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """One answer of every algorithm for every item, beside the recorded one.
@@ -33,7 +38,7 @@ class Answers:
     labels: tuple[str, ...] = ("0", "1")
     kind: Kind = "binary"
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # further facts about the items
-    where: Where = staticmethod(lambda i: f"item {i + 1}")
+    where: Where = numbered_item
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class Answers:
         answers are; anything between is refused. `labels` names labels that an item could have though none here has.
         """
         names = tuple(str(name) for name in answers)
-        where: Where = lambda i: f"item {i + 1}"  # noqa: E731
+        where: Where = numbered_item
         if isinstance(truth, Mapping):
             items = [str(item) for item in truth]
             same_items(truth, answers)
@@ -105,7 +110,9 @@ def same_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
     """Refuse algorithms that did not answer exactly the truth's items."""
     for name, given in answers.items():
         if not isinstance(given, Mapping):
-            raise DataError(f"{name}: expected a mapping of items to answers, as the truth is one, found {type(given).__name__}")
+            raise DataError(
+                f"{name}: expected a mapping of items to answers, as the truth is one, found {type(given).__name__}"
+            )
         for item in truth:
             if item not in given:
                 raise DataError(f"{name}: expected an answer for every item of the truth, found none for {item!r}")
@@ -139,12 +146,19 @@ def coded(
         )
     known, codes = numbered([truth, *answers], labels)
     if len(known) < 2:
-        raise DataError(f"{source or 'labels'}: expected at least two labels, found {', '.join(known) or 'none'}; name all with labels")
+        raise DataError(
+            f"{source or 'labels'}: expected at least two labels, found {', '.join(known) or 'none'}; "
+            "name those that could occur with labels"
+        )
     return Answers(names, codes[0], tuple(codes[1:]), known, "labels", columns, where, source)
 
 
 def told_apart(
-    names: tuple[str, ...], truth: NDArray[Any], answers: Sequence[NDArray[Any]], labels: Sequence[str] | None, where: Where
+    names: tuple[str, ...],
+    truth: NDArray[Any],
+    answers: Sequence[NDArray[Any]],
+    labels: Sequence[str] | None,
+    where: Where,
 ) -> Literal["binary", "labels"]:
     """Is this a table of yes and no, or one of labels? Refused where the truth says one and the answers the other."""
     if labels is not None:
@@ -164,7 +178,9 @@ def told_apart(
 
 def first_odd(column: NDArray[Any]) -> int | None:
     """The first row that is neither 0 nor 1."""
-    if column.dtype.kind == "b" or (column.dtype.kind in "iu" and len(column) and column.min() >= 0 and column.max() <= 1):
+    if column.dtype.kind == "b" or (
+        column.dtype.kind in "iu" and len(column) and column.min() >= 0 and column.max() <= 1
+    ):
         return None
     fits = np.isin(column, ["0", "1"]) if column.dtype.kind in "US" else (column == 0) | (column == 1)
     return None if fits.all() else int(np.argmin(fits))
@@ -178,7 +194,9 @@ def bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
     return (column == "1").view(np.uint8) if column.dtype.kind in "US" else column.astype(np.uint8, copy=False)
 
 
-def numbered(columns: Sequence[NDArray[Any]], labels: Sequence[str] | None) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:
+def numbered(
+    columns: Sequence[NDArray[Any]], labels: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:
     """Every label that occurs, in order, and the columns as positions among them."""
     texts = [c if c.dtype.kind in "US" else np.array([as_text(v) for v in c.tolist()], dtype=np.str_) for c in columns]
     known, inverse = np.unique(np.concatenate(texts), return_inverse=True)

@@ -1,11 +1,11 @@
-"""From a contest to a ranking: each question answered exactly where that is possible, by drawn truths where it is not."""
+"""From a contest to a ranking: each question answered exactly where that is possible, by drawn truths elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import exp, inf, isnan, log, nan
 from typing import Any, Literal
 
@@ -80,10 +80,7 @@ class Assessment:
                 if exact is not None:
                     return exact, True
             if self.method == "exact":
-                raise BadParameter(
-                    f"method: no exact way is known to rank {len(self.contest.names)} algorithms on these {self.contest.items:,} items "
-                    f"under {self.contest.model} that would end in time; use auto or montecarlo"
-                )
+                raise self.no_exact_way(f"rank {len(self.contest.names)} algorithms on {self.contest.items:,} items")
         return self.drawn, False
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:
@@ -93,13 +90,16 @@ class Assessment:
             if found is not None:
                 return found, True
             if self.method == "exact":
-                raise BadParameter(
-                    f"method: no exact way is known to compare {self.contest.names[first]!r} and {self.contest.names[second]!r} "
-                    f"under {self.contest.model} that would end in time; use auto or montecarlo"
-                )
+                raise self.no_exact_way(f"compare {self.contest.names[first]} and {self.contest.names[second]}")
         drawn = self.drawn
         shares = (drawn.ahead[second, first], drawn.level[first, second], drawn.ahead[first, second])
         return Sides(*(log(p) if p > 0 else -inf for p in shares)), False
+
+    def no_exact_way(self, to: str) -> BadParameter:
+        return BadParameter(
+            f"method: no exact way is known to {to} under {self.contest.model} that would end in time; "
+            "use auto or montecarlo"
+        )
 
     @cached_property
     def bound(self) -> int:
@@ -162,7 +162,7 @@ class Assessment:
                 tiers[-1].append(j)
             else:
                 tiers.append([j])
-        return [(i, j) for upper, lower in zip(tiers, tiers[1:], strict=False) for i in upper for j in lower]
+        return [(i, j) for upper, lower in pairwise(tiers) for i in upper for j in lower]
 
     @cached_property
     def step_pairs(self) -> list[Pair]:
@@ -176,7 +176,9 @@ class Assessment:
         if not self.steps or self.is_worst_case:
             certain = self.whole_certain
             return (1.0, 1.0) if certain else (nan, nan)
-        lost = [1 - p.kept if p.logs is None else exp(np.logaddexp(p.logs.below, p.logs.level)) for p in self.step_pairs]
+        lost = [
+            1 - p.kept if p.logs is None else exp(np.logaddexp(p.logs.below, p.logs.level)) for p in self.step_pairs
+        ]
         return max(0.0, 1 - sum(lost)), min(p.kept for p in self.step_pairs)
 
     @property

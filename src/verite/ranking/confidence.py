@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where
+from verite.ranking.answers import Where, numbered_item
 from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
-from verite.ranking.models import Audit, ErrorModel, Exactly, Shared
-from verite.ranking.montecarlo import Moves, is_shared
+from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.montecarlo import Moves
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
@@ -36,7 +36,7 @@ class Confidences:
     truth: NDArray[np.int64]  # positions in `labels`
     values: Array  # algorithms × items × labels
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    where: Where = staticmethod(lambda i: f"item {i + 1}")
+    where: Where = numbered_item
     source: str = ""
     kind: Literal["confidences"] = "confidences"
 
@@ -56,7 +56,12 @@ class Confidences:
 
     @classmethod
     def of(
-        cls, truth: Any, answers: Mapping[str, Any], *, labels: Sequence[str] | None = None, sums: Sums = "check",
+        cls,
+        truth: Any,
+        answers: Mapping[str, Any],
+        *,
+        labels: Sequence[str] | None = None,
+        sums: Sums = "check",
         columns: Mapping[str, Any] | None = None,
     ) -> Confidences:
         """From the recorded label of every item and, for each algorithm, rows of confidences, one column a label.
@@ -80,20 +85,23 @@ class Confidences:
                 raise DataError(f"item {i + 1}: expected one of the {len(known)} labels as truth, found {value!r}")
             codes.append(places[str(value)])
         found = cls(
-            names, known, np.array(codes, dtype=np.int64), np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
+            names,
+            known,
+            np.array(codes, dtype=np.int64),
+            np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
             {name: np.asarray(column) for name, column in (columns or {}).items()},
         )
         return found.with_sums(sums)
 
     def with_sums(self, sums: Sums) -> Confidences:
-        """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or taken as they are (`keep`)."""
+        """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
         if sums not in ("check", "keep", "scale"):
             raise BadParameter(f"sums: expected check, keep or scale, found {sums!r}")
         bad = ~((self.values >= 0) & (self.values <= 1))
         if bad.any():
             j, i, k = (int(v) for v in np.argwhere(bad)[0])
             raise DataError(
-                f"{self.where(i)}: expected a confidence from 0 to 1 of {self.names[j]!r} for label {self.labels[k]!r}, "
+                f"{self.where(i)}: expected a confidence from 0 to 1 for label {self.labels[k]!r} in {self.names[j]!r}, "
                 f"found {self.values[j, i, k]:g}"
             )
         totals = self.values.sum(axis=2)
@@ -101,14 +109,16 @@ class Confidences:
         if sums == "check" and off.any():
             j, i = (int(v) for v in np.argwhere(off)[0])
             raise DataError(
-                f"{self.where(i)}: expected the confidences of {self.names[j]!r} to add up to 1, found {totals[j, i]:g}; "
+                f"{self.where(i)}: expected confidences of {self.names[j]!r} that add up to 1, found {totals[j, i]:g}; "
                 "take them as they are with sums keep, or scale them with sums scale"
             )
         if sums != "scale":
             return self
         if not totals.all():
             j, i = (int(v) for v in np.argwhere(totals == 0)[0])
-            raise DataError(f"{self.where(i)}: expected confidences of {self.names[j]!r} that can be scaled, found only zeros")
+            raise DataError(
+                f"{self.where(i)}: expected confidences of {self.names[j]!r} that can be scaled, found only zeros"
+            )
         return replace(self, values=self.values / totals[:, :, None])
 
     def only(self, algorithms: Sequence[int]) -> Confidences:
@@ -121,15 +131,17 @@ class Confidences:
             return self.columns[name]
         if name == "truth":
             return self.truth
-        raise BadParameter(f"{purpose}: expected one of the columns {', '.join([*self.columns, 'truth'])}, found {name!r}")
+        raise BadParameter(
+            f"{purpose}: expected one of the columns {', '.join([*self.columns, 'truth'])}, found {name!r}"
+        )
 
 
 def losses(table: Confidences, loss: Loss, zero: float) -> Array:
     """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
 
-    `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not 0.
-    `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: sum of a ln(a / t), t being `zero` for all labels
-    but the true one. Zero confidences are replaced by `zero` in both.
+    `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not
+    0. `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: sum of a ln(a / t), t being `zero` for
+    all labels but the true one. Zero confidences are replaced by `zero` in both.
     """
     if loss not in LOSSES:
         raise BadParameter(f"loss: expected {' or '.join(LOSSES)}, found {loss!r}")
@@ -137,24 +149,32 @@ def losses(table: Confidences, loss: Loss, zero: float) -> Array:
         raise BadParameter(f"zero: expected what to put in place of zeros, above 0 and below 1, found {zero:g}")
     given = np.where(table.values == 0, zero, table.values)
     if loss == "logloss":
-        return -np.log(given)
+        logs: Array = np.log(given)
+        return -logs
     own = (given * np.log(given)).sum(axis=2, keepdims=True)
     wrong = given.sum(axis=2, keepdims=True) - given
-    return own - wrong * log(zero)
+    divergence: Array = own - wrong * log(zero)
+    return divergence
 
 
-def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64], confusion: Array | None) -> Moves:
+def moves_of(
+    table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64], confusion: Array | None
+) -> Moves:
     """What a moved label adds to each score (minus the loss): one kind an item, one way a label."""
     items = np.arange(len(table))
     size = len(table.labels)
     others = (table.truth[:, None] + np.arange(1, size)) % size
-    ways = np.full((len(table), size - 1), 1 / (size - 1)) if confusion is None else confusion[table.truth[:, None], others]
+    ways = (
+        np.full((len(table), size - 1), 1 / (size - 1))
+        if confusion is None
+        else confusion[table.truth[:, None], others]
+    )
     change = lost[:, items, table.truth][:, :, None] - lost[:, items[:, None], others]
     return Moves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
 
 
 def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
-    """Every way in which the records can be wrong: what it adds to the scores, and its probability; None if too many."""
+    """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
     matter = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) > 0
     blocks = np.arange(len(moves.counts))
     if isinstance(model, (Audit, Exactly)):
@@ -176,7 +196,6 @@ def block_law(moves: Moves, items: NDArray[np.int64], model: ErrorModel) -> tupl
     """The same for items whose errors depend on each other."""
     size = moves.change.shape[2]
     change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)
-    whole = isinstance(model, Shared) and model.correlation == 1
     for item in items:
         used = moves.ways[item] > 0
         rate = 0.5 if isinstance(model, (Audit, Exactly)) or is_shared(model) else moves.rates[item]
@@ -190,7 +209,7 @@ def block_law(moves: Moves, items: NDArray[np.int64], model: ErrorModel) -> tupl
         law = hypergeometric(moves.items, many, model.errors) if model.errors else certain(many, 0)
     elif isinstance(model, Audit):
         law = beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
-    elif whole:
+    elif isinstance(model, Shared) and model.correlation == 1:
         with np.errstate(divide="ignore"):
             law = np.logaddexp(certain(many, 0) + np.log1p(-model.epsilon), certain(many, many) + np.log(model.epsilon))
     elif is_shared(model):

@@ -1,4 +1,4 @@
-"""Algorithms compared on the same items: everything that can be asked about their order, whatever kind of answers they give."""
+"""Algorithms on the same items: all that can be asked about their order, whatever kind of answers they give."""
 
 from __future__ import annotations
 
@@ -29,10 +29,19 @@ Array = NDArray[np.float64]
 class Contest(Protocol):
     """What a ranking asks of a table of answers under one error model."""
 
-    names: tuple[str, ...]
-    items: int
-    model: ErrorModel
-    tolerance: float  # scores that differ by no more are equal
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def items(self) -> int: ...
+
+    @property
+    def model(self) -> ErrorModel: ...
+
+    @property
+    def tolerance(self) -> float:
+        """Scores that differ by no more are equal."""
+        ...
 
     @property
     def scores(self) -> NDArray[Any]:
@@ -146,7 +155,8 @@ class AnswerContest:
         return exact_standings(self.outcomes, self.model)
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        return drawn_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
+        scores: NDArray[Any] = drawn_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +184,8 @@ class ConfidenceContest:
 
     @cached_property
     def scores(self) -> NDArray[Any]:
-        return -self.lost[:, np.arange(len(self.table)), self.table.truth].sum(axis=1)
+        scores: NDArray[Any] = -self.lost[:, np.arange(len(self.table)), self.table.truth].sum(axis=1)
+        return scores
 
     @cached_property
     def moves(self) -> Moves:
@@ -221,7 +232,8 @@ class ConfidenceContest:
         return None if found is None else stood(found[0] + self.scores, found[1], self.scores, self.tolerance)
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        return drawn_changes(self.moves, self.model, draws, rng) + self.scores
+        scores: NDArray[Any] = drawn_changes(self.moves, self.model, draws, rng) + self.scores
+        return scores
 
 
 def checked_errors(model: ErrorModel, items: int) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float) -> Answers:
     """The objects of a detection truth as items, found by each detector or not.
 
-    An object is found if Pascal VOC's rule matches it with a prediction of its class that has at least this confidence and
-    overlap. Objects that nobody is asked to find (difficult, crowds, groups) are left out.
+    An object is found if Pascal VOC's rule matches it with a prediction of its class that has at least this
+    confidence and overlap. Objects that nobody is asked to find (difficult, crowds, groups) are left out.
     """
     from verite.formats import read
     from verite.protocols.voc import voc
@@ -49,11 +49,14 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -
     truth = first.truth
     asked = np.flatnonzero(~(truth.ignore | truth.crowd | truth.difficult | truth.group_of))
     if not len(asked):
-        raise DataError(f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none")
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"
+        )
 
     def where(item: int) -> str:
         row = int(asked[item])
-        return f"object {row + 1} ({truth.labels.name(int(truth.label[row]))!r} in {truth.images.name(int(truth.image[row]))!r})"
+        label, image = truth.labels.name(int(truth.label[row])), truth.images.name(int(truth.image[row]))
+        return f"object {row + 1} ({label!r} in {image!r})"
 
     return Answers(
         names=tuple(names_of(results, [result.name for result in evaluated])),
@@ -76,7 +79,9 @@ def found_by(result: VocResults, confidence: float) -> NDArray[np.uint8]:
     Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.
     """
     taken = result.matches.truth[0]
-    sure = np.ones(len(taken), dtype=np.bool_) if result.pred.confidence is None else result.pred.confidence >= confidence
+    sure = (
+        np.ones(len(taken), dtype=np.bool_) if result.pred.confidence is None else result.pred.confidence >= confidence
+    )
     found = np.zeros(len(result.truth), dtype=np.uint8)
     found[taken[sure & (taken >= 0)]] = 1
     return found
@@ -85,7 +90,9 @@ def found_by(result: VocResults, confidence: float) -> NDArray[np.uint8]:
 def with_matches(result: Any) -> VocResults:
     """A result that knows which prediction took which object."""
     if not isinstance(result, Results) or not hasattr(result, "matches"):
-        raise BadParameter(f"results: expected evaluations that match objects, such as vt.voc's, found {type(result).__name__}")
+        raise BadParameter(
+            f"results: expected evaluations that match objects, such as vt.voc's, found {type(result).__name__}"
+        )
     return result  # type: ignore[return-value]
 
 

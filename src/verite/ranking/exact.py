@@ -41,10 +41,8 @@ def shared_sides(duel: Duel, model: Shared) -> Sides | None:
     pieces: list[Array] = []
     for group in np.unique(duel.groups):
         mine = duel.of_group(int(group))
-        if model.correlation == 1:
-            piece = whole_group_piece(mine, model.epsilon)
-        else:
-            piece = group_piece(mine, model.epsilon, *model.beta)
+        whole = model.correlation == 1
+        piece = whole_group_piece(mine, model.epsilon) if whole else group_piece(mine, model.epsilon, *model.beta)
         if piece is None:
             return None
         pieces.append(piece)
@@ -64,10 +62,10 @@ def audited_sides(duel: Duel, model: Audit) -> Sides:
 def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) -> Array:
     """The logarithm of the average of exp(logs_at(epsilon)) over Beta(errors + 1/2, checked - errors + 1/2).
 
-    With epsilon = sin^2(phi), Jeffreys' half powers cancel and the average becomes that of a trigonometric polynomial in
-    2 phi of degree checked + degree, `degree` being that of the probabilities in epsilon. The trapezoid rule averages it
-    without error from that many points on, and long before that to the last digit; so the points are doubled until
-    nothing changes.
+    With epsilon = sin^2(phi), Jeffreys' half powers cancel and the average becomes that of a trigonometric polynomial
+    in 2 phi of degree checked + degree, `degree` being that of the probabilities in epsilon. The trapezoid rule
+    averages it without error from that many points on, and long before that to the last digit; so the points are
+    doubled until nothing changes.
     """
     k, rest = model.errors, model.checked - model.errors
     total: Array | None = None
@@ -81,7 +79,9 @@ def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) 
             phi = pi / 2 * place / points
             low, high = sin(phi) ** 2, cos(phi) ** 2
             weight = (k * log(low) if k else 0.0) if low > 0 else (0.0 if k == 0 else -inf)
-            weight += (rest * log(high) if rest else 0.0) if high > 0 and place < points else (0.0 if rest == 0 else -inf)
+            weight += (
+                (rest * log(high) if rest else 0.0) if high > 0 and place < points else (0.0 if rest == 0 else -inf)
+            )
             if weight == -inf:
                 continue
             if place in (0, points):
@@ -121,8 +121,8 @@ class Drops:
         """The fewest wrong records that bring a lead down to zero, or past it; None if none can.
 
         >>> drops = Drops(np.array([2.0, 1.0]), np.array([3, 5]))
-        >>> drops.errors_to_lower(4, past=False), drops.errors_to_lower(4, past=True), drops.errors_to_lower(12, past=False)
-        (2, 3, None)
+        >>> drops.errors_to_lower(4, past=False), drops.errors_to_lower(4, past=True), drops.errors_to_lower(12,
+        past=False) (2, 3, None)
         """
         if lead <= 0 and not past:
             return 0
@@ -145,9 +145,10 @@ def worst_drops(duel: Duel) -> Drops:
 def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> float:
     """The largest rate up to one half at which an order still holds with probability `level`.
 
-    `log_lost_at` is the logarithm of the probability that it does not hold; it rises with the rate (checked, not proved).
-    For many items the normal quantile of that probability is a straight line in (1 - 2 epsilon) / sqrt(epsilon (1 - epsilon)),
-    so in these two coordinates the secant rule needs a handful of steps; bisection steps in where it would leave the bracket.
+    `log_lost_at` is the logarithm of the probability that it does not hold; it rises with the rate (checked, not
+    proved). For many items the normal quantile of that probability is a straight line in (1 - 2 epsilon) /
+    sqrt(epsilon (1 - epsilon)), so in these two coordinates the secant rule needs a handful of steps; bisection steps
+    in where it would leave the bracket.
     """
     quantile = NormalDist().inv_cdf
     target = -quantile(1 - level)

@@ -1,8 +1,8 @@
 """Models in which only the number of wrong records matters, not which they are.
 
-Given how many of the items that tell two algorithms apart are wrong, every choice of them is as likely as any other. So the
-law of independent errors, reweighted by that number, gives every such model: exactly m errors among all records, or a
-group of records whose common rate is itself drawn.
+Given how many of the items that tell two algorithms apart are wrong, every choice of them is as likely as any other.
+So the law of independent errors, reweighted by that number, gives every such model: exactly m errors among all
+records, or a group of records whose common rate is itself drawn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Sides
+from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def beta_binomial(size: int, alpha: float, beta: float) -> Array:
 
 
 def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
-    """First's lead, the number of wrong records, and the logarithm of the probability at a common rate; all combinations.
+    """All combinations of first's lead and the number of wrong records, and their log probability at a common rate.
 
     None where there are too many.
     """
@@ -66,7 +66,8 @@ def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array]
             return None
         x, y = np.meshgrid(np.arange(ahead + 1), np.arange(behind + 1), indexing="ij")
         logs = binomial(ahead, rate)[:, None] + binomial(behind, rate)
-        return (duel.gap - 2.0 * (x - y)).ravel(), (x + y).ravel(), logs.ravel()
+        lead = (duel.gap - 2 * (x - y)).ravel()
+        return lead.astype(np.float64), (x + y).ravel().astype(np.int64), logs.ravel()
     size = duel.size
     if size > SMALL:
         return None
@@ -76,8 +77,8 @@ def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array]
         moved = sum(wrong[v + 1] * np.roll(table, v, axis=0) for v in (-1, 0, 1))
         table = (1 - rate) * np.roll(table, int(stay), axis=0)
         table[:, 1:] += rate * moved[:, :-1]
-    lead, wrong_records = np.nonzero(table)
-    return lead - float(size), wrong_records, np.log(table[lead, wrong_records])
+    place, wrong_records = np.nonzero(table)
+    return (place - size).astype(np.float64), wrong_records.astype(np.int64), np.log(table[place, wrong_records])
 
 
 def reweighted(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
@@ -95,16 +96,15 @@ def group_piece(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array 
     if found is None:
         return None
     lead, logs = found
-    return np.bincount((lead + duel.size).astype(np.int64), np.exp(logs), 2 * duel.size + 1)
+    return np.bincount((lead + duel.size).astype(np.int64), np.exp(logs), 2 * duel.size + 1).astype(np.float64)
 
 
-def whole_group_piece(duel: Duel, epsilon: float) -> Array | None:
+def whole_group_piece(duel: Duel, epsilon: float) -> Array:
     """The same for a group that is wrong as a whole with probability epsilon, and else right as a whole."""
-    from verite.ranking.sums import law_of_sum
-
     steps = duel.steps(1.0)
     values, probabilities = law_of_sum(steps, steps.bounds())
-    piece = np.bincount((values + duel.size).astype(np.int64), epsilon * probabilities, 2 * duel.size + 1)
+    places = (values + duel.size).astype(np.int64)
+    piece: Array = np.bincount(places, epsilon * probabilities, 2 * duel.size + 1).astype(np.float64)
     piece[duel.gap + duel.size] += 1 - epsilon
     return piece
 
@@ -128,7 +128,7 @@ def exactly_sides(duel: Duel, errors: int) -> Sides | None:
 
 
 def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
-    """`exactly_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y following `law`.
+    """`exactly_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y by `law`.
 
     The leader is overtaken where x - y > gap / 2. The likeliest of these cases lie next to the border, so the diagonals
     x - y = constant are summed from there on, each around its likeliest place, until nothing is added any more.

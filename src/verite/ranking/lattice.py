@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from verite.ranking.exact import averaged_logs
 from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
-from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared
+from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.places import Standings, stood, three_independent
 from verite.ranking.sums import Steps, law_of_sum
@@ -65,7 +65,8 @@ def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
 def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
     """For each of three algorithms the law of its net score on the items where it stands alone.
 
-    On an item two of three binary answers agree, so the third one's score is all that moves, and the three are independent.
+    On an item two of three binary answers agree, so the third one's score is all that moves, and the three are
+    independent.
     """
     laws: list[tuple[Array, Array]] = []
     for j in range(3):
@@ -98,7 +99,7 @@ def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Ar
         vectors, weights = found
         weights = weights * np.exp(law - binomial(size, rate))[vectors[:, -1]]
         return base + vectors[:, :-1], weights
-    if isinstance(model, Shared) and 0 < model.correlation and model.epsilon > 0:
+    if is_shared(model):
         units = [group_unit(outcomes, model, int(group)) for group in np.unique(outcomes.groups)]
         found = None if any(unit is None for unit in units) else walk([unit for unit in units if unit is not None])
     else:
@@ -137,7 +138,8 @@ def group_unit(outcomes: Outcomes, model: Shared, group: int) -> Unit | None:
     size = int(part.counts.sum())
     weight = np.exp(beta_binomial(size, *model.beta) - binomial(size, model.epsilon))
     vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
-    return Unit(vectors, np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]))
+    weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
+    return Unit(vectors, weights)
 
 
 def walk(units: Sequence[Unit]) -> tuple[NDArray[np.int64], Array] | None:

@@ -17,13 +17,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
 
-WHY_HALF = "beyond one half the record says the opposite of the truth more often than the truth, and no order can be read off it"
+WHY_HALF = (
+    "beyond one half the record says the opposite of the truth more often than the truth, "
+    "and no order can be read off it"
+)
 
 
 def checked_rate(name: str, value: float) -> float:
@@ -35,10 +39,9 @@ def checked_rate(name: str, value: float) -> float:
 
 
 def checked_count(name: str, value: int, least: int = 0) -> int:
-    if isinstance(value, float) and not value.is_integer():
-        raise BadParameter(f"{name}: expected a whole number, found {value:g}")
-    if value < least:
-        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value}")
+    """A whole number of records."""
+    if value != int(value) or value < least:
+        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value:g}")
     return int(value)
 
 
@@ -76,7 +79,7 @@ class Asymmetric:
 
     @classmethod
     def forward(cls, false_ones: float, false_zeros: float, recorded_ones: float) -> Asymmetric:
-        """From the annotator's side: how often a true 0 is written down as 1, a true 1 as 0, and the share of 1s on record.
+        """From the annotator's side: how often a true 0 is written as 1, a true 1 as 0, and the share of 1s on record.
 
         Bayes turns them round: with the true share s = (recorded - false_ones) / (1 - false_ones - false_zeros),
         one = (1 - s) false_ones / recorded and zero = s false_zeros / (1 - recorded).
@@ -92,8 +95,8 @@ class Asymmetric:
         share = (recorded_ones - false_ones) / (1 - false_ones - false_zeros) if false_ones + false_zeros < 1 else -1.0
         if not 0 <= share <= 1:
             raise BadParameter(
-                f"recorded_ones: expected a share from {false_ones:g} to {1 - false_zeros:g}, which these rates can produce, "
-                f"found {recorded_ones:g}"
+                f"recorded_ones: expected a share from {false_ones:g} to {1 - false_zeros:g}, which these rates can "
+                f"produce, found {recorded_ones:g}"
             )
         return cls(zero=share * false_zeros / (1 - recorded_ones), one=(1 - share) * false_ones / recorded_ones)
 
@@ -103,8 +106,8 @@ class Asymmetric:
     @property
     def words(self) -> str:
         return (
-            f"a record that says 0 is wrong with probability {self.zero:g}, one that says 1 with probability {self.one:g}, "
-            "independently of the others"
+            f"a record that says 0 is wrong with probability {self.zero:g}, one that says 1 with probability "
+            f"{self.one:g}, independently of the others"
         )
 
 
@@ -160,7 +163,9 @@ class Audit:
         if self.errors > self.checked:
             raise BadParameter(f"errors: expected at most the {self.checked} records checked, found {self.errors}")
         if 2 * self.errors > self.checked:
-            raise BadParameter(f"errors: expected at most half of the {self.checked} records checked, found {self.errors}; {WHY_HALF}")
+            raise BadParameter(
+                f"errors: expected at most half of the {self.checked} records checked, found {self.errors}; {WHY_HALF}"
+            )
 
     def __str__(self) -> str:
         return f"audit(errors={self.errors}, checked={self.checked})"
@@ -168,8 +173,8 @@ class Audit:
     @property
     def words(self) -> str:
         return (
-            f"{self.errors} of {self.checked} records checked were wrong; each record is wrong independently of the others, "
-            "at a common rate known only so well (Beta posterior under Jeffreys' prior)"
+            f"{self.errors} of {self.checked} records checked were wrong; each record is wrong independently of the "
+            "others, at a common rate known only so well (Beta posterior under Jeffreys' prior)"
         )
 
 
@@ -177,8 +182,9 @@ class Audit:
 class Shared:
     """Errors come in groups: the rate of each group is drawn from a Beta law of mean epsilon.
 
-    `correlation` is that of two errors in one group: 0 is independence, 1 means a group is wrong as a whole or not at all.
-    `groups` is a name for every item, or the name of a column: `interpretation`, `item`, `truth` or one of the table's own.
+    `correlation` is that of two errors in one group: 0 is independence, 1 means a group is wrong as a whole or not at
+    all. `groups` is a name for every item, or the name of a column: `interpretation`, `item`, `truth` or one of the
+    table's own.
     """
 
     epsilon: float
@@ -260,6 +266,11 @@ class AtMost:
         share = f"{self.errors}" if self.errors is not None else f"a share of {self.epsilon:g}"
         checked = " that were not audited" if self.audited is not None else ""
         return f"at most {share} of the records{checked} are wrong, chosen in the worst way for the order"
+
+
+def is_shared(model: object) -> TypeGuard[Shared]:
+    """Whether errors really come in groups."""
+    return isinstance(model, Shared) and model.correlation > 0 and model.epsilon > 0
 
 
 ErrorModel = Bernoulli | Asymmetric | PerItem | Audit | Shared | Exactly | AtMost

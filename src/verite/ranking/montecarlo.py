@@ -1,19 +1,19 @@
 """Many algorithms, many items: the scores under drawn truths.
 
-One truth is drawn for all algorithms at a time, never one for each. Items of the same kind are not drawn one by one: what
-they add up to has a known law, and one number is drawn from it. Where items have several ways of being wrong or errors
-come in groups, the wrong records themselves are drawn, and only those.
+One truth is drawn for all algorithms at a time, never one for each. Items of the same kind are not drawn one by one:
+what they add up to has a known law, and one number is drawn from it. Where items have several ways of being wrong or
+errors come in groups, the wrong records themselves are drawn, and only those.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.models import Audit, ErrorModel, Exactly, Shared
+from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
 
@@ -51,7 +51,7 @@ def drawn_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Ge
 
 
 def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Independent errors with one way of being wrong: one number a draw for all items that add the same or the opposite."""
+    """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
     change = moves.change[:, 0]
     # A change and its opposite partly undo each other: only what is left over is drawn.
     leading = change[np.arange(len(change)), np.argmax(change != 0, axis=1)]
@@ -67,7 +67,7 @@ def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.in
         values, probabilities = law_of_sum(steps, steps.bounds())
         net = (values + counts @ signs) / 2
         samplers.append(Sampler.of(net, probabilities))
-    total = np.zeros((len(vectors[0]), draws), dtype=np.int32)
+    total = np.zeros((change.shape[1], draws), dtype=np.int32)
     for begin in range(0, draws, DRAWS):
         part = total[:, begin : begin + DRAWS]
         block = np.zeros(part.shape, dtype=np.int32)
@@ -154,8 +154,3 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
             kind[order], offsets, share, ways, change, common, seed, begin
         )
     return total
-
-
-def is_shared(model: ErrorModel) -> TypeGuard[Shared]:
-    """Whether errors really come in groups."""
-    return isinstance(model, Shared) and model.correlation > 0 and model.epsilon > 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,20 @@ from verite.ranking.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorMod
 from verite.ranking.sums import Steps, merged_rows
 
 Wrong = Literal["reverses", "vanishes"]
+
+
+class Recorded(Protocol):
+    """What models ask of a table: its records and what else it knows about the items."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def truth(self) -> NDArray[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str, purpose: str) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +71,10 @@ class Outcomes:
         moved = self.gains[:, :, first] - self.gains[:, :, second]
         wrong = np.stack([(self.moves * (moved == value)).sum(axis=1) for value in (-1, 0, 1)], axis=1)
         matter = (stay != 0) | ((moved != 0) & (self.moves > 0)).any(axis=1)
-        rows, counts = merged_rows(
-            np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter]
+        rows, counts = merged_rows(np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter])
+        return Duel(
+            self.items, counts, rows[:, 0].astype(np.int64), rows[:, 1:4], rows[:, 4], rows[:, 5].astype(np.int64)
         )
-        return Duel(self.items, counts, rows[:, 0].astype(np.int64), rows[:, 1:4], rows[:, 4], rows[:, 5].astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +118,11 @@ class Duel:
         """The items of one group."""
         mine = self.groups == group
         return replace(
-            self, counts=self.counts[mine], stay=self.stay[mine], wrong=self.wrong[mine], rates=self.rates[mine],
+            self,
+            counts=self.counts[mine],
+            stay=self.stay[mine],
+            wrong=self.wrong[mine],
+            rates=self.rates[mine],
             groups=self.groups[mine],
         )
 
@@ -114,7 +132,9 @@ def outcomes_of(
 ) -> Outcomes:
     """The kinds of items of a table under an error model."""
     if confusion is not None and answers.kind != "labels":
-        raise BadParameter("confusion: expected a table of labels; where a record says 0 or 1 there is only one way of being wrong")
+        raise BadParameter(
+            "confusion: expected a table of labels; where a record says 0 or 1 there is only one way of being wrong"
+        )
     table, which = rate_classes(answers, model)
     groups = group_numbers(answers, model)
     keys = [] if which is None else [which]
@@ -138,11 +158,13 @@ def outcomes_of(
     )
 
 
-def rate_classes(answers: Answers, model: ErrorModel) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+def rate_classes(answers: Recorded, model: ErrorModel) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
     """The different rates under a model, and for every item which one it has (None: there is but one)."""
     if isinstance(model, Asymmetric):
-        if answers.kind == "labels":
-            raise BadParameter("asymmetric rates: expected a table of 0 and 1, found labels; give a confusion matrix or rates per item")
+        if answers.kind in ("labels", "confidences"):
+            raise BadParameter(
+                "asymmetric rates: expected a table of 0 and 1, found labels; give a confusion matrix or rates per item"
+            )
         return np.array([model.zero, model.one]), answers.truth.astype(np.int64)
     if isinstance(model, PerItem):
         rates = model.rates
@@ -178,7 +200,7 @@ def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         raise DataError(f"{name}: expected a number for every item, found {str(error).rpartition(': ')[2]}") from None
 
 
-def group_numbers(answers: Answers, model: ErrorModel) -> NDArray[np.int64] | None:
+def group_numbers(answers: Recorded, model: ErrorModel) -> NDArray[np.int64] | None:
     """For every item the number of its group of shared errors."""
     if not isinstance(model, Shared):
         return None
@@ -232,11 +254,17 @@ def label_kinds(answers: Answers, confusion: NDArray[np.float64] | None, keys: S
     used = moves.any(axis=0)
     alike = (right == right[:, [0]]).all(axis=1) & (gains == gains[:, :, [0]]).all(axis=(1, 2))
     matter = ~alike
-    return right[matter], moves[matter][:, used], gains[matter][:, used], [k[matter] for k in distinct[size:]], counts[matter]
+    return (
+        right[matter],
+        moves[matter][:, used],
+        gains[matter][:, used],
+        [k[matter] for k in distinct[size:]],
+        counts[matter],
+    )
 
 
 def agreement(answers: Answers) -> list[NDArray[np.int64]]:
-    """For every algorithm and item: 0 if it gave the recorded label, else the number of the first algorithm with its label."""
+    """For every algorithm and item: 0 if it gave the recorded label, else the number of the first with its label."""
     seen: list[NDArray[np.int64]] = []
     for j, column in enumerate(answers.answers):
         code = np.full(len(answers), j + 1, dtype=np.int64)

@@ -25,7 +25,6 @@ class Standings:
     places: Array  # algorithms × places
     whole: float  # P(every pair that differs on the record keeps its order); nan if none differs
 
-
     @classmethod
     def unpacked(cls, numbers: Array, size: int) -> Standings:
         """From the numbers of `packed`."""
@@ -38,10 +37,11 @@ class Standings:
         return np.concatenate([self.ahead.ravel(), self.level.ravel(), self.places.ravel(), [self.whole]])
 
 
-def stood(
-    scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], tolerance: float = 0.0
-) -> Standings:
-    """Standings of rows of scores, one column an algorithm, weighted or (None) all alike; differences up to the tolerance are ties."""
+def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], tolerance: float = 0.0) -> Standings:
+    """Standings of rows of scores, one column an algorithm, weighted or (None) all alike.
+
+    Differences up to the tolerance are ties.
+    """
 
     def share(rows: NDArray[np.bool_]) -> float:
         return float(weights[rows].sum()) if weights is not None else float(np.count_nonzero(rows)) / len(rows)

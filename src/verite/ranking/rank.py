@@ -27,7 +27,9 @@ HOW_MANY = (
     "check some records on which the algorithms disagree and give Audit(errors, checked)"
 )
 ORDERS_ONLY = "these are statements about orders; scores under an assumed error rate are no estimates of true scores"
-SCATTERED = "errors are taken as scattered at random, which overstates stability where they come in groups (a class, a source)"
+SCATTERED = (
+    "errors are taken as scattered at random, which overstates stability where they come in groups (a class, a source)"
+)
 
 
 def rank(
@@ -53,19 +55,19 @@ def rank(
 ) -> Ranking:
     """How likely an order of algorithms stays as it is if the truth it rests on is partly wrong.
 
-    The first argument is a table of answers (a file or `Answers`, `Confidences`); or the recorded truth of every item, with
-    each algorithm's answers as a mapping beside it; or a detection truth, with each detector's predictions; or several results
-    of `vt.voc` on one truth. For detectors the items are the truth's objects, found or not: matched by a prediction of their
-    class with at least `confidence` and `iou`.
+    The first argument is a table of answers (a file or `Answers`, `Confidences`); or the recorded truth of every
+    item, with each algorithm's answers as a mapping beside it; or a detection truth, with each detector's
+    predictions; or several results of `vt.voc` on one truth. For detectors the items are the truth's objects, found
+    or not: matched by a prediction of their class with at least `confidence` and `iou`.
 
-    `errors` says in what way the truth may be wrong, `epsilon` is short for `Bernoulli(epsilon)`. Every probability is exact
-    where that is possible (`methods` of the result says which are); the others come from so many `draws` with a `seed` and
-    carry Wilson intervals. `level` is the probability asked of an order that is to hold.
+    `errors` says in what way the truth may be wrong, `epsilon` is short for `Bernoulli(epsilon)`. Every probability
+    is exact where that is possible (`methods` of the result says which are); the others come from so many `draws`
+    with a `seed` and carry Wilson intervals. `level` is the probability asked of an order that is to hold.
 
-    One of several labels, and confidences for labels: a wrong label moves to any other alike, or as a `confusion` matrix says.
-    Confidences: `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within `tolerance` are ties;
-    `sums` says what happens to rows that do not add up to one. Detectors: a `wrong` truth object `reverses` what finding
-    it was worth, or `vanishes`.
+    One of several labels, and confidences for labels: a wrong label moves to any other alike, or as a `confusion`
+    matrix says. Confidences: `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within
+    `tolerance` are ties; `sums` says what happens to rows that do not add up to one. Detectors: a `wrong` truth
+    object `reverses` what finding it was worth, or `vanishes`.
 
     Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
 
@@ -195,7 +197,9 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
         **({"draws": found.draws, "seed": found.seed} if is_drawn else {}),
         rev=1,
     )
-    whole = found.standings[0].whole if found.standings[0] is not None else (1.0 if found.whole_certain else float("nan"))
+    whole = (
+        found.standings[0].whole if found.standings[0] is not None else (1.0 if found.whole_certain else float("nan"))
+    )
     return Ranking(
         signature=signature,
         model=str(contest.model),
@@ -241,7 +245,11 @@ def assumption(contest: Contest, table: Answers | Confidences) -> str:
         return words
     if isinstance(table, Confidences) or table.kind == "labels":
         size = len(table.labels)
-        how = "to another one as the confusion matrix says" if contest_confusion(contest) else f"to any of the other {size - 1} labels alike"
+        how = (
+            "to another one as the confusion matrix says"
+            if contest_confusion(contest)
+            else f"to any of the other {size - 1} labels alike"
+        )
         return f"{words}; a wrong label moves {how}"
     if table.kind == "found":
         if contest_wrong(contest) == "vanishes":

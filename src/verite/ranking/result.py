@@ -133,7 +133,7 @@ class Ranking:
         raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
 
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
-        """The probability that the order of two algorithms is kept, at several rates; not a number where none is known."""
+        """The probability that the order of two algorithms is kept, at several rates; nan where none is known."""
         pair = self.pair(one, two)
         if self.curve_of is None:
             return np.full(len(epsilons), nan)
@@ -141,7 +141,7 @@ class Ranking:
         return np.array([nan if (value := at(float(e))) is None else value for e in epsilons])
 
     def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
-        """Runs of neighbours in the order of which no two can be told apart with this probability (the ranking's own unless given)."""
+        """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
         least = self.level if level is None else level
         kept = {frozenset((p.first, p.second)): p.kept for p in self.pairs}
         runs: list[tuple[int, int]] = []
@@ -170,9 +170,7 @@ class Ranking:
             "order": list(self.order),
             "scores": self.scores,
             "pairs": [pair.to_dict() for pair in self.pairs],
-            "ranks": {
-                name: {str(k): float(self.ranks[j, k - 1]) for k in places} for j, name in enumerate(self.order)
-            },
+            "ranks": {name: {str(k): float(self.ranks[j, k - 1]) for k in places} for j, name in enumerate(self.order)},
             "expected_rank": self.expected_rank,
             "whole_order": self.whole,
             "whole_order_bounds": list(self.whole_bounds),
@@ -190,7 +188,8 @@ class Ranking:
             document["whole_order_interval"] = list(self.whole_interval)
         if self.rank_intervals is not None:
             document["rank_intervals"] = {
-                name: {str(k): self.rank_intervals[j, k - 1].tolist() for k in places} for j, name in enumerate(self.order)
+                name: {str(k): self.rank_intervals[j, k - 1].tolist() for k in places}
+                for j, name in enumerate(self.order)
             }
         return document
 
@@ -202,7 +201,10 @@ class Ranking:
         """Each algorithm with its score, its expected rank and the probability of each place."""
         columns: dict[str, list[Any]] = {
             self.score.partition(":")[0]: [f"{self.scores[name]:.4f}" for name in self.order],
-            "expected rank": [f"{self.expected_rank[name]:.2f}" if isfinite(self.expected_rank[name]) else ABSENT for name in self.order],
+            "expected rank": [
+                f"{self.expected_rank[name]:.2f}" if isfinite(self.expected_rank[name]) else ABSENT
+                for name in self.order
+            ],
         }
         for k in range(len(self.order)):
             columns[f"P({k + 1}.)"] = [probability(value) for value in self.ranks[:, k]]
@@ -214,7 +216,7 @@ class Ranking:
         for pair in self.pairs:
             sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
             values = [pair.kept, pair.tie, pair.reversed]
-            shown = [probability(v, l) for v, l in zip(values, sides, strict=True)]
+            shown = [probability(value, side) for value, side in zip(values, sides, strict=True)]
             errors = [ABSENT if v is None else f"{v:,}" for v in (pair.errors_to_tie, pair.errors_to_reverse)]
             rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
         bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
@@ -248,10 +250,13 @@ class Ranking:
             lines.append(f"It holds with probability {self.level:g} up to ε = {span}.")
         if self.errors_to_break is not None:
             one = self.errors_to_break == 1
-            many = "1 wrong record in the worst place is" if one else f"{self.errors_to_break:,} wrong records in the worst places are"
+            many = (
+                "1 wrong record in the worst place is"
+                if one
+                else f"{self.errors_to_break:,} wrong records in the worst places are"
+            )
             lines.append(f"{many} enough to break it.")
-        for run in self.joined():
-            lines.append(f"Not told apart with probability {self.level:g}: {', '.join(run)}.")
+        lines += [f"Not told apart with probability {self.level:g}: {', '.join(run)}." for run in self.joined()]
         found = "; ".join(f"{what}: {how}" for what, how in self.methods.items())
         return "\n".join([*lines, "", found.replace("_", " "), str(self.signature)])
 

@@ -1,10 +1,10 @@
 """How likely is a sum of small independent steps to end below, at or above zero?
 
-Every item moves the difference of two scores by -1, 0 or +1. The three answers are wanted with all their digits even where
-they are 1e-1000, so each is found under an exponentially tilted law, whose mean sits where the event begins:
+Every item moves the difference of two scores by -1, 0 or +1. The three answers are wanted with all their digits even
+where they are 1e-1000, so each is found under an exponentially tilted law, whose mean sits where the event begins:
 ``P(S = s) = exp(K(t) - t s) P_t(S = s)``, K the cumulant function. Under the tilted law nothing is small any more.
-Few items are convolved one by one, positive numbers only; many go through their characteristic function, of which only
-a few dozen frequencies differ from zero.
+Few items are convolved one by one, positive numbers only; many go through their characteristic function, of which
+only a few dozen frequencies differ from zero.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Steps:
     pieces: tuple[Array, ...] = ()
 
     def tilted(self, tilt: float) -> Steps:
-        return Steps(tilted(self.laws, VALUES, tilt)[0], self.counts, tuple(tilted_piece(p, tilt)[0] for p in self.pieces))
+        return Steps(
+            tilted(self.laws, VALUES, tilt)[0], self.counts, tuple(tilted_piece(p, tilt)[0] for p in self.pieces)
+        )
 
     def mirrored(self) -> Steps:
         return Steps(self.laws[:, ::-1], self.counts, tuple(p[::-1] for p in self.pieces))
@@ -346,4 +348,5 @@ def product(laws: Array, frequency: Array) -> NDArray[np.complex128]:
     """The product of the steps' characteristic functions, for steps that occur once each."""
     both = np.empty((len(laws), len(frequency)), dtype=np.complex128)
     both.real, both.imag = factors(laws, frequency)
-    return np.conj(np.multiply.reduce(both, axis=0))
+    result: NDArray[np.complex128] = np.conj(np.multiply.reduce(both, axis=0))
+    return result

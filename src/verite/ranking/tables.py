@@ -5,7 +5,8 @@
     item[,interpretation][,MORE…],truth,NAME…     one row an item: 0 and 1, or labels; one column an algorithm
     item,label[,MORE…],truth,NAME…                one row an item and label: confidences; truth is 1 on the true label
 
-Whatever stands between these and `truth` is about the item and must be asked for: a group of shared errors, a rate, a mark.
+Whatever stands between these and `truth` is about the item and must be asked for: a group of shared errors, a rate, a
+mark.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def read_table(
     sheet = read_sheet(existing(path))
     names, more, is_long = checked_head(sheet, asked)
     if is_long != (kind == "confidences") and kind is not None:
-        raise ReadError(f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}")
+        raise ReadError(
+            f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}"
+        )
     filled(sheet)
     if is_long:
         return confidences_in(sheet, names, more).with_sums(sums)
@@ -105,7 +108,9 @@ def read_sheet(path: Path) -> Sheet:
 
 def read_csv(path: Path) -> Sheet:
     text = read_text(path)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text.partition("\n")[0]), skipinitialspace=True)
+    reader = csv.reader(
+        text.splitlines(keepends=True), delimiter=delimiter_of(text.partition("\n")[0]), skipinitialspace=True
+    )
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
@@ -114,7 +119,9 @@ def read_csv(path: Path) -> Sheet:
             if len(row) != len(head):
                 if not row:
                     continue
-                raise ReadError(f"{path}:{reader.line_num}", expected=f"{len(head)} columns as in the header", found=str(len(row)))
+                raise ReadError(
+                    f"{path}:{reader.line_num}", expected=f"{len(head)} columns as in the header", found=str(len(row))
+                )
             rows.append(row)
             lines.append(reader.line_num)
     except csv.Error as error:
@@ -128,7 +135,12 @@ def read_parquet(path: Path) -> Sheet:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ReadError(path, expected="pyarrow to read Parquet", found="none", remedy="pip install 'verite[parquet]', or save it as CSV") from None
+        raise ReadError(
+            path,
+            expected="pyarrow to read Parquet",
+            found="none",
+            remedy="pip install 'verite[parquet]', or save it as CSV",
+        ) from None
     try:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
@@ -139,7 +151,10 @@ def read_parquet(path: Path) -> Sheet:
 
 def texts(values: Sequence[Any]) -> NDArray[np.str_]:
     """Values as a CSV file would hold them; absent ones are empty."""
-    plain = ["" if v is None else str(int(v)) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else str(v) for v in values]
+    plain = [
+        "" if v is None else str(int(v)) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else str(v)
+        for v in values
+    ]
     return np.array(plain, dtype=np.str_) if plain else np.zeros(0, dtype=np.str_)
 
 
@@ -149,7 +164,11 @@ def checked_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...],
     shown = excerpt(",".join(head))
     if head[:1] != ("item",) or "truth" not in head:
         missing = "item" if head[:1] != ("item",) else "truth"
-        near = did_you_mean(head[0] if missing == "item" and head else "", ["item"]) if missing == "item" else did_you_mean("truth", head)
+        near = (
+            did_you_mean(head[0] if missing == "item" and head else "", ["item"])
+            if missing == "item"
+            else did_you_mean("truth", head)
+        )
         raise ReadError(where, expected=HEADER, found=shown, remedy=near.removeprefix("; "))
     twice = next((name for name in head if head.count(name) > 1), None)
     if twice is not None:
@@ -166,7 +185,9 @@ def checked_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...],
     unasked = next((name for name in more if name not in asked), None)
     if unasked is not None:
         raise ReadError(
-            where, expected="only columns before truth that are asked for", found=f"{unasked!r}",
+            where,
+            expected="only columns before truth that are asked for",
+            found=f"{unasked!r}",
             remedy="put algorithms after truth, or name the column as groups, rates or audited",
         )
     if not len(sheet):
@@ -192,9 +213,16 @@ def once(sheet: Sheet, keys: Sequence[str]) -> None:
     for column in columns:
         same &= column[order][1:] == column[order][:-1]
     if same.any():
-        one, two = min((sorted((int(a), int(b))) for (a, b), s in zip(pairwise(order), same, strict=True) if s), key=lambda p: p[1])
+        one, two = min(
+            (sorted((int(a), int(b))) for (a, b), s in zip(pairwise(order), same, strict=True) if s), key=lambda p: p[1]
+        )
         name = " ".join(f"{key} {str(column[two])!r}" for key, column in zip(keys, columns, strict=True))
-        raise ReadError(sheet.where(two), expected="each item once", found=f"{name} again", remedy=f"it stands at {sheet.where(one)} too")
+        raise ReadError(
+            sheet.where(two),
+            expected="each item once",
+            found=f"{name} again",
+            remedy=f"it stands at {sheet.where(one)} too",
+        )
 
 
 def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> Confidences:
@@ -206,24 +234,39 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
     place[item, label] = np.arange(len(sheet))
     if (place < 0).any():
         i, k = (int(v) for v in np.argwhere(place < 0)[0])
-        raise ReadError(sheet.path, expected=f"a row for every label of item {str(items[i])!r}", found=f"none for {str(labels[k])!r}")
+        raise ReadError(
+            sheet.path,
+            expected=f"a row for every label of item {str(items[i])!r}",
+            found=f"none for {str(labels[k])!r}",
+        )
     marks = sheet.column("truth")
     odd = np.flatnonzero(~np.isin(marks, ["0", "1"]))
     if len(odd):
         row = int(odd[0])
-        raise ReadError(sheet.where(row), expected="1 on the true label and 0 on the others as truth", found=excerpt(str(marks[row])))
+        raise ReadError(
+            sheet.where(row),
+            expected="1 on the true label and 0 on the others as truth",
+            found=excerpt(str(marks[row])),
+        )
     true = (marks == "1")[place]
     wrong = np.flatnonzero(true.sum(axis=1) != 1)
     if len(wrong):
         i = int(wrong[0])
         found = " and ".join(repr(str(labels[k])) for k in np.flatnonzero(true[i])) or "none"
-        raise ReadError(sheet.where(int(place[i, 0])), expected=f"one true label of item {str(items[i])!r}", found=found)
+        raise ReadError(
+            sheet.where(int(place[i, 0])), expected=f"one true label of item {str(items[i])!r}", found=found
+        )
     values = np.stack([numbers(sheet, name)[place] for name in names])
     first = place[:, 0]
     columns = {"item": items, **{name: constant(sheet, name, place)[first] for name in more}}
     return Confidences(
-        names, tuple(str(v) for v in labels), np.argmax(true, axis=1), values, columns,
-        lambda i: f"{sheet.where(int(first[i]))} (item {str(items[i])!r})", str(sheet.path),
+        names,
+        tuple(str(v) for v in labels),
+        np.argmax(true, axis=1),
+        values,
+        columns,
+        lambda i: f"{sheet.where(int(first[i]))} (item {str(items[i])!r})",
+        str(sheet.path),
     )
 
 
@@ -256,7 +299,11 @@ def constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.st
     differs = np.argwhere(column[place] != column[place[:, :1]])
     if len(differs):
         i, k = (int(v) for v in differs[0])
-        raise ReadError(sheet.where(int(place[i, k])), expected=f"one value of {name!r} for all rows of an item", found=excerpt(str(column[place[i, k]])))
+        raise ReadError(
+            sheet.where(int(place[i, k])),
+            expected=f"one value of {name!r} for all rows of an item",
+            found=excerpt(str(column[place[i, k]])),
+        )
     return column
 
 
@@ -283,4 +330,5 @@ def checked_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]
             raise DataError(f"confusion: expected shares from 0 on, and 0 for {name!r} itself, in the row of {name!r}")
         if abs(values[i].sum() - 1) > 1e-6:
             raise DataError(f"confusion: expected the row of {name!r} to add up to 1, found {values[i].sum():g}")
-    return values / values.sum(axis=1, keepdims=True)
+    scaled: NDArray[np.float64] = values / values.sum(axis=1, keepdims=True)
+    return scaled
