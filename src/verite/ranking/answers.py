@@ -86,7 +86,8 @@ class Answers:
             raise DataError(f"truth: expected one value an item, found an array of shape {recorded.shape}")
         for name, column in zip(names, listed, strict=True):
             if column.shape != recorded.shape:
-                raise DataError(f"{name}: expected {len(recorded)} answers, one an item, found {column.shape}")
+                found = len(column) if column.ndim == 1 else f"an array of shape {column.shape}"
+                raise DataError(f"{name}: expected {len(recorded)} answers, one an item, found {found}")
         more = {name: np.asarray(column) for name, column in (columns or {}).items()}
         return coded(names, recorded, listed, kind, labels, more, where, "")
 

@@ -101,8 +101,8 @@ class Confidences:
         if bad.any():
             j, i, k = (int(v) for v in np.argwhere(bad)[0])
             raise DataError(
-                f"{self.where(i)}: expected a confidence from 0 to 1 for label {self.labels[k]!r} in {self.names[j]!r}, "
-                f"found {self.values[j, i, k]:g}"
+                f"{self.where(i)}: expected confidences from 0 to 1 in {self.names[j]!r}, "
+                f"found {self.values[j, i, k]:g} for label {self.labels[k]!r}"
             )
         totals = self.values.sum(axis=2)
         off = np.abs(totals - 1) > 1e-6

@@ -237,7 +237,9 @@ class ConfidenceContest:
 
 
 def checked_errors(model: ErrorModel, items: int) -> None:
-    """Refuse more errors than half of the records."""
+    """Refuse more errors than there are records, or than half of them where they are placed at random."""
+    if isinstance(model, AtMost) and model.errors is not None and model.errors > items:
+        raise BadParameter(f"errors: expected at most the {items} records there are, found {model.errors}")
     if isinstance(model, Exactly) and 2 * model.errors > items:
         raise BadParameter(f"errors: expected at most half of the {items} records, found {model.errors}; {WHY_HALF}")
 

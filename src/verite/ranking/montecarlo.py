@@ -52,7 +52,7 @@ def drawn_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Ge
 
 def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
-    change = moves.change[:, 0]
+    change: NDArray[np.int32] = moves.change[:, 0].astype(np.int32)
     # A change and its opposite partly undo each other: only what is left over is drawn.
     leading = change[np.arange(len(change)), np.argmax(change != 0, axis=1)]
     vectors, which = np.unique(change * leading[:, None], axis=0, return_inverse=True)
@@ -69,16 +69,16 @@ def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.in
         samplers.append(Sampler.of(net, probabilities))
     total = np.zeros((change.shape[1], draws), dtype=np.int32)
     for begin in range(0, draws, DRAWS):
-        part = total[:, begin : begin + DRAWS]
-        block = np.zeros(part.shape, dtype=np.int32)
+        many = min(DRAWS, draws - begin)
+        block = np.zeros((change.shape[1], many), dtype=np.int32)
         for vector, sampler in zip(vectors, samplers, strict=True):
-            net_count = sampler.draw(block.shape[1], rng)
+            net_count = sampler.draw(many, rng)
             for j in np.flatnonzero(vector):
                 if vector[j] > 0:
                     block[j] += net_count
                 else:
                     block[j] -= net_count
-        part[:] = block
+        total[:, begin : begin + many] = block
     return total.T
 
 

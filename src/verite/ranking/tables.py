@@ -164,12 +164,9 @@ def checked_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...],
     shown = excerpt(",".join(head))
     if head[:1] != ("item",) or "truth" not in head:
         missing = "item" if head[:1] != ("item",) else "truth"
-        near = (
-            did_you_mean(head[0] if missing == "item" and head else "", ["item"])
-            if missing == "item"
-            else did_you_mean("truth", head)
-        )
-        raise ReadError(where, expected=HEADER, found=shown, remedy=near.removeprefix("; "))
+        near = next((name for name in head if did_you_mean(name, [missing])), None)
+        remedy = f"is {near!r} the column {missing!r}?" if near is not None else ""
+        raise ReadError(where, expected=HEADER, found=shown, remedy=remedy)
     twice = next((name for name in head if head.count(name) > 1), None)
     if twice is not None:
         raise ReadError(where, expected="a name of its own for every column", found=f"{twice!r} twice")
