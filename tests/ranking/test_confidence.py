@@ -11,7 +11,7 @@ import pytest
 from tests.oracles import worlds
 from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError
-from verite.ranking import confidence
+from verite.ranking import confidence, curves
 from verite.ranking.confidence import Confidences, losses
 from verite.ranking.models import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
@@ -91,10 +91,30 @@ def test_many_items_are_drawn_and_agree_with_the_enumeration(monkeypatch):
     monkeypatch.setattr(confidence, "COMBINATIONS", 10)
     drawn = rank(truth, values, epsilon=0.3, kind="confidences", draws=100_000)
     assert drawn.methods["pairs"].startswith("Monte-Carlo")
-    assert drawn.pairs[0].largest_epsilon is None
+    assert drawn.methods["largest_epsilon"].startswith("Monte-Carlo, 100,000 draws at each of 17 rates")
     for one, two in zip(drawn.pairs, exact.pairs, strict=True):
         low, high = one.intervals["kept"]
         assert abs(one.kept - two.kept) < 2 * (high - low)
+        # Between two of the rates the curve is taken as straight.
+        assert one.largest_epsilon == pytest.approx(two.largest_epsilon, abs=0.01)
+    assert drawn.whole_epsilon[0] == pytest.approx(sum(exact.whole_epsilon) / 2, abs=0.05)
+
+
+def test_the_largest_rate_is_left_open_where_drawing_would_take_too_long(monkeypatch):
+    truth, values, _ = random_confidences(1)
+    monkeypatch.setattr(confidence, "COMBINATIONS", 10)
+    monkeypatch.setattr(curves, "WRONG_RECORDS", 1000)
+    drawn = rank(truth, values, epsilon=0.3, kind="confidences", draws=1000)
+    assert drawn.pairs[0].largest_epsilon is None
+    assert drawn.methods["largest_epsilon"] == "not known: too many records to draw"
+    assert np.isnan(drawn.kept_at("m0", "m1", [0.1])).all()
+
+
+def test_the_curve_of_a_pair_passes_through_its_probabilities():
+    truth, values, _ = random_confidences(2)
+    found = rank(truth, values, epsilon=0.3, kind="confidences")
+    for pair in found.pairs:
+        assert found.kept_at(pair.first, pair.second, [0, 0.3]) == pytest.approx([1, pair.kept], rel=1e-12)
 
 
 def test_the_worst_case_sums_the_largest_losses():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter
 from verite.ranking.contest import Contest
-from verite.ranking.exact import largest_epsilon
+from verite.ranking.curves import Curves
 from verite.ranking.models import AtMost
 from verite.ranking.places import Standings, differs, stood, wilson
 from verite.ranking.result import Certain, Pair
@@ -42,6 +41,10 @@ class Assessment:
             raise BadParameter(f"draws: expected at least 1, found {self.draws}")
         if not 0.5 < self.level < 1:
             raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
+
+    @cached_property
+    def curves(self) -> Curves:
+        return Curves(self.contest, self.draws, self.seed)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -135,22 +138,10 @@ class Assessment:
             bound=self.bound,
             errors_to_tie=to_tie,
             errors_to_reverse=to_reverse,
-            largest_epsilon=None if tied else self.epsilon_of(contest.pair_at(first, second)),
+            largest_epsilon=None if tied else self.curves.largest(first, second, self.level),
             counts=contest.counts(first, second),
             intervals=intervals,
         )
-
-    def epsilon_of(self, sides_at: Callable[[float], Sides | None]) -> float | None:
-        """The largest rate at which first stays ahead with the level asked for; None where no exact way is known."""
-        if sides_at(0.5) is None:
-            return None
-
-        def log_lost(epsilon: float) -> float:
-            found = sides_at(epsilon)
-            assert found is not None
-            return min(float(np.logaddexp(found.below, found.level)), 0.0)
-
-        return largest_epsilon(log_lost, self.level)
 
     @cached_property
     def steps(self) -> list[tuple[int, int]]:
@@ -192,28 +183,10 @@ class Assessment:
         counts = [p.errors_to_tie for p in self.step_pairs if p.errors_to_tie is not None]
         return min(counts) if counts else None
 
-    @property
+    @cached_property
     def whole_epsilon(self) -> tuple[float, float] | None:
         """Two rates between which the largest one lies at which the whole order holds with the level asked for."""
-        if not self.steps:
-            return None
-        most = [p.largest_epsilon for p in self.step_pairs]
-        if any(value is None for value in most):
-            return None
-        if len(self.steps) == 1:
-            return (most[0], most[0])  # type: ignore[return-value]
-        whole_at = self.contest.whole_at()
-        if whole_at is not None:
-            found = largest_epsilon(lambda e: log(max(1 - whole_at(e), 1e-300)), self.level)
-            return found, found
-        at = [self.contest.pair_at(i, j) for i, j in self.steps]
-
-        def log_lost(epsilon: float) -> float:
-            found = [sides(epsilon) for sides in at]
-            lost = np.logaddexp.reduce([v for s in found if s is not None for v in (s.below, s.level)])
-            return min(float(lost), 0.0)
-
-        return largest_epsilon(log_lost, self.level), min(value for value in most if value is not None)
+        return self.curves.largest_whole(self.steps, self.level)
 
     @cached_property
     def places(self) -> Array:
@@ -249,12 +222,22 @@ class Assessment:
     @property
     def methods(self) -> dict[str, str]:
         """How each answer was found."""
+        rates = "exact"
+        if any(self.curves.exact(i, j) is None for i, j in self.steps):
+            rates = self.curves.method
         if self.is_worst_case:
-            return {"pairs": "worst case", "ranks": "worst case, pair by pair", "whole_order": "worst case"}
+            worst = "worst case"
+            return {"pairs": worst, "ranks": f"{worst}, pair by pair", "whole_order": worst, "largest_epsilon": rates}
         drawn = f"Monte-Carlo, {self.draws:,} draws, seed {self.seed}"
         pairs = "exact" if all(p.intervals is None for p in self.pairs) else drawn
         joint = "exact" if self.standings[1] else drawn
-        return {"pairs": pairs, "expected_rank": pairs, "ranks": joint, "whole_order": joint}
+        return {
+            "pairs": pairs,
+            "expected_rank": pairs,
+            "ranks": joint,
+            "whole_order": joint,
+            "largest_epsilon": rates,
+        }
 
 
 def levelled(scores: NDArray[Any], tolerance: float) -> Array:

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
 Sums = Literal["check", "keep", "scale"]
 LOSSES = ("logloss", "kl_printed")
-COMBINATIONS = 1_000_000  # ways of being wrong that are gone through one by one
+COMBINATIONS = 500_000  # ways of being wrong that are gone through one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,48 +175,79 @@ def moves_of(
 
 def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
     """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
-    matter = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) > 0
+    matter = matters(moves)
+    if too_many(moves, matter):
+        return None
     blocks = np.arange(len(moves.counts))
     if isinstance(model, (Audit, Exactly)):
         blocks = np.zeros_like(blocks)
     elif is_shared(model):
         blocks = moves.groups
     change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
-    possible = (np.count_nonzero(moves.ways[matter], axis=1) + 1.0).prod() if matter.any() else 1.0
-    if possible > COMBINATIONS:
-        return None
     for block in np.unique(blocks[matter]):
-        found = block_law(moves, np.flatnonzero(matter & (blocks == block)), model)
-        change = (change[:, None, :] + found[0][None, :, :]).reshape(-1, change.shape[1])
-        weights = np.outer(weights, found[1]).ravel()
+        items = np.flatnonzero(matter & (blocks == block))
+        alone = not isinstance(model, (Audit, Exactly)) and not is_shared(model)
+        added, shares, wrong = combined(moves, items, moves.rates[items] if alone else np.full(len(items), 0.5))
+        if not alone:
+            shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
+        change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
+        weights = np.outer(weights, shares).ravel()
     return change, weights
 
 
-def block_law(moves: Moves, items: NDArray[np.int64], model: ErrorModel) -> tuple[Array, Array]:
-    """The same for items whose errors depend on each other."""
+def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
+    """P(first ends below, level with, above second | so many of the records that matter are wrong); None if too many.
+
+    One enumeration serves every rate that is common to all records.
+    """
+    matter = matters(moves)
+    if too_many(moves, matter):
+        return None
+    items = np.flatnonzero(matter)
+    change, weights, wrong = combined(moves, items, np.full(len(items), 0.5))
+    lead = change[:, 0] - change[:, 1] + recorded[0] - recorded[1]
+    law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance)
+    return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
+
+
+def matters(moves: Moves) -> NDArray[np.bool_]:
+    """The items that can change an order: those that do not move all scores alike."""
+    alike: NDArray[np.bool_] = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) == 0
+    return ~alike
+
+
+def too_many(moves: Moves, matter: NDArray[np.bool_]) -> bool:
+    """Whether there are more ways of being wrong than can be gone through."""
+    ways = np.count_nonzero(moves.ways[matter], axis=1) + 1.0
+    return bool(np.log(ways).sum() > log(COMBINATIONS))
+
+
+def combined(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+    """All combinations of right and wrong records of some items: changes, probabilities and numbers of wrong ones."""
     size = moves.change.shape[2]
     change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)
-    for item in items:
+    for item, rate in zip(items, rates, strict=True):
         used = moves.ways[item] > 0
-        rate = 0.5 if isinstance(model, (Audit, Exactly)) or is_shared(model) else moves.rates[item]
         shares = np.concatenate([[1 - rate], rate * moves.ways[item][used]])
         added = np.concatenate([np.zeros((1, size)), moves.change[item][used]])
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, size)
         weights = np.outer(weights, shares).ravel()
         wrong = (wrong[:, None] + (np.arange(len(shares)) > 0)).ravel()
-    many = len(items)
+    return change, weights, wrong
+
+
+def errors_law(items: int, many: int, model: ErrorModel) -> Array:
+    """The log law of the number of wrong records among `many` whose errors depend on each other."""
     if isinstance(model, Exactly):
-        law = hypergeometric(moves.items, many, model.errors) if model.errors else certain(many, 0)
-    elif isinstance(model, Audit):
-        law = beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
-    elif isinstance(model, Shared) and model.correlation == 1:
-        with np.errstate(divide="ignore"):
-            law = np.logaddexp(certain(many, 0) + np.log1p(-model.epsilon), certain(many, many) + np.log(model.epsilon))
-    elif is_shared(model):
-        law = beta_binomial(many, *model.beta)
-    else:
-        return change, weights
-    return change, weights * np.exp(law - binomial(many, 0.5))[wrong]
+        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
+    if isinstance(model, Audit):
+        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
+    assert isinstance(model, Shared)
+    if model.correlation < 1:
+        return beta_binomial(many, *model.beta)
+    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
+    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
 
 
 def certain(size: int, value: int) -> Array:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter
 from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences, Loss, enumerated, losses, moves_of
+from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, losses, moves_of
 from verite.ranking.exact import Drops, sides, worst_drops
+from verite.ranking.exchangeable import binomial
 from verite.ranking.lattice import exact_standings, odd_ones_out
 from verite.ranking.models import WHY_HALF, AtMost, Audit, Bernoulli, ErrorModel, Exactly, Shared
 from verite.ranking.montecarlo import Moves, drawn_changes
@@ -214,7 +215,17 @@ class ConfidenceContest:
         if isinstance(self.model, Shared):
             model = self.model
             return lambda epsilon: self.under(replace(model, epsilon=epsilon)).pair(first, second)
-        return lambda epsilon: self.under(Bernoulli(epsilon)).pair(first, second)
+        both = replace(self, table=self.table.only([first, second]), model=Bernoulli(0.5))
+        given = by_errors(both.moves, both.scores, self.tolerance)
+
+        def at(epsilon: float) -> Sides | None:
+            if given is None:
+                return None
+            many = given.shape[1] - 1
+            law = np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
+            return Sides(*(min(log(p), 0.0) if p > 0 else -inf for p in given @ law))
+
+        return at
 
     def whole_at(self) -> Callable[[float], float] | None:
         return None

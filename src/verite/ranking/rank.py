@@ -7,8 +7,6 @@ from math import isnan
 from os import PathLike
 from typing import Any, Literal
 
-import numpy as np
-
 from verite.errors import BadParameter
 from verite.model.annotations import Annotations
 from verite.model.results import Results
@@ -223,19 +221,8 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
         whole_interval=None if isnan(whole) else whole_interval(found),
         rank_intervals=rank_intervals(found),
         source=table.source,
-        curve_of=lambda one, two: kept_curve(contest, one, two),
+        curve_of=lambda one, two: found.curves.kept(contest.names.index(one), contest.names.index(two)),
     )
-
-
-def kept_curve(contest: Contest, first: str, second: str) -> Any:
-    """The probability that first stays ahead of second, as a function of the rate."""
-    at = contest.pair_at(contest.names.index(first), contest.names.index(second))
-
-    def kept(epsilon: float) -> float | None:
-        found = at(epsilon)
-        return None if found is None else float(np.exp(found.above))
-
-    return kept
 
 
 def assumption(contest: Contest, table: Answers | Confidences) -> str:

@@ -123,7 +123,7 @@ class Ranking:
     rank_intervals: Array | None = None  # algorithms × places × 2
     source: str = ""
     digests: dict[str, str] = field(default_factory=dict)
-    curve_of: Callable[[str, str], Callable[[float], float | None]] | None = None
+    curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> Pair:
         """The comparison of two algorithms, in whichever order they are named."""
@@ -135,10 +135,8 @@ class Ranking:
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
         """The probability that the order of two algorithms is kept, at several rates; nan where none is known."""
         pair = self.pair(one, two)
-        if self.curve_of is None:
-            return np.full(len(epsilons), nan)
-        at = self.curve_of(pair.first, pair.second)
-        return np.array([nan if (value := at(float(e))) is None else value for e in epsilons])
+        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None else None
+        return np.array([nan if at is None else at(float(epsilon)) for epsilon in epsilons])
 
     def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
         """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
