@@ -126,8 +126,7 @@ nb::ndarray<nb::numpy, double> independent_changes(const KindArray& kind, const 
 }
 
 nb::ndarray<nb::numpy, double> chosen_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change,
-                                              const CellArray& counts, std::uint64_t seed,
-                                              std::uint64_t first_draw) {
+                                              const CellArray& counts, std::uint64_t seed, std::uint64_t first_draw) {
     const std::int64_t all[] = {0, static_cast<std::int64_t>(kind.shape(0))};
     verite::Records whole = records(kind, CellArray(all, {2}), NumberArray(nullptr, {0}), ways, change);
     const std::size_t draws = counts.shape(0), size = change.shape(2);
@@ -154,6 +153,6 @@ NB_MODULE(_core, module) {
     module.def("independent_changes", &independent_changes, "kind"_a, "groups"_a, "share"_a, "ways"_a, "change"_a,
                "rates"_a, "seed"_a, "first_draw"_a,
                "What wrong records add to scores, each record wrong with its group's rate in that draw.");
-    module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "counts"_a, "seed"_a,
-               "first_draw"_a, "What wrong records add to scores, exactly so many of them in each draw.");
+    module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "counts"_a, "seed"_a, "first_draw"_a,
+               "What wrong records add to scores, exactly so many of them in each draw.");
 }

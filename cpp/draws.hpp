@@ -9,11 +9,11 @@ namespace verite {
 
 // Items stand sorted by group. What an item does if its record is wrong depends on its kind alone.
 struct Records {
-    std::span<const std::int32_t> kind;         // of every item
-    std::span<const std::int64_t> offsets;      // where each group's items begin, and the end of the last
-    std::span<const double> share;              // per item: its rate over its group's, or empty for 1 throughout
-    std::span<const double> ways;               // kinds x ways: cumulative probabilities
-    std::span<const double> change;             // kinds x ways x scores
+    std::span<const std::int32_t> kind;     // of every item
+    std::span<const std::int64_t> offsets;  // where each group's items begin, and the end of the last
+    std::span<const double> share;          // per item: its rate over its group's, or empty for 1 throughout
+    std::span<const double> ways;           // kinds x ways: cumulative probabilities
+    std::span<const double> change;         // kinds x ways x scores
     std::size_t way_count = 1, score_count = 1;
 };
 

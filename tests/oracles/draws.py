@@ -1,4 +1,4 @@
-"""The kernel that draws wrong records, word for word in plain Python; and drawing every item of every truth, one by one."""
+"""The kernel that draws wrong records, word for word in plain Python; and truths drawn item by item."""
 
 from __future__ import annotations
 

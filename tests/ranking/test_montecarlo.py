@@ -128,7 +128,7 @@ def test_the_kernel_equals_its_twin_to_the_last_bit(seed):
 
 
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
-    rng, common = kernel_inputs(1)
+    _, common = kernel_inputs(1)
     given = {**common, "groups": np.array([0, 40]), "share": np.zeros(0), "seed": 5}
     whole = _core.independent_changes(**given, rates=np.full((20, 1), 0.2), first_draw=0)
     parts = [_core.independent_changes(**given, rates=np.full((10, 1), 0.2), first_draw=b) for b in (0, 10)]

@@ -15,10 +15,11 @@ from verite.model.results import Results, check_comparable, distinct_names, syst
 from verite.ranking.answers import Answers
 
 if TYPE_CHECKING:
+    from verite.protocols.preparation import Checks
     from verite.protocols.voc import VocResults
 
 
-def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float) -> Answers:
+def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float, checks: Checks = "stop") -> Answers:
     """The objects of a detection truth as items, found by each detector or not.
 
     An object is found if Pascal VOC's rule matches it with a prediction of its class that has at least this
@@ -30,7 +31,7 @@ def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float
     recorded = truth if isinstance(truth, Annotations) else read(truth)
     given = [p if isinstance(p, Annotations) else read(p, recorded) for p in values_of(predictions)]
     names = names_of(predictions, [system_name(p) for p in given])
-    results = [voc(recorded, pred, iou=iou, name=name) for pred, name in zip(given, names, strict=True)]
+    results = [voc(recorded, pred, iou=iou, name=name, checks=checks) for pred, name in zip(given, names, strict=True)]
     return found_in(dict(zip(names, results, strict=True)), confidence=confidence)
 
 
@@ -47,7 +48,8 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -
     if len(first.settings.iou) > 1:
         raise BadParameter(f"iou: expected results at one threshold, found {len(first.settings.iou)}")
     truth = first.truth
-    asked = np.flatnonzero(~(truth.ignore | truth.crowd | truth.difficult | truth.group_of))
+    is_skipped = truth.ignored if first.settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
+    asked = np.flatnonzero(~is_skipped)
     if not len(asked):
         raise DataError(
             f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"

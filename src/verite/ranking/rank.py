@@ -10,6 +10,7 @@ from typing import Any, Literal
 from verite.errors import BadParameter
 from verite.model.annotations import Annotations
 from verite.model.results import Results
+from verite.protocols.preparation import Checks
 from verite.ranking.answers import Answers
 from verite.ranking.assessment import Assessment, Method, rank_intervals, whole_interval
 from verite.ranking.confidence import Confidences, Loss, Sums
@@ -50,6 +51,7 @@ def rank(
     confidence: float = 0.5,
     iou: float = 0.5,
     wrong: Wrong = "reverses",
+    checks: Checks = "stop",
 ) -> Ranking:
     """How likely an order of algorithms stays as it is if the truth it rests on is partly wrong.
 
@@ -75,7 +77,7 @@ def rank(
     (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
     """
     model = chosen_model(epsilon, errors)
-    table, about = table_of(truth, answers, model, kind, labels, sums, confidence=confidence, iou=iou)
+    table, about = table_of(truth, answers, model, kind, labels, sums, confidence=confidence, iou=iou, checks=checks)
     matrix = confusion_of(confusion, table)
     contest: Contest
     if isinstance(table, Confidences):
@@ -113,6 +115,7 @@ def table_of(
     *,
     confidence: float,
     iou: float,
+    checks: Checks,
 ) -> tuple[Answers | Confidences, dict[str, object]]:
     """The answers in whichever form they were given, and what of the settings belongs into the signature."""
     if isinstance(truth, (Answers, Confidences)):
@@ -131,7 +134,8 @@ def table_of(
     if isinstance(truth, (Annotations, str, PathLike)):
         from verite.ranking.detectors import found_objects
 
-        return found_objects(truth, answers, confidence=confidence, iou=iou), {"confidence": confidence, "iou": iou}
+        found = found_objects(truth, answers, confidence=confidence, iou=iou, checks=checks)
+        return found, {"confidence": confidence, "iou": iou}
     if not isinstance(answers, Mapping):
         raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
     if kind == "confidences":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, inf, isfinite, isnan, log, nan
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from verite.signature import Signature
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
+WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,22 @@ class Ranking:
         """One JSON document; what is absent is null."""
         return to_json(self.to_dict(), indent=indent)
 
+    def to_csv(self) -> str:
+        """Every pair as comma-separated values, full precision."""
+        heads = ("kept", "tie", "reversed", "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
+        rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
+        pairs = [(p.first, p.second, *row) for p, row in zip(self.pairs, rows, strict=True)]
+        return Table(("first", "second", *heads), tuple(pairs)).to_csv()
+
+    def ranks_to_csv(self) -> str:
+        """Every algorithm's score, expected rank and places as comma-separated values, full precision."""
+        places = [str(k + 1) for k in range(len(self.order))]
+        rows = [
+            (name, self.scores[name], self.expected_rank[name], *self.ranks[j].tolist())
+            for j, name in enumerate(self.order)
+        ]
+        return Table(("algorithm", "score", "expected_rank", *places), tuple(rows)).to_csv()
+
     def standing_table(self) -> Table:
         """Each algorithm with its score, its expected rank and the probability of each place."""
         columns: dict[str, list[Any]] = {
@@ -230,11 +248,11 @@ class Ranking:
         whole = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
         if self.whole_interval is not None:
             whole += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
-        whole += f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) else ")"
+        whole += f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")"
         lines = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
-            f"Assumed: {self.assumption}.",
-            f"Note: {self.caveat}.",
+            *wrap(f"Assumed: {self.assumption}.", WIDTH),
+            *wrap(f"Note: {self.caveat}.", WIDTH),
             "",
             str(self.standing_table()),
             "",
@@ -244,7 +262,7 @@ class Ranking:
         ]
         if self.whole_epsilon is not None:
             least, most = self.whole_epsilon
-            span = rate(least) if least == most else f"a rate between {rate(least)} and {rate(most)}"
+            span = rate(least) if rate(least) == rate(most) else f"a rate between {rate(least)} and {rate(most)}"
             lines.append(f"It holds with probability {self.level:g} up to ε = {span}.")
         if self.errors_to_break is not None:
             one = self.errors_to_break == 1
@@ -255,17 +273,23 @@ class Ranking:
             )
             lines.append(f"{many} enough to break it.")
         lines += [f"Not told apart with probability {self.level:g}: {', '.join(run)}." for run in self.joined()]
-        found = "; ".join(f"{what}: {how}" for what, how in self.methods.items())
-        return "\n".join([*lines, "", found.replace("_", " "), str(self.signature)])
+        return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
 
     __repr__ = __str__
+
+    def how(self) -> str:
+        """Which answers were found in which way."""
+        ways: dict[str, list[str]] = {}
+        for what, how in self.methods.items():
+            ways.setdefault(how, []).append(what.replace("_", " "))
+        return "; ".join(f"{', '.join(what)} {how}" for how, what in ways.items())
 
 
 def probability(value: float, logarithm: float = nan) -> str:
     """A probability with four decimals, or as a power of ten where that would show nothing but zeros.
 
     >>> probability(0.58881), probability(3e-7), probability(0.0, -2319.0), probability(0.0), probability(0.999999)
-    ('0.5888', '3.0e-07', '7.3e-1008', '0', '>0.9999')
+    ('0.5888', '3.0e-07', '7.4e-1008', '0', '>0.9999')
     """
     if isnan(value):
         return ABSENT

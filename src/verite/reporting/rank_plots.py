@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,8 +97,8 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
         mine = [point for point in points if (point.first, point.second) == (pair.first, pair.second)]
         if mine:
             at = [point.epsilon for point in mine], [point.kept for point in mine]
-            axes.plot(*at, ls="none", marker="o", ms=7, mfc="none", mec=COLOURS[1], mew=1.6, label="published", zorder=4,
-                      clip_on=False)  # fmt: skip
+            ring: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 7, "mfc": "none", "mec": COLOURS[1], "mew": 1.6}
+            axes.plot(*at, **ring, label="published", zorder=4, clip_on=False)
     axes.axhline(ranking.level, color="0.5", lw=0.8, ls=":")
     axes.annotate(
         f"{ranking.level:g}", (0.5, ranking.level), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
@@ -122,12 +122,14 @@ def styles() -> list[tuple[str, str]]:
 
 def plot_ranks(ranking: Ranking) -> Figure:
     """The probability of every place for every algorithm, as a heat map."""
+    from matplotlib import colormaps
+
     size = len(ranking.order)
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
     figure, axes = empty(side + 1.8, side + 0.4)
     shown = np.ma.masked_invalid(ranking.ranks)
-    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="equal")
-    image.cmap.set_bad("0.92")
+    # Grey: not known.
+    image = axes.imshow(shown, cmap=colormaps["Blues"].with_extremes(bad="0.92"), vmin=0, vmax=1, aspect="equal")
     axes.set_xticks(range(size), [str(place + 1) for place in range(size)])
     axes.set_yticks(range(size), [short(name) for name in ranking.order])
     axes.set(xlabel="place", title="Who comes where?")
