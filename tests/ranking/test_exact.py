@@ -233,7 +233,16 @@ def test_a_fixed_number_of_errors_equals_scipys_hypergeometric_sums(behind, ahea
     assert exp(found.level) == pytest.approx(tie, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize(("behind", "ahead", "items", "errors"), [(900, 1100, 10_000, 1000), (1200, 1201, 3000, 700)])
+@pytest.mark.parametrize(
+    ("behind", "ahead", "items", "errors"),
+    [
+        (900, 1100, 10_000, 1000),
+        (1200, 1201, 3000, 700),
+        (900, 1100, 2000, 300),
+        (700, 900, 1601, 301),
+        (10, 2000, 2010, 1000),
+    ],
+)
 def test_many_items_with_a_fixed_number_of_errors_agree_with_all_combinations(
     monkeypatch, behind, ahead, items, errors
 ):

@@ -21,7 +21,7 @@ from verite.ranking.sums import Sides
 
 Array = NDArray[np.float64]
 RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
-WRONG_RECORDS = 100_000_000  # drawn in all at most
+WRONG_RECORDS = 30_000_000  # drawn in all at most
 FEWEST = 2_000  # draws at a rate that are worth it
 
 

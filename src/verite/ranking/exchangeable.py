@@ -138,11 +138,15 @@ def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
     gap = ahead - behind
     width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100  # 12 standard deviations of the widest case
 
-    def diagonal(shift: int, around: int | None) -> tuple[float, int]:
-        """log P(x = y + shift), and the likeliest y."""
-        low, high = max(0, -shift), min(behind, ahead - shift)
+    fewest, most = (int(v) for v in np.flatnonzero(law > -inf)[[0, -1]])
+
+    def diagonal(shift: int, around: int | None) -> tuple[float, int | None]:
+        """log P(x = y + shift), and the likeliest y. Only sums x + y = 2 y + shift that `law` allows are looked at."""
+        low, high = max(0, -shift, -((shift - fewest) // 2)), min(behind, ahead - shift, (most - shift) // 2)
         if around is not None:
             low, high = max(low, around - width), min(high, around + width)
+        if low > high:
+            return -inf, around
         y = np.arange(low, high + 1)
         logs = leader[y + shift] + trailer[y] + weight[2 * y + shift]
         return log_sum(logs), low + int(np.argmax(logs))
@@ -150,10 +154,11 @@ def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
     level = diagonal(gap // 2, None)[0] if gap % 2 == 0 else -inf
     sums: list[float] = []
     place = None
-    for shift in range(gap // 2 + 1, ahead + 1):
+    for shift in range(gap // 2 + 1, min(ahead, most) + 1):
         total, place = diagonal(shift, place)
         sums.append(total)
-        if total < max(sums) - NEGLIGIBLE:
+        # A number of errors of the other parity leaves out every second diagonal.
+        if -inf < total < max(sums) - NEGLIGIBLE:
             break
     below = log_sum(np.array(sums))
     return Sides(below, level, float(np.log1p(-(np.exp(below) + np.exp(level)))))
