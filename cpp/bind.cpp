@@ -8,7 +8,6 @@
 #include <string>
 
 #include "boxes.hpp"
-#include "draws.hpp"
 #include "masks.hpp"
 
 namespace nb = nanobind;
@@ -76,69 +75,12 @@ nb::bytes encode_runs(const RunArray& counts) {
     return nb::bytes(text.data(), text.size());
 }
 
-using NumberArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using NumberTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using NumberCube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using KindArray = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Offsets must start at 0, never fall and end at the number of items: the kernel trusts them.
-std::span<const std::int64_t> offsets(const CellArray& array, std::size_t items, const char* name) {
-    const std::span<const std::int64_t> values{array.data(), array.size()};
-    if (values.empty() || values.front() != 0 || values.back() != static_cast<std::int64_t>(items) ||
-        !std::is_sorted(values.begin(), values.end()))
-        throw std::invalid_argument(std::string(name) + ": expected rising offsets from 0 to " + std::to_string(items));
-    return values;
-}
-
-verite::Records records(const KindArray& kind, const CellArray& groups, const NumberArray& share,
-                        const NumberTable& ways, const NumberCube& change) {
-    const std::size_t items = kind.shape(0);
-    if (share.shape(0) != 0 && share.shape(0) != items)
-        throw std::invalid_argument("share: expected one number an item, or none");
-    if (ways.shape(0) != change.shape(0) || ways.shape(1) != change.shape(1) || ways.shape(1) == 0)
-        throw std::invalid_argument("ways and change: expected the same kinds and ways");
-    for (std::size_t i = 0; i < items; ++i)
-        if (kind.data()[i] < 0 || static_cast<std::size_t>(kind.data()[i]) >= ways.shape(0))
-            throw std::invalid_argument("kind: expected numbers below " + std::to_string(ways.shape(0)));
-    return {{kind.data(), items},
-            offsets(groups, items, "groups"),
-            {share.data(), share.size()},
-            {ways.data(), ways.size()},
-            {change.data(), change.size()},
-            ways.shape(1),
-            change.shape(2)};
-}
-
-nb::ndarray<nb::numpy, double> independent_changes(const KindArray& kind, const CellArray& groups,
-                                                   const NumberArray& share, const NumberTable& ways,
-                                                   const NumberCube& change, const NumberTable& rates,
-                                                   std::uint64_t seed, std::uint64_t first_draw) {
-    const verite::Records sorted = records(kind, groups, share, ways, change);
-    if (rates.shape(1) + 1 != groups.shape(0))
-        throw std::invalid_argument("rates: expected one column a group, found " + std::to_string(rates.shape(1)));
-    const std::size_t draws = rates.shape(0), size = change.shape(2);
-    std::vector<double> out(draws * size);
-    {
-        nb::gil_scoped_release released;
-        verite::add_independent(sorted, {rates.data(), rates.size()}, seed, first_draw, out);
-    }
-    return to_numpy(std::move(out), {draws, size});
-}
-
-nb::ndarray<nb::numpy, double> chosen_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change,
-                                              const CellArray& counts, std::uint64_t seed, std::uint64_t first_draw) {
-    const std::int64_t all[] = {0, static_cast<std::int64_t>(kind.shape(0))};
-    verite::Records whole = records(kind, CellArray(all, {2}), NumberArray(nullptr, {0}), ways, change);
-    const std::size_t draws = counts.shape(0), size = change.shape(2);
-    std::vector<double> out(draws * size);
-    {
-        nb::gil_scoped_release released;
-        verite::add_chosen(whole, {counts.data(), counts.size()}, seed, first_draw, out);
-    }
-    return to_numpy(std::move(out), {draws, size});
-}
-
 }  // namespace
+
+namespace verite {
+void register_draws(nb::module_& module);
+void register_json(nb::module_& module);
+}  // namespace verite
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of verite: loops over plain arrays.";
@@ -150,9 +92,6 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
-    module.def("independent_changes", &independent_changes, "kind"_a, "groups"_a, "share"_a, "ways"_a, "change"_a,
-               "rates"_a, "seed"_a, "first_draw"_a,
-               "What wrong records add to scores, each record wrong with its group's rate in that draw.");
-    module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "counts"_a, "seed"_a, "first_draw"_a,
-               "What wrong records add to scores, exactly so many of them in each draw.");
+    verite::register_draws(module);
+    verite::register_json(module);
 }
