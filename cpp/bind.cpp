@@ -78,8 +78,9 @@ nb::bytes encode_runs(const RunArray& counts) {
 }  // namespace
 
 namespace verite {
+void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
-}
+}  // namespace verite
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of verite: loops over plain arrays.";
@@ -91,5 +92,6 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_draws(module);
     verite::register_json(module);
 }
