@@ -78,6 +78,7 @@ nb::bytes encode_runs(const RunArray& counts) {
 }  // namespace
 
 namespace verite {
+void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_pairs(nb::module_& module);
 }  // namespace verite
@@ -92,6 +93,7 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_draws(module);
     verite::register_json(module);
     verite::register_pairs(module);
 }
