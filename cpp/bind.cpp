@@ -78,6 +78,7 @@ nb::bytes encode_runs(const RunArray& counts) {
 }  // namespace
 
 namespace verite {
+void register_assignment(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_pairs(nb::module_& module);
@@ -93,6 +94,7 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_assignment(module);
     verite::register_draws(module);
     verite::register_json(module);
     verite::register_pairs(module);
