@@ -81,6 +81,7 @@ namespace verite {
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_pairs(nb::module_& module);
+void register_warps(nb::module_& module);
 }  // namespace verite
 
 NB_MODULE(_core, module) {
@@ -96,4 +97,5 @@ NB_MODULE(_core, module) {
     verite::register_draws(module);
     verite::register_json(module);
     verite::register_pairs(module);
+    verite::register_warps(module);
 }
