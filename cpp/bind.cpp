@@ -82,6 +82,7 @@ void register_assignment(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_pairs(nb::module_& module);
+void register_warps(nb::module_& module);
 }  // namespace verite
 
 NB_MODULE(_core, module) {
@@ -98,4 +99,5 @@ NB_MODULE(_core, module) {
     verite::register_draws(module);
     verite::register_json(module);
     verite::register_pairs(module);
+    verite::register_warps(module);
 }
