@@ -323,6 +323,7 @@ class InterpretationResults(Results):
             ignored=int((self.truth.image == i).sum()) - len(truths),
             excused=int(excused.sum()),
             scene=(self.truth.take(self.truth_rows[truths]), self.pred.take(self.pred_rows[preds])),
+            about={"protocol": self.protocol, "signature": str(self.signature), "name": self.name},
         )
 
     def thing(self, side: Annotations, row: int) -> Thing:

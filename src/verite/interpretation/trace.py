@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -56,7 +56,8 @@ class Trace:
     preds: tuple[Thing, ...] = ()
     ignored: int = 0  # truths that neither reward nor punish
     excused: int = 0  # preds on such truths
-    scene: Any = field(default=None, repr=False)  # the objects themselves, for pictures
+    scene: Any = field(default=None, repr=False)  # the objects of both sides, for pictures
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else a JSON document says
 
     @classmethod
     def of(
@@ -185,6 +186,8 @@ class Trace:
             return {"class": thing.label, "confidence": thing.confidence, "row": thing.row}
 
         return {
+            **self.about,
+            "image": self.image,
             "score": self.score,
             "truths": [listed(t) for t in self.truths],
             "preds": [listed(p) for p in self.preds],
@@ -204,7 +207,7 @@ class Trace:
         """One JSON document."""
         from verite.model.results import to_json
 
-        return to_json({"image": self.image, **self.to_dict()}, indent=indent)
+        return to_json(self.to_dict(), indent=indent)
 
 
 def matrix(values: ArrayLike, name: str) -> Floats:
