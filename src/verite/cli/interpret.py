@@ -61,8 +61,8 @@ Examples:
 def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """One score for each image: are all objects found, in their place, with their class?
 
-    TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side by
-    side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
+    TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
+    by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
     """
     from verite.cli.evaluate import system_names
     from verite.cli.metrics import look_here

@@ -43,7 +43,13 @@ class ClassDistances:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], matrix: ArrayLike, *, symmetric: bool = True, source: str = "given", where: Any = None
+        cls,
+        names: Sequence[str],
+        matrix: ArrayLike,
+        *,
+        symmetric: bool = True,
+        source: str = "given",
+        where: Any = None,
     ) -> ClassDistances:
         """From a square matrix, checked: numbers from 0 to 1, 0 on the diagonal, symmetric unless said otherwise."""
         place = where if where is not None else "class distances"
@@ -81,8 +87,8 @@ class ClassDistances:
         reason = " (a group of the taxonomy, not a class)" if first in self.groups else ""
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         return DataError(
-            f"class distances ({self.source}): expected every class of the data, found none for {excerpt(first)}{reason}"
-            f"{more}{did_you_mean(first, self.index)}"
+            f"class distances ({self.source}): expected every class of the data, found none for {excerpt(first)}"
+            f"{reason}{more}{did_you_mean(first, self.index)}"
         )
 
     def between(self, mine: NDArray[Any], theirs: NDArray[Any], my_labels: Labels, their_labels: Labels) -> Floats:
@@ -91,12 +97,13 @@ class ClassDistances:
         Both tables number alike what they have in common.
         """
         if self.matrix is None:
-            return (mine != theirs).astype(np.float64)
+            return np.asarray(mine != theirs, dtype=np.float64)
         place = [
             np.array([self.index.get(name, -1) for name in labels.all_names], dtype=np.int64)[used]
             for used, labels in ((mine, my_labels), (theirs, their_labels))
         ]
-        return self.matrix[place[0], place[1]]
+        found: Floats = self.matrix[place[0], place[1]]
+        return found
 
     def check_covers(self, labels: Labels, used: NDArray[Any]) -> None:
         """An error where a class that occurs has no distances."""
@@ -163,8 +170,8 @@ def check(names: tuple[str, ...], values: Floats, symmetric: bool, where: Any) -
             raise ReadError(
                 where,
                 expected="a symmetric matrix",
-                found=f"{values[i, j]:g} for {excerpt(names[i])} and {excerpt(names[j])}, but {values[j, i]:g} the other "
-                "way",
+                found=f"{values[i, j]:g} for {excerpt(names[i])} and {excerpt(names[j])}, but {values[j, i]:g} the "
+                "other way",
                 remedy="say --asymmetric if that is meant",
             )
 
@@ -202,7 +209,9 @@ def of_mapping(given: Mapping[str, Mapping[str, float]], symmetric: bool) -> Cla
         absent = [other for other in names if other not in row and other != name]
         if absent:
             raise ReadError(
-                "class distances", expected="a number for every two classes", found=f"none for {name!r} and {absent[0]!r}"
+                "class distances",
+                expected="a number for every two classes",
+                found=f"none for {name!r} and {absent[0]!r}",
             )
         rows.append([row.get(other, 0.0) for other in names])
     return ClassDistances.of(names, rows, symmetric=symmetric)
@@ -229,9 +238,7 @@ def read_matrix(path: Path, *, symmetric: bool = True) -> ClassDistances:
     absent = [name for name in names if name not in rows]
     if absent:
         raise ReadError(path, expected="a row for every class of the header", found=f"none for {excerpt(absent[0])}")
-    return ClassDistances.of(
-        names, [rows[name] for name in names], symmetric=symmetric, source=path.stem, where=path
-    )
+    return ClassDistances.of(names, [rows[name] for name in names], symmetric=symmetric, source=path.stem, where=path)
 
 
 def number_of(text: str, where: str) -> float:

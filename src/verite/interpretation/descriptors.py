@@ -34,10 +34,10 @@ def learn_distances(
 ) -> ClassDistances:
     """Distances of classes from pictures of each: {"cat": [files…], "dog": [files…]}.
 
-    Up to `pairs` pairs of pictures are drawn for every two classes. The strongest `points` SIFT points of one picture are
-    matched with those of the other where the nearest descriptor is nearer than `ratio` times the second (Lowe's test);
-    the similarity of two pictures is the share of all their points that found a match, that of two classes the mean
-    over the pairs, S. The distance is 1 - S(a, b) / √(S(a, a) · S(b, b)), cut at 0 and 1.
+    Up to `pairs` pairs of pictures are drawn for every two classes. The strongest `points` SIFT points of one picture
+    are matched with those of the other where the nearest descriptor is nearer than `ratio` times the second (Lowe's
+    test); the similarity of two pictures is the share of all their points that found a match, that of two classes the
+    mean over the pairs, S. The distance is 1 - S(a, b) / √(S(a, a) · S(b, b)), cut at 0 and 1.
     """
     checked(pairs=pairs, points=points)
     if not 0 < ratio <= 1:
@@ -89,7 +89,8 @@ def clouds_of(name: str, files: Iterable[str | PathLike[str]], points: int) -> l
     found = [cloud for file in files if len(cloud := cloud_of(existing(file), points)) >= 2]
     if len(found) < 2:
         raise DataError(
-            f"pictures of {name!r}: expected at least two with some texture (two SIFT points or more), found {len(found)}"
+            f"pictures of {name!r}: expected at least two with some texture (two SIFT points or more), "
+            f"found {len(found)}"
         )
     return found
 

@@ -56,10 +56,10 @@ def interpret(
 
     Objects that overlap by `threshold` (0.2) are matched, any number with any other; `matching="one-to-one"` takes the
     assignment with the largest sum of overlaps instead, without a threshold unless one is given. A match scores
-    alpha · localization + (1 - alpha) · recognition. Recognition is the `distance` of the two classes (1 if they differ;
-    or `ClassDistances`, a CSV file, a taxonomy, "voc"), times (1 + confidence) / 2 where they differ. Objects without a
-    match are paired with each other at a score of 1, and alone where one side has more of them. The score of the image
-    is the mean.
+    alpha · localization + (1 - alpha) · recognition. Recognition is the `distance` of the two classes (1 if they
+    differ; or `ClassDistances`, a CSV file, a taxonomy, "voc"), times (1 + confidence) / 2 where they differ. Objects
+    without a match are paired with each other at a score of 1, and alone where one side has more of them. The score of
+    the image is the mean.
 
     `localization` is the paper's measure ("martin", 0 where one region contains the other), or any metric of the
     catalogue from 0 to 1. `confidence` leaves weaker predictions out; `use_confidence=False` takes each as certain, as
@@ -369,7 +369,10 @@ class InterpretationResults(Results):
 
 
 def divided(total: NDArray[Any], count: NDArray[Any]) -> Floats:
-    return np.divide(total, count, out=np.full(len(total), nan), where=count > 0)
+    """Means of classes, not a number where a class has nothing."""
+    out = np.full(len(total), nan)
+    np.divide(total, count, out=out, where=count > 0)
+    return out
 
 
 def certainties(pred: Annotations, rows: Ints) -> Floats:
@@ -381,7 +384,7 @@ def certainties(pred: Annotations, rows: Ints) -> Floats:
     if len(wrong):
         where = pred.images.name(int(pred.image[rows[wrong[0]]]))
         raise DataError(
-            f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in image "
-            f"{where!r}, one of {len(wrong):,}; divide them, or leave them out of account with --ignore-confidence"
+            f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in "
+            f"image {where!r}, one of {len(wrong):,}; divide them, or give --ignore-confidence"
         )
     return values

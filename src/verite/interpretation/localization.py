@@ -22,12 +22,12 @@ def martin(p: Pairs) -> Array:
     >>> PAPER.values(Pairs.of([[0, 0, 4, 4]], [[2, 0, 4, 4], [3, 0, 9, 4]]))
     array([0.  , 0.75])
     """
-    return np.minimum(ratio(p.truth_area - p.shared_area, p.truth_area), ratio(p.pred_area - p.shared_area, p.pred_area))
+    return np.minimum(
+        ratio(p.truth_area - p.shared_area, p.truth_area), ratio(p.pred_area - p.shared_area, p.pred_area)
+    )
 
 
-PAPER = Metric(
-    made(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {}
-)
+PAPER = Metric(made(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {})
 
 
 def localization_metric(name: str | Metric) -> Metric:

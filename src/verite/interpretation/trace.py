@@ -73,7 +73,7 @@ class Trace:
         preds: Sequence[str] | Sequence[Thing] = (),
         **about: Any,
     ) -> Trace:
-        """From matrices with a row for each truth and a column for each pred; where nothing matches, any number does."""
+        """From matrices: a row for each truth, a column for each pred; where nothing matches, any number will do."""
         shared = matrix(overlap, "overlap")
         rules = Rules(matching, threshold, alpha)
         where, what = (matrix(m, name) for m, name in ((localization, "localization"), (recognition, "recognition")))

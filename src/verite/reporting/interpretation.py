@@ -1,4 +1,4 @@
-"""Whole scenes in pictures: both sides with their matches and matrices, how scores spread, how far classes lie apart."""
+"""Whole scenes in pictures: both sides with matches and matrices, how scores spread, how far classes lie apart."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def draw_scene(trace: Trace) -> Figure:
         raise BadParameter("draw_scene: expected the trace of an image, found matrices alone")
     width, height = extent(trace)
     ratio = min(1.6, max(0.45, height / width))
-    rows, columns = trace.compensation.shape
-    tall = 0.24 * (min(max(rows, 1), MOST_CELLS) + 3)
+    tall = 0.24 * (min(max(len(trace.compensation), 1), MOST_CELLS) + 3)
     figure = Figure(figsize=(13.5, 6.4 * ratio + 2 * tall + 1.3), layout="constrained")
-    scenes, matrices = figure.subfigures(2, 1, height_ratios=(6.4 * ratio + 0.6, 2 * tall + 0.7))
+    parts: Any = figure.subfigures(2, 1, height_ratios=(6.4 * ratio + 0.6, 2 * tall + 0.7))
+    scenes, matrices = parts
     left, right = scenes.subplots(1, 2)
     colours = group_colours(trace)
     for axes, side, alone, title, shade in (
@@ -152,7 +152,7 @@ def draw_side(axes: Axes, side: Annotations, colours: list[str], alone: tuple[in
         edge = {"ec": colours[i], "lw": 1.6, "ls": "--" if i in alone else "-", "fc": to_rgba(colours[i], 0.3)}
         if regions.kinds[i] == POLYGON and regions.polygons is not None:
             for ring in regions.polygons[i]:
-                axes.add_patch(Polygon(ring, closed=True, **edge))  # type: ignore[arg-type]
+                axes.add_patch(Polygon(ring, closed=True, **edge))
         elif regions.kinds[i] == MASK and regions.runs is not None:
             mask = array_of(regions.runs, i)
             image = np.zeros((*mask.shape, 4))
@@ -163,7 +163,7 @@ def draw_side(axes: Axes, side: Annotations, colours: list[str], alone: tuple[in
             axes.contour(x, y, np.pad(mask, 1), [0.5], colors=[colours[i]], linewidths=1.2, linestyles=edge["ls"])
         else:
             x1, y1, x2, y2 = regions.boxes[i]
-            axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, **edge))  # type: ignore[arg-type]
+            axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, **edge))
 
 
 def middle(side: Annotations, i: int) -> tuple[float, float]:
@@ -259,10 +259,8 @@ def draw_distances(distances: ClassDistances) -> Figure:
     if count <= 24:
         for i, j in np.ndindex(count, count):
             value = float(distances.square[i, j])
-            axes.text(
-                j, i, f"{value:.2f}".lstrip("0") if value % 1 else f"{value:.0f}", ha="center", va="center", fontsize=5.5,
-                color="white" if value < 0.6 else "black",
-            )  # fmt: skip
+            text = f"{value:.2f}".lstrip("0") if value % 1 else f"{value:.0f}"
+            axes.text(j, i, text, ha="center", va="center", fontsize=5.5, color="white" if value < 0.6 else "black")
     axes.set_title(f"class distances: {distances.source}", fontsize=10)
     figure.colorbar(image, ax=axes, shrink=0.8)
     return figure

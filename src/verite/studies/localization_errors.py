@@ -1,4 +1,4 @@
-"""What does it cost to misplace one object of a scene? Every object altered in 160 ways, the others left as they are."""
+"""What does it cost to misplace one object of a scene? Every object altered in 160 ways, the others left alone."""
 
 from __future__ import annotations
 

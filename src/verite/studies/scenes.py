@@ -17,11 +17,13 @@ from verite.model.regions import Regions, Runs
 # How many images have so many objects: VOC 2008's segmentation set, images with more than eight left out.
 COUNTS = {1: 498, 2: 237, 3: 106, 4: 61, 5: 40, 6: 32, 7: 16, 8: 12}
 CLASSES = (
-    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog", "horse",
-    "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
+    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog",
+    "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 )  # fmt: skip
 SIZES = ((500, 375), (375, 500))  # width and height, lying or standing
-SPREAD = 1.25  # objects may reach so far over their cell, and hide parts of each other
+EVENNESS = 8.0  # how alike the objects of one image are in size
+CANDIDATES = 12  # places to choose the farthest from
+SMALLEST = 400  # pixels
 CORNERS = 96
 WAVES = np.arange(2, 8)
 Mask = NDArray[np.bool_]
@@ -36,7 +38,8 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     """
     rng = np.random.default_rng(seed)
     masks: list[tuple[NDArray[np.uint32], tuple[int, int]]] = []
-    image, sizes = [], []
+    image: list[int] = []
+    sizes: list[tuple[int, int]] = []
     for count, images in (COUNTS if counts is None else counts).items():
         for _ in range(images):
             width, height = SIZES[int(rng.random() < 0.3)]
@@ -56,20 +59,28 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
 
 
 def silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
-    """So many regions that share no pixel, one in each of as many cells of a grid; what lies behind is cut."""
+    """So many regions that share no pixel: what lies behind is cut, as annotators mark what can be seen.
+
+    Together they would cover 20 to 60 % of the image, each of them a part drawn by chance, far from the others.
+    """
     while True:
-        columns = int(np.ceil(np.sqrt(count * width / height)))
-        rows = int(np.ceil(count / columns))
         taken = np.zeros((height, width), dtype=np.bool_)
-        masks = []
-        for cell in rng.permutation(rows * columns)[:count]:
-            row, column = divmod(int(cell), columns)
-            middle = (column + rng.uniform(0.4, 0.6)) * width / columns, (row + rng.uniform(0.4, 0.6)) * height / rows
-            size = np.array([width / columns, height / rows]) * SPREAD * rng.uniform(0.4, 0.8, 2)
-            mask = drawn(blob(rng) * size / 2 + middle, width, height) & ~taken
+        masks: list[Mask] = []
+        shares = rng.uniform(0.2, 0.6) * rng.dirichlet(np.full(count, EVENNESS))
+        middles = np.empty((0, 2))
+        for share in shares:
+            aspect = np.exp(rng.uniform(-0.5, 0.5))
+            size = np.sqrt(share * width * height) * np.array([aspect, 1 / aspect])
+            inside = np.minimum(size / 2, (width / 2, height / 2))
+            places = rng.uniform(inside, (width, height) - inside, (CANDIDATES, 2))
+            if len(middles):
+                distances = np.abs(places[:, None] - middles[None]).sum(axis=2).min(axis=1)
+                places = places[[int(distances.argmax())]]
+            middles = np.concatenate([middles, places[:1]])
+            mask = drawn(blob(rng) * size / 2 + places[0], width, height) & ~taken
             taken |= mask
             masks.append(mask)
-        if all(mask.sum() >= 64 for mask in masks):
+        if all(mask.sum() >= SMALLEST for mask in masks):
             return masks
 
 
