@@ -40,7 +40,7 @@ def draw_study(study: InterpretationStudy) -> dict[str, Figure]:
 
 def draw_localization(c: Curves) -> Figure:
     """Score against power, a curve for each number of objects, a panel for each alteration."""
-    figure, panels = four(c.localization)
+    figure, panels = four(c.localization, highest(c.localization))
     for axes, (kind, curves) in zip(panels, c.localization.items(), strict=True):
         for i, (count, values) in enumerate(curves.items()):
             line(axes, range(len(values) + 1), [0.0, *values], i, f"{count}")
@@ -74,10 +74,10 @@ def draw_detection(c: Curves) -> Figure:
 
 def draw_matching(c: Curves) -> Figure:
     """Score against power on images of one object, a curve for each way of matching."""
-    figure, panels = four(c.matching)
+    figure, panels = four(c.matching, highest(c.matching))
     for axes, (kind, curves) in zip(panels, c.matching.items(), strict=True):
-        for i, (name, values) in enumerate(curves.items()):
-            line(axes, range(len(values) + 1), [0.0, *values], i, name)
+        for i, (name, values) in enumerate(curves.items()):  # where curves coincide, all of them can be seen
+            line(axes, range(len(values) + 1), [0.0, *values], i, name, width=4.0 - 0.7 * i)
         plain(axes, kind, "power of the alteration", "score")
     panels[0].legend(fontsize=7, frameon=False)
     return figure
@@ -104,6 +104,7 @@ def draw_classes(c: Curves) -> Figure:
     left.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
     plain(left, f"true class {c.example['class'][0]}", "class told", "recognition score")
     plain(right, f"mean over {len(names)} classes", "class told, from the nearest to the farthest", "recognition score")
+    right.set_xticks(range(0, len(names), 2))
     right.legend(frameon=False, fontsize=8)
     return figure
 
@@ -112,27 +113,36 @@ def canvas(columns: int) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6 * columns + 0.4, 4.4), layout="constrained")
-    return figure, figure.subplots(1, columns, squeeze=False)[0]
+    found: Sequence[Axes] = figure.subplots(1, columns, squeeze=False)[0]
+    return figure, found
 
 
-def four(panels: Mapping[str, Any]) -> tuple[Figure, Sequence[Axes]]:
+def four(panels: Mapping[str, Any], top: float) -> tuple[Figure, Sequence[Axes]]:
     """A panel for each alteration, all to the same scale."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.4, 7.6), layout="constrained")
-    return figure, figure.subplots((len(panels) + 1) // 2, 2, sharey=True, squeeze=False).ravel()
+    found: Any = figure.subplots((len(panels) + 1) // 2, 2, squeeze=False).ravel()
+    for axes in found:
+        axes.set(ylim=(0, 1.05 * top or 1.0), xticks=range(0, 21, 5))
+    return figure, found
 
 
-def line(axes: Axes, x: Sequence[int], y: Sequence[float], i: int, label: str, marker: str = "") -> None:
+def highest(panels: Mapping[str, Mapping[Any, Sequence[float]]]) -> float:
+    return max(max(values) for curves in panels.values() for values in curves.values())
+
+
+def line(
+    axes: Axes, x: Sequence[int], y: Sequence[float], i: int, label: str, *, marker: str = "", width: float = 1.4
+) -> None:
     colour, dash = COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)]
-    axes.plot(x, y, color=colour, ls=dash, lw=1.4, marker=marker, ms=3, label=label)
+    axes.plot(x, y, color=colour, ls=dash, lw=width, marker=marker, ms=3, label=label)
 
 
 def plain(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x, fontsize=8)
     axes.set_ylabel(y, fontsize=8)
-    axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.grid(color="0.93", lw=0.6)
     axes.set_axisbelow(True)

@@ -21,6 +21,7 @@ CLASSES = (
     "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 )  # fmt: skip
 SIZES = ((500, 375), (375, 500))  # width and height, lying or standing
+COVERED = (0.1, 0.6)  # share of the image that its objects would cover if none hid another
 EVENNESS = 8.0  # how alike the objects of one image are in size
 CANDIDATES = 12  # places to choose the farthest from
 SMALLEST = 400  # pixels
@@ -61,12 +62,12 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
 def silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
     """So many regions that share no pixel: what lies behind is cut, as annotators mark what can be seen.
 
-    Together they would cover 20 to 60 % of the image, each of them a part drawn by chance, far from the others.
+    Together they would cover 10 to 60 % of the image, each of them a part drawn by chance, far from the others.
     """
     while True:
         taken = np.zeros((height, width), dtype=np.bool_)
         masks: list[Mask] = []
-        shares = rng.uniform(0.2, 0.6) * rng.dirichlet(np.full(count, EVENNESS))
+        shares = np.exp(rng.uniform(*np.log(COVERED))) * rng.dirichlet(np.full(count, EVENNESS))
         middles = np.empty((0, 2))
         for share in shares:
             aspect = np.exp(rng.uniform(-0.5, 0.5))
