@@ -1,6 +1,7 @@
 #include "boxes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace verite {
 namespace {
@@ -42,6 +43,63 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
         found.offsets.push_back(static_cast<std::int64_t>(found.truth.size()));
     }
     return found;
+}
+
+double coco_overlap(const double* pred, const double* truth, bool is_crowd) {
+    const double width = std::fmin(pred[2] + pred[0], truth[2] + truth[0]) - std::fmax(pred[0], truth[0]);
+    if (width <= 0) return 0;
+    const double height = std::fmin(pred[3] + pred[1], truth[3] + truth[1]) - std::fmax(pred[1], truth[1]);
+    if (height <= 0) return 0;
+    const double shared = width * height, pred_area = pred[2] * pred[3];
+    return shared / (is_crowd ? pred_area : pred_area + truth[2] * truth[3] - shared);
+}
+
+namespace {
+
+class CocoMeasure {
+public:
+    CocoMeasure(std::span<const double> truth, std::span<const std::uint8_t> crowd, std::span<const double> pred)
+        : truth_(truth), crowd_(crowd), pred_(pred) {}
+
+    void start(std::int32_t row) {
+        box_ = &pred_[4 * static_cast<std::size_t>(row)];
+        right_ = box_[2] + box_[0];
+        bottom_ = box_[3] + box_[1];
+        area_ = box_[2] * box_[3];
+        is_plain_ = !std::isnan(right_ + bottom_ + box_[0] + box_[1]);
+    }
+
+    double overlap(std::int32_t row) const {
+        const double* with = &truth_[4 * static_cast<std::size_t>(row)];
+        const double right = with[2] + with[0], bottom = with[3] + with[1];
+        // std::fmin is slow because it prefers a number to a NaN; a plain comparison does where there is none.
+        if (!is_plain_ || std::isnan(right + bottom + with[0] + with[1])) return coco_overlap(box_, with, crowd_[row]);
+        const double width = std::min(right_, right) - std::max(box_[0], with[0]);
+        const double height = std::min(bottom_, bottom) - std::max(box_[1], with[1]);
+        if (width <= 0 || height <= 0) return 0;
+        const double shared = width * height;
+        return shared / (crowd_[row] ? area_ : area_ + with[2] * with[3] - shared);
+    }
+
+private:
+    std::span<const double> truth_;
+    std::span<const std::uint8_t> crowd_;
+    std::span<const double> pred_;
+    const double* box_ = nullptr;
+    double right_ = 0, bottom_ = 0, area_ = 0;
+    bool is_plain_ = true;
+};
+
+}  // namespace
+
+Candidates coco_box_candidates(const Cells& truth, std::span<const double> truth_sizes,
+                               std::span<const std::uint8_t> crowd, const Cells& pred,
+                               std::span<const double> pred_sizes, double floor, unsigned threads) {
+    return find_candidates(truth, pred, floor, threads, [&] { return CocoMeasure(truth_sizes, crowd, pred_sizes); });
+}
+
+void box_areas(std::span<const double> sizes, std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = sizes[4 * i + 2] * sizes[4 * i + 3];
 }
 
 }  // namespace verite

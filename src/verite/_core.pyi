@@ -14,3 +14,54 @@ def box_candidates(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 def decode_runs(text: bytes, height: int, width: int) -> NDArray[np.uint32]: ...
 def encode_runs(counts: NDArray[np.uint32]) -> bytes: ...
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
+CellArrays = tuple[Int32s, Int32s, Int64s]
+CandidateArrays = tuple[Int64s, Int32s, Floats]
+
+def group_objects(image: Int32s, label: Int32s, images: int, labels: int) -> CellArrays: ...
+def order_predictions(
+    image: Int32s, label: Int32s, confidence: Floats, images: int, labels: int, most: int, threads: int = 1
+) -> tuple[CellArrays, Int32s, Int32s, Int64s]: ...
+def coco_box_candidates(
+    truth: CellArrays,
+    truth_sizes: Floats,
+    crowd: NDArray[np.bool_],
+    pred: CellArrays,
+    pred_sizes: Floats,
+    floor: float,
+    threads: int = 1,
+) -> CandidateArrays: ...
+def outside_ranges(rows: Int32s, areas: Floats, left_out: NDArray[np.bool_], ranges: Floats) -> NDArray[np.uint32]: ...
+def match_greedily(
+    truth: CellArrays,
+    pred: CellArrays,
+    candidates: CandidateArrays,
+    thresholds: Floats,
+    ranges: int,
+    ignored: NDArray[np.uint32],
+    shared: NDArray[np.bool_],
+    grasping: NDArray[np.bool_],
+    threads: int = 1,
+) -> NDArray[np.uint64]: ...
+def count_positives(labels: Int32s, ignored: NDArray[np.uint32], ranges: int, classes: int) -> Int64s: ...
+def accumulate(
+    by_label: Int32s,
+    label_offsets: Int64s,
+    ranks: Int32s,
+    outside: NDArray[np.uint32],
+    candidates: CandidateArrays,
+    matched: NDArray[np.uint64],
+    ignored: NDArray[np.uint32],
+    is_void: NDArray[np.bool_],
+    positives: Int64s,
+    thresholds: int,
+    recalls: Floats,
+    most: int,
+    limits: Int64s,
+    confidence: Floats,
+    threads: int = 1,
+) -> tuple[Floats, Floats, Floats]: ...
+def box_areas(sizes: Floats) -> Floats: ...
