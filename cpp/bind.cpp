@@ -46,8 +46,7 @@ nb::tuple box_candidates(const BoxArray& truth, const CellArray& truth_cells, co
         nb::gil_scoped_release released;
         found = verite::box_candidates(boxes(truth), truth_keys, boxes(pred), pred_keys, pixel, floor);
     }
-    return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
-                          to_numpy(std::move(found.overlap)));
+    return verite::to_python(std::move(found));
 }
 
 auto decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width) {
@@ -76,4 +75,5 @@ NB_MODULE(_core, module) {
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_detection(module);
+    verite::register_masks(module);
 }

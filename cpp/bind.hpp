@@ -4,13 +4,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
+
+#include "overlaps.hpp"
 
 namespace verite {
 
@@ -46,6 +51,52 @@ auto to_numpy(Container&& values) {
     return to_numpy(std::forward<Container>(values), {count});
 }
 
+// As Python hands them over: cells are (rows, labels, images), candidates (offsets, truth, overlap).
+using CellArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, Column1<std::int64_t>>;
+using CandidateArrays = std::tuple<Column1<std::int64_t>, Column1<std::int32_t>, Column1<double>>;
+
+inline void expect(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("expected ") + what);
+}
+
+// Are all values from 0 to count - 1? Negative ones are large when taken as unsigned.
+inline void check_below(std::span<const std::int32_t> values, std::size_t count, const char* what) {
+    std::uint32_t largest = 0;
+    for (const std::int32_t value : values) largest = std::max(largest, static_cast<std::uint32_t>(value));
+    expect(values.empty() || largest < count, what);
+}
+
+inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t count, const char* what) {
+    expect(!offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(count) &&
+               std::is_sorted(offsets.begin(), offsets.end()),
+           what);
+}
+
+inline Cells cells_of(const CellArrays& arrays, std::size_t objects) {
+    const auto& [rows, labels, images] = arrays;
+    const Cells cells{span_of(rows), span_of(labels), span_of(images)};
+    expect(cells.labels.size() == cells.rows.size(), "cells with a label for each row");
+    check_offsets(cells.images, cells.rows.size(), "cells whose images end with the last row");
+    check_below(cells.rows, objects, "cells whose rows are objects");
+    return cells;
+}
+
+inline CandidateView candidates_of(const CandidateArrays& arrays, std::size_t preds, std::size_t truths) {
+    const auto& [offsets, truth, overlap] = arrays;
+    const CandidateView view{span_of(offsets), span_of(truth), span_of(overlap)};
+    expect(view.offsets.size() == preds + 1 && view.truth.size() == view.overlap.size(),
+           "candidates for each prediction, with an overlap each");
+    check_offsets(view.offsets, view.truth.size(), "candidates whose offsets rise to their number");
+    check_below(view.truth, truths, "candidates that are truths");
+    return view;
+}
+
+inline nb::tuple to_python(Candidates&& found) {
+    return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
+                          to_numpy(std::move(found.overlap)));
+}
+
 void register_detection(nb::module_& module);
+void register_masks(nb::module_& module);
 
 }  // namespace verite

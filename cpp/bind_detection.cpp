@@ -1,9 +1,4 @@
 // Cells, overlaps, matching and accumulation for Python.
-#include <nanobind/stl/tuple.h>
-
-#include <algorithm>
-#include <tuple>
-
 #include "accumulate.hpp"
 #include "bind.hpp"
 #include "boxes.hpp"
@@ -18,46 +13,6 @@ using Int32s = Column1<std::int32_t>;
 using Int64s = Column1<std::int64_t>;
 using Doubles = Column1<double>;
 using Flags = Column1<bool>;
-
-// As Python hands them over: cells are (rows, labels, images), candidates (offsets, truth, overlap).
-using CellArrays = std::tuple<Int32s, Int32s, Int64s>;
-using CandidateArrays = std::tuple<Int64s, Int32s, Doubles>;
-
-void expect(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(std::string("expected ") + what);
-}
-
-// Are all values from 0 to count - 1? Negative ones are large when taken as unsigned.
-void check_below(std::span<const std::int32_t> values, std::size_t count, const char* what) {
-    std::uint32_t largest = 0;
-    for (const std::int32_t value : values) largest = std::max(largest, static_cast<std::uint32_t>(value));
-    expect(values.empty() || largest < count, what);
-}
-
-void check_offsets(std::span<const std::int64_t> offsets, std::size_t count, const char* what) {
-    expect(!offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(count) &&
-               std::is_sorted(offsets.begin(), offsets.end()),
-           what);
-}
-
-Cells cells_of(const CellArrays& arrays, std::size_t objects) {
-    const auto& [rows, labels, images] = arrays;
-    const Cells cells{span_of(rows), span_of(labels), span_of(images)};
-    expect(cells.labels.size() == cells.rows.size(), "cells with a label for each row");
-    check_offsets(cells.images, cells.rows.size(), "cells whose images end with the last row");
-    check_below(cells.rows, objects, "cells whose rows are objects");
-    return cells;
-}
-
-CandidateView candidates_of(const CandidateArrays& arrays, std::size_t preds, std::size_t truths) {
-    const auto& [offsets, truth, overlap] = arrays;
-    const CandidateView view{span_of(offsets), span_of(truth), span_of(overlap)};
-    expect(view.offsets.size() == preds + 1 && view.truth.size() == view.overlap.size(),
-           "candidates for each prediction, with an overlap each");
-    check_offsets(view.offsets, view.truth.size(), "candidates whose offsets rise to their number");
-    check_below(view.truth, truths, "candidates that are truths");
-    return view;
-}
 
 nb::tuple group_objects_(const Int32s& image, const Int32s& label, std::int32_t images, std::int32_t labels) {
     Grouped grouped;
@@ -81,11 +36,6 @@ nb::tuple order_predictions_(const Int32s& image, const Int32s& label, const Dou
                                          to_numpy(std::move(cells.images))),
                           to_numpy(std::move(ordered.ranks)), to_numpy(std::move(ordered.by_label)),
                           to_numpy(std::move(ordered.label_offsets)));
-}
-
-nb::tuple to_python(Candidates&& found) {
-    return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
-                          to_numpy(std::move(found.overlap)));
 }
 
 nb::tuple coco_box_candidates_(const CellArrays& truth, const BoxArray& truth_sizes, const Flags& crowd,

@@ -61,33 +61,41 @@ public:
     CocoMeasure(std::span<const double> truth, std::span<const std::uint8_t> crowd, std::span<const double> pred)
         : truth_(truth), crowd_(crowd), pred_(pred) {}
 
-    void start(std::int32_t row) {
-        box_ = &pred_[4 * static_cast<std::size_t>(row)];
-        right_ = box_[2] + box_[0];
-        bottom_ = box_[3] + box_[1];
-        area_ = box_[2] * box_[3];
-        is_plain_ = !std::isnan(right_ + bottom_ + box_[0] + box_[1]);
+    void meet(std::span<const std::int32_t> truths) {
+        others_.resize(truths.size());
+        for (std::size_t t = 0; t < truths.size(); ++t) others_[t] = Box(&truth_[4 * std::size_t(truths[t])], crowd_[truths[t]]);
     }
 
-    double overlap(std::int32_t row) const {
-        const double* with = &truth_[4 * static_cast<std::size_t>(row)];
-        const double right = with[2] + with[0], bottom = with[3] + with[1];
+    void start(std::int32_t row) { mine_ = Box(&pred_[4 * static_cast<std::size_t>(row)], false); }
+
+    double overlap(std::size_t t) const {
+        const Box& other = others_[t];
         // std::fmin is slow because it prefers a number to a NaN; a plain comparison does where there is none.
-        if (!is_plain_ || std::isnan(right + bottom + with[0] + with[1])) return coco_overlap(box_, with, crowd_[row]);
-        const double width = std::min(right_, right) - std::max(box_[0], with[0]);
-        const double height = std::min(bottom_, bottom) - std::max(box_[1], with[1]);
+        if (mine_.has_nan || other.has_nan) return coco_overlap(mine_.sizes, other.sizes, other.is_crowd);
+        const double width = std::min(mine_.right, other.right) - std::max(mine_.left, other.left);
+        const double height = std::min(mine_.bottom, other.bottom) - std::max(mine_.top, other.top);
         if (width <= 0 || height <= 0) return 0;
         const double shared = width * height;
-        return shared / (crowd_[row] ? area_ : area_ + with[2] * with[3] - shared);
+        return shared / (other.is_crowd ? mine_.area : mine_.area + other.area - shared);
     }
 
 private:
+    struct Box {
+        double left, top, right, bottom, area;
+        const double* sizes;
+        bool has_nan, is_crowd;
+
+        Box() = default;
+        Box(const double* box, bool is_crowd)
+            : left(box[0]), top(box[1]), right(box[2] + box[0]), bottom(box[3] + box[1]), area(box[2] * box[3]),
+              sizes(box), has_nan(std::isnan(right + bottom + left + top)), is_crowd(is_crowd) {}
+    };
+
     std::span<const double> truth_;
     std::span<const std::uint8_t> crowd_;
     std::span<const double> pred_;
-    const double* box_ = nullptr;
-    double right_ = 0, bottom_ = 0, area_ = 0;
-    bool is_plain_ = true;
+    Box mine_;
+    std::vector<Box> others_;
 };
 
 }  // namespace

@@ -149,7 +149,11 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             const std::int64_t first = pred.images[image], last = pred.images[image + 1];
             if (candidates.offsets[first] == candidates.offsets[last]) continue;
-            matcher.start_image(truth.images[image], truth.images[image + 1]);
+            const std::int64_t first_truth = truth.images[image], last_truth = truth.images[image + 1];
+            for (std::int64_t c = candidates.offsets[first]; c < candidates.offsets[last]; ++c)
+                if (candidates.truth[c] < first_truth || candidates.truth[c] >= last_truth)
+                    throw std::invalid_argument("matching: expected candidates of the same image");
+            matcher.start_image(first_truth, last_truth);
             for (std::int64_t slot = first; slot < last; ++slot) matcher.match(slot);
         }
     });

@@ -66,10 +66,11 @@ inline std::vector<std::size_t> cut_images(const Cells& cells, std::size_t piece
     return cuts;
 }
 
-// All pairs of a cell whose overlap is not below `floor`. A measure is told a prediction by start(row) and then asked for
-// its overlap with truths by overlap(row); where that cannot reach the floor, anything below the floor will do. An
-// overlap that is not a number compares with nothing: then all truths of the cell are candidates.
-// `make_measure()` is called for each piece of work, so that a measure may keep scratch memory.
+// All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows), a
+// prediction by start(row), and is then asked for its overlap with the t-th of these truths by overlap(t); where that
+// cannot reach the floor, anything below the floor will do. An overlap that is not a number compares with nothing: then
+// all truths of the cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep
+// scratch memory.
 template <class MakeMeasure>
 Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, unsigned threads,
                            MakeMeasure&& make_measure) {
@@ -94,20 +95,22 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
                 end_slots(p1);
+                const auto count = static_cast<std::size_t>(t2 - t1);
+                measure.meet(truth.rows.subspan(t1, count));
                 for (std::int64_t p = p1; p < p2; ++p) {
                     measure.start(pred.rows[p]);
                     const std::size_t before = part.truth.size();
                     bool has_nan = false;
-                    for (std::int64_t t = t1; t < t2; ++t) {
-                        const double overlap = measure.overlap(truth.rows[t]);
+                    for (std::size_t t = 0; t < count; ++t) {
+                        const double overlap = measure.overlap(t);
                         if (overlap < floor) continue;
                         has_nan |= std::isnan(overlap);
-                        add(t, overlap);
+                        add(t1 + static_cast<std::int64_t>(t), overlap);
                     }
                     if (has_nan) {
                         part.truth.resize(before);
                         part.overlap.resize(before);
-                        for (std::int64_t t = t1; t < t2; ++t) add(t, measure.overlap(truth.rows[t]));
+                        for (std::size_t t = 0; t < count; ++t) add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
                     }
                     end_slots(p + 1);
                 }
