@@ -50,6 +50,16 @@ nb::tuple coco_box_candidates_(const CellArrays& truth, const BoxArray& truth_si
     return to_python(std::move(found));
 }
 
+auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags& crowd) {
+    const std::size_t preds = pred.shape(0), truths = truth.shape(0);
+    expect(crowd.size() == truths, "a crowd flag for each truth");
+    Array<double> out(preds * truths);
+    for (std::size_t p = 0; p < preds; ++p)
+        for (std::size_t t = 0; t < truths; ++t)
+            out[p * truths + t] = coco_overlap(pred.data() + 4 * p, truth.data() + 4 * t, crowd.data()[t]);
+    return to_numpy(std::move(out), {preds, truths});
+}
+
 auto outside_ranges_(const Int32s& rows, const Doubles& areas, const Flags& left_out, const Doubles& ranges) {
     expect(left_out.size() == 0 || left_out.size() == areas.size(), "a flag for each area");
     check_below(span_of(rows), areas.size(), "rows that have an area");
@@ -143,6 +153,8 @@ void register_detection(nb::module_& module) {
     module.def("coco_box_candidates", &coco_box_candidates_, "truth"_a, "truth_sizes"_a, "crowd"_a, "pred"_a,
                "pred_sizes"_a, "floor"_a, "threads"_a = 1,
                "Pairs of the same cell whose boxes (left, top, width, height) overlap by COCO's rule.");
+    module.def("coco_box_overlaps", &coco_box_overlaps, "pred"_a, "truth"_a, "crowd"_a,
+               "COCO's overlap of every prediction (rows) with every truth (columns).");
     module.def("outside_ranges", &outside_ranges_, "rows"_a, "areas"_a, "left_out"_a, "ranges"_a,
                "For each row, the set of area ranges it is not in, one bit each.");
     module.def("match_greedily", &match_greedily_, "truth"_a, "pred"_a, "candidates"_a, "thresholds"_a, "ranges"_a,

@@ -296,7 +296,9 @@ def with_bounds(path: Path, regions: Regions, rows: list[int]) -> Regions:
                 values[row] = bounds_of_runs(regions.runs[row], int(regions.runs.sizes[row, 0]))
             case _:
                 raise ReadError(f"{path}: annotations[{row}]", expected="a bbox or a segmentation", found="neither")
-    return Regions(values, "xywh", polygons=regions.polygons, runs=regions.runs)
+    boxed = np.ones(len(values), dtype=np.bool_)
+    boxed[rows] = False
+    return Regions(values, "xywh", polygons=regions.polygons, runs=regions.runs, boxed=boxed)
 
 
 def bounds_of_runs(counts: NDArray[np.uint32], height: int) -> list[float]:

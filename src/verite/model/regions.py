@@ -77,6 +77,10 @@ class Runs:
     def __len__(self) -> int:
         return len(self.objects) - 1
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint32], Ints, NDArray[np.int32]]:
+        return self.counts, self.objects, self.sizes
+
     def __getitem__(self, i: int) -> NDArray[np.uint32]:
         return self.counts[self.objects[i] : self.objects[i + 1]]
 
@@ -103,7 +107,13 @@ class Regions:
     """
 
     def __init__(
-        self, boxes: ArrayLike, layout: str = "xyxy", *, polygons: Polygons | None = None, runs: Runs | None = None
+        self,
+        boxes: ArrayLike,
+        layout: str = "xyxy",
+        *,
+        polygons: Polygons | None = None,
+        runs: Runs | None = None,
+        boxed: NDArray[np.bool_] | None = None,
     ) -> None:
         values = np.asarray(boxes, dtype=np.float64)
         if values.size == 0:
@@ -117,6 +127,8 @@ class Regions:
         self.values: Floats = frozen(kept, np.float64)
         self.polygons = polygons if polygons is not None and len(polygons.rings) > 1 else None
         self.runs = runs if runs is not None and len(runs.counts) else None
+        # Which objects came with a box; None: all. The others' boxes were put around their polygon or mask.
+        self.boxed = frozen(boxed, np.bool_) if boxed is not None and not np.all(boxed) else None
 
     kept: Kept
 
@@ -150,9 +162,11 @@ class Regions:
             self.kept,
             polygons=self.polygons.take(rows) if self.polygons else None,
             runs=self.runs.take(rows) if self.runs else None,
+            boxed=self.boxed[rows] if self.boxed is not None else None,
         )
 
     def scaled(self, factors: Floats) -> Regions:
         """Boxes and polygons of object i stretched by factors[i] = (x, y). Masks are made of pixels and stay."""
         polygons = self.polygons.moved(lambda points, owner: points * factors[owner]) if self.polygons else None
-        return Regions(self.values * np.tile(factors, 2), self.kept, polygons=polygons, runs=self.runs)
+        values = self.values * np.tile(factors, 2)
+        return Regions(values, self.kept, polygons=polygons, runs=self.runs, boxed=self.boxed)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from verite.errors import BadParameter, did_you_mean
 from verite.signature import Signature
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 On = Literal["box", "mask", "boundary"]
 CHOICES = {
@@ -77,6 +80,11 @@ class Settings:
         if max_dets is not None:
             given["max_dets"] = tuple(sorted({int(n) for n in ([max_dets] if isinstance(max_dets, int) else max_dets)}))
         return cls(labels=tuple(labels) if labels is not None else None, **given)  # type: ignore[arg-type]
+
+    @property
+    def recalls(self) -> NDArray[np.float64]:
+        """Where precision is read."""
+        return RECALLS
 
     @property
     def is_exact(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ from verite.matching import (
     match_greedily,
     order_predictions,
 )
-from verite.protocols.coco_settings import RECALLS
+from verite.protocols.coco_masks import check_has_masks, masks_of, pred_areas, with_rims
+from verite.protocols.coco_reference import as_indexed, counts_as_unmatched, leaves_free, states_areas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.images import Images
     from verite.model.labels import Labels
+    from verite.model.regions import Runs
     from verite.protocols.coco_settings import Settings
 
     Floats = NDArray[np.float64]
@@ -50,41 +52,66 @@ class Arrays:
 
     def with_absent(self, value: float) -> Arrays:
         """The same with another value for what is absent: -1 makes them the reference's, bit for bit."""
-        return Arrays(*(np.where(np.isnan(a), value, a) for a in (self.precision, self.recall, self.scores)))
+        absent = np.isnan(self.precision)  # a confidence may be no number without being absent
+        recall = np.where(np.isnan(self.recall), value, self.recall)
+        return Arrays(np.where(absent, value, self.precision), recall, np.where(absent, value, self.scores))
 
 
 class Evaluation:
     """Truth and predictions on their way to precision and recall."""
 
     def __init__(self, settings: Settings, truth: Annotations, pred: Annotations, threads: int = 1) -> None:
-        self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
+        self.settings, self.threads = settings, threads
+        if len(pred) and int(pred.image.max()) >= len(truth.images):
+            raise unknown_image(truth, pred)
+        if settings.is_exact:
+            truth, pred = as_indexed(truth), as_indexed(pred)
+        elif pred.confidence is not None and np.isnan(pred.confidence).any():
+            raise no_number(pred)
+        if settings.on != "box":
+            check_has_masks(truth)
+        self.truth, self.pred = truth, pred
         self.label_order = by_id(truth.labels)  # position of the class in each place of the K axis
         self.image_order = by_id(truth.images)
         self.classes = len(truth.labels) if settings.classes == "each" else 1
         self.thresholds = np.minimum(np.array(settings.iou), HIGHEST)
         self.ranges = np.array([limit for _, *limits in settings.areas for limit in limits])
-        if len(pred) and int(pred.image.max()) >= len(truth.images):
-            raise unknown_image(truth, pred)
+
+    @property
+    def floor(self) -> float:
+        """The overlap below which nothing is ever matched."""
+        return float(self.thresholds.min())
 
     @cached_property
     def truth_cells(self) -> Cells:
         """Truths by image and class, in their order in the file."""
         image, label = self.places(self.truth)
-        return group_truths(image, label, images=len(self.truth.images), labels=self.classes)
+        if self.settings.classes == "each":
+            return group_truths(image, label, images=len(self.truth.images), labels=self.classes)
+        rows, image, label = self.together(image, label)
+        cells = group_truths(image, label, images=len(self.truth.images), labels=1)
+        return Cells(rows[cells.rows], cells.labels, cells.images)
 
     @cached_property
     def ordered(self) -> Ordered:
         """Predictions by image and class, by falling confidence, as many as count."""
         image, label = self.places(self.pred)
-        return order_predictions(
+        rows = None
+        if self.settings.classes == "together":
+            rows, image, label = self.together(image, label)
+        ordered = order_predictions(
             image,
             label,
-            self.confidence,
+            self.confidence if rows is None else self.confidence[rows],
             images=len(self.truth.images),
             labels=self.classes,
             most=max(self.settings.max_dets),
             threads=self.threads,
         )
+        if rows is None:
+            return ordered
+        cells = Cells(rows[ordered.cells.rows], ordered.cells.labels, ordered.cells.images)
+        return replace(ordered, cells=cells)
 
     @property
     def confidence(self) -> Floats:
@@ -95,30 +122,40 @@ class Evaluation:
         """For each object the rank of its image by id, and of its class; -1 for classes that the truth does not have."""
         image = side.image if self.image_order is None else inverse(self.image_order)[side.image]
         if self.label_order is None and len(side.labels) == len(self.truth.labels):
-            label = side.label
-        else:
-            known = len(self.truth.labels)
-            table = np.full(len(side.labels), -1, dtype=np.int32)
-            table[:known] = np.arange(known) if self.label_order is None else inverse(self.label_order)
-            label = table[side.label]
-        if self.settings.classes == "together":
-            label = np.minimum(label, 0)
-        return image, label
+            return image, side.label
+        known = len(self.truth.labels)
+        table = np.full(len(side.labels), -1, dtype=np.int32)
+        table[:known] = np.arange(known) if self.label_order is None else inverse(self.label_order)
+        return image, table[side.label]
+
+    def together(self, image: Int32s, label: Int32s) -> tuple[Int32s, Int32s, Int32s]:
+        """Rows, images and labels of objects as one class, which has them in the order of their own classes."""
+        rows = np.argsort(label, kind="stable").astype(np.int32)
+        return rows, image[rows], np.minimum(label[rows], 0)
+
+    @cached_property
+    def truth_masks(self) -> Runs:
+        return masks_of(self.truth, self.threads)
+
+    @cached_property
+    def pred_masks(self) -> Runs:
+        return masks_of(self.pred, self.threads)
 
     @cached_property
     def candidates(self) -> Candidates:
         """Pairs that overlap by at least the lowest threshold."""
-        truth, pred = self.truth_cells, self.ordered.cells
-        found = _core.coco_box_candidates(
-            truth.arrays,
-            self.truth.regions.sizes,
-            self.truth.crowd,
-            pred.arrays,
-            self.pred.regions.sizes,
-            float(self.thresholds.min()),
-            self.threads,
+        truth, pred, crowd = self.truth_cells, self.ordered.cells, self.truth.crowd
+        if self.settings.on == "box":
+            boxes = self.truth.regions.sizes, self.pred.regions.sizes
+            found = _core.coco_box_candidates(truth.arrays, boxes[0], crowd, pred.arrays, boxes[1], self.floor, self.threads)
+            return Candidates(*found)
+        masks = self.truth_masks.arrays, self.pred_masks.arrays
+        found = _core.mask_candidates(truth.arrays, masks[0], crowd, pred.arrays, masks[1], self.floor, self.threads)
+        if self.settings.on == "mask":
+            return Candidates(*found)
+        return with_rims(
+            Candidates(*found), truth, pred, self.truth_masks, self.pred_masks, crowd, self.floor, self.threads
         )
-        return Candidates(*found)
 
     @cached_property
     def ignored(self) -> NDArray[np.uint32]:
@@ -137,16 +174,23 @@ class Evaluation:
     def truth_areas(self) -> Floats:
         """As the file states them; of the region where it does not."""
         stated = self.truth.area
-        if stated is None:
-            return _core.box_areas(self.truth.regions.sizes)
-        if not np.isnan(stated).any():
+        if stated is not None and not np.isnan(stated).any():
             return stated
-        return np.where(np.isnan(stated), _core.box_areas(self.truth.regions.sizes), stated)
+        if self.settings.on == "box":
+            derived = _core.box_areas(self.truth.regions.sizes)
+        else:
+            derived = _core.mask_areas(self.truth_masks.arrays)
+        return derived if stated is None else np.where(np.isnan(stated), derived, stated)
 
     @cached_property
     def pred_areas(self) -> Floats:
-        """Of the box: results do not state areas."""
-        return _core.box_areas(self.pred.regions.sizes)
+        """Of the box, or of the mask where results have no box: they do not state areas."""
+        if self.settings.is_exact and states_areas(self.pred):
+            assert self.pred.area is not None
+            return self.pred.area
+        if self.settings.on == "box":
+            return _core.box_areas(self.pred.regions.sizes)
+        return pred_areas(self.pred, self.pred_masks, by_first=self.settings.is_exact)
 
     @cached_property
     def matches(self) -> GreedyMatches:
@@ -159,8 +203,14 @@ class Evaluation:
             ranges=len(self.settings.areas),
             ignored=self.ignored,
             shared=self.truth.crowd[self.truth_cells.rows],
+            grasping=leaves_free(self.pred)[self.ordered.cells.rows] if self.settings.is_exact else None,
             threads=self.threads,
         )
+
+    @cached_property
+    def is_void(self) -> NDArray[np.bool_]:
+        """Truths (by slot) that count as no match though they are taken."""
+        return counts_as_unmatched(self.truth)[self.truth_cells.rows] if self.settings.is_exact else NO_FLAGS
 
     @cached_property
     def positives(self) -> NDArray[np.int64]:
@@ -178,10 +228,10 @@ class Evaluation:
             (self.candidates.offsets, self.candidates.truth, self.candidates.overlap),
             self.matches.bits,
             self.ignored,
-            NO_FLAGS,
+            self.is_void,
             self.positives,
             len(self.thresholds),
-            RECALLS,
+            self.settings.recalls,
             most,
             np.array(limits, dtype=np.int64),
             self.confidence[rows] if with_confidence else np.empty(0),
@@ -198,7 +248,7 @@ class Evaluation:
     def arrays(self) -> Arrays:
         """Precision, recall and scores for every limit, in the reference's shapes."""
         parts = [self.accumulate(most, (most,), with_confidence=True) for most in self.settings.max_dets]
-        shape = (len(RECALLS), self.classes, len(self.settings.areas))
+        shape = (len(self.settings.recalls), self.classes, len(self.settings.areas))
         precision = np.stack([p.transpose(1, 2, 3, 0) for p, _, _ in parts], axis=-1)
         if len(self.confidence):
             scores = np.stack([s.transpose(1, 2, 3, 0) for _, s, _ in parts], axis=-1)
@@ -228,4 +278,14 @@ def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
     return DataError(
         f"{pred.source.path or 'predictions'}: expected images of the truth, found {name!r} and others in "
         f"{len(rows)} predictions; is this the right truth?"
+    )
+
+
+def no_number(pred: Annotations) -> DataError:
+    assert pred.confidence is not None
+    rows = np.flatnonzero(np.isnan(pred.confidence))
+    image = pred.images.name(int(pred.image[rows[0]]))
+    return DataError(
+        f"{pred.source.path or 'predictions'}: expected a confidence for every prediction, found {len(rows)} that are not "
+        f"numbers, the first in image {image!r}; remove or mend them"
     )
