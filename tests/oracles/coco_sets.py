@@ -77,3 +77,56 @@ def random_set(seed: int) -> tuple[Record, list[Record]]:
         "categories": [{"id": c, "name": f"class {c}"} for c in class_ids],
     }
     return truth, results
+
+
+def random_mask_set(seed: int) -> tuple[Record, list[Record]]:
+    """The same with masks: polygons of one or several parts, runs, crowds; results as runs, polygons or boxes alone."""
+    from pycocotools import mask as reference
+
+    truth, results = random_set(seed)
+    rng = np.random.default_rng([seed, 1])
+    size = truth["images"][0]["width"] if truth["images"] else 0
+    for record in truth["annotations"]:
+        rings = random_rings(record["bbox"], rng)
+        if record["iscrowd"] or rng.random() < 0.25:
+            record["segmentation"] = uncompressed(rings, size)
+        else:
+            record["segmentation"] = rings
+        if rng.random() < 0.7:
+            record["area"] = float(reference.area(reference.merge(reference.frPyObjects(rings, size, size))))
+    kind = rng.choice(["runs and box", "runs", "polygons", "box"], p=[0.4, 0.3, 0.2, 0.1])
+    shapes = {tuple(r["bbox"]): r["segmentation"] for r in truth["annotations"] if isinstance(r["segmentation"], list)}
+    for record in results:
+        rings = shapes.get(tuple(record["bbox"])) or random_rings(record["bbox"], rng)
+        if kind == "polygons":
+            record["segmentation"] = rings
+        elif kind != "box":
+            runs = reference.merge(reference.frPyObjects(rings, size, size))
+            record["segmentation"] = {"size": runs["size"], "counts": runs["counts"].decode()}
+        if kind == "runs":
+            del record["bbox"]
+    return truth, results
+
+
+def random_rings(box: list[float], rng: np.random.Generator) -> list[list[float]]:
+    """One ring or two around the middle of a box, some of them leaving it or crossing themselves."""
+    x, y, w, h = box
+    rings = []
+    for _ in range(2 if rng.random() < 0.15 else 1):
+        corners = int(rng.integers(3, 14))
+        angles = rng.random(corners) * 2 * np.pi
+        if rng.random() < 0.8:
+            angles = np.sort(angles)
+        radius = 0.5 + 0.5 * rng.random(corners)
+        points = np.stack([x + w / 2 + radius * np.cos(angles) * w / 2, y + h / 2 + radius * np.sin(angles) * h / 2], 1)
+        rings.append(np.round(points, 2).ravel().tolist())
+    return rings
+
+
+def uncompressed(rings: list[list[float]], size: int) -> Record:
+    from pycocotools import mask as reference
+
+    pixels = reference.decode(reference.merge(reference.frPyObjects(rings, size, size))).ravel(order="F")
+    changes = np.flatnonzero(np.diff(pixels)) + 1
+    counts = np.diff(np.concatenate([[0], changes, [len(pixels)]])).tolist()
+    return {"size": [size, size], "counts": counts if pixels[0] == 0 else [0, *counts]}
