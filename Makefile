@@ -16,6 +16,7 @@ check: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp
 
 unit: .venv/developing
 	$(BIN)/pytest

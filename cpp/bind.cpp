@@ -20,8 +20,8 @@ verite::Boxes boxes(const BoxArray& array) { return {{array.data(), array.size()
 
 std::span<const std::int64_t> cells(const CellArray& array, const BoxArray& boxes, const char* name) {
     if (array.size() != boxes.shape(0))
-        throw std::invalid_argument(std::string(name) + ": expected one cell a box, " +
-                                    std::to_string(boxes.shape(0)) + ", found " + std::to_string(array.size()));
+        throw std::invalid_argument(std::string(name) + ": expected one cell a box, " + std::to_string(boxes.shape(0)) +
+                                    ", found " + std::to_string(array.size()));
     return {array.data(), array.size()};
 }
 
@@ -68,8 +68,8 @@ NB_MODULE(_core, module) {
     module.doc() = "The native core of verite: loops over plain arrays.";
     module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
                "Intersection over union of every truth (rows) with every prediction (columns); boxes are corners.");
-    module.def("box_candidates", &box_candidates, "truth"_a, "truth_cells"_a, "pred"_a, "pred_cells"_a,
-               "pixel"_a = 0.0, "floor"_a = 0.0,
+    module.def("box_candidates", &box_candidates, "truth"_a, "truth_cells"_a, "pred"_a, "pred_cells"_a, "pixel"_a = 0.0,
+               "floor"_a = 0.0,
                "Overlapping pairs within cells: offsets per prediction, truth of each pair, its overlap.");
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");

@@ -68,11 +68,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
+    if "_VERITE_COMPLETE" in os.environ:
+        verite.main(prog_name="verite")  # answers the shell and exits
     try:
-        # click's own main returns the status of commands that exit early, and nothing otherwise.
-        status = verite.main(args=None if args is None else list(args), prog_name="verite", standalone_mode=False)
+        follow(sys.argv[1:] if args is None else args)
         sys.stdout.flush()
-        return status if isinstance(status, int) else 0
+        return 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         return complain(error.format_message().rstrip(".") + hint, 2)
@@ -95,6 +98,12 @@ def run(args: Sequence[str] | None = None) -> int:
         if os.environ.get("VERITE_DEBUG"):
             raise
         return complain(f"internal error: {type(error).__name__}: {error}; set VERITE_DEBUG=1 for the details", 1)
+
+
+def follow(words: Sequence[str]) -> None:
+    """Run the words of a command, and let everything that goes wrong through."""
+    with verite.make_context("verite", list(words)) as context:
+        verite.invoke(context)
 
 
 def complain(message: str, status: int) -> int:

@@ -39,12 +39,16 @@ TOUR = (
         "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
     ),
     (
-        "Formats are no obstacle: the truth as Pascal VOC XML ...",
-        "convert harbour/truth.json results/harbour-voc --to voc",
+        "Formats are no obstacle: the truth as Pascal VOC XML,",
+        "convert harbour/truth.json results/truth-voc --to voc",
     ),
     (
-        "... gives the same numbers.",
-        "voc results/harbour-voc harbour/hawk.json --quiet",
+        "the predictions as a text folder,",
+        "convert harbour/hawk.json results/hawk-text --to text --like harbour/truth.json",
+    ),
+    (
+        "and the numbers are the same.",
+        "voc results/truth-voc results/hawk-text --quiet",
     ),
     ("What can be measured?", "metrics"),
 )
@@ -59,6 +63,8 @@ Examples:
 @click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
 def demo(folder: str) -> None:
     """Write a small data set to FOLDER (verite-demo), evaluate it every way, and leave the results there."""
+    from verite.cli import follow
+
     home = prepared(Path(folder))
     for bundled, name in (("example", "example"), ("demo", "harbour")):
         with as_file(files("verite") / "data" / bundled) as source:
@@ -67,18 +73,11 @@ def demo(folder: str) -> None:
         for said, typed in TOUR:
             click.secho(f"\n{said}", fg="cyan")
             click.secho(f"$ verite {typed}", bold=True)
-            follow(typed)
+            follow(shlex.split(typed))
     plots = sorted(path.relative_to(home) for path in home.rglob("*.png") if "results" in path.parts)
     click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV, {len(plots)} plots, e.g.", fg="cyan")
     for plot in plots[:3]:
         click.echo(f"  {Path(folder) / plot}")
-
-
-def follow(typed: str) -> None:
-    """Run a verb as if it had been typed."""
-    from verite.cli import verite
-
-    verite.main(args=shlex.split(typed), prog_name="verite", standalone_mode=False)
 
 
 def prepared(home: Path) -> Path:

@@ -32,7 +32,7 @@ Examples:
 @click.option("--pixel", type=click.Choice(["plus1", "continuous"]), default="plus1", show_default=True,
               help="Width is x2 - x1 + 1 (pixel indices) or x2 - x1.")  # fmt: skip
 @click.option("--difficult", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
-              help="Difficult objects neither reward nor punish, or count like others.")  # fmt: skip
+              help="Difficult objects and crowds neither reward nor punish, or count like others.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["devkit", "py-faster-rcnn"]), default="devkit", show_default=True,
               help="Whose code to reproduce.")  # fmt: skip
 @click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
@@ -80,7 +80,7 @@ def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
             click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
     if given["output"]:
         keep(results, Path(given["output"]), "" if given["no_plot"] else given["plot_format"])
-        note(f"results in {given['output']}\n", quiet=quiet)
+        note(f"results in {given['output']}", quiet=quiet)
     outcome = results[0] if len(results) == 1 else Comparison(results)
     emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
 

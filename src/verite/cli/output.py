@@ -38,11 +38,22 @@ def describe(what: str, annotations: Annotations, *, quiet: bool) -> None:
     from verite.formats import format_named
 
     source = annotations.source
-    counts = f"{len(annotations):,} objects, {len(annotations.labels):,} classes, {len(annotations.images):,} images"
-    note(f"{what}: {source.path}: {counts}", quiet=quiet)
+    counts = ((annotations, "object"), (annotations.labels, "class"), (annotations.images, "image"))
+    listed = ", ".join(counted(len(table), word) for table, word in counts)
+    note(f"{what}: {source.path}: {listed}", quiet=quiet)
     note(f"  read as {format_named(source.format).title}: {source.why}", quiet=quiet)
     for remark in source.notes:
         note(f"  {remark}", quiet=quiet)
+
+
+def counted(count: int, word: str) -> str:
+    """A count and its noun.
+
+    >>> counted(1, "class"), counted(1200, "class"), counted(2, "image")
+    ('1 class', '1,200 classes', '2 images')
+    """
+    ending = "" if count == 1 else "es" if word.endswith("s") else "s"
+    return f"{count:,} {word}{ending}"
 
 
 def warn(findings: Any, path: str, *, quiet: bool) -> None:

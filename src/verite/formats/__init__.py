@@ -9,8 +9,9 @@ from os import PathLike
 from pathlib import Path
 
 from verite.errors import BadParameter, ReadError, did_you_mean
-from verite.files import existing
-from verite.formats.format import Format, Look, Options, facts_of
+from verite.files import existing, reason
+from verite.formats.facts import facts_of
+from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
 
 # In the order in which they are asked: the most particular first.
@@ -44,14 +45,19 @@ def recognise(path: Path) -> tuple[Format, str]:
         why = format.recognise(look)
         if why:
             return format, why
-    kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
-    found = f"files ending in {', '.join(kinds[:5])}" if look.is_folder else f"text that begins with {look.head[:30]!r}"
-    raise ReadError(
-        path,
-        expected="annotations in a format known to verite",
-        found=found,
-        remedy="name it with --format: " + ", ".join(m.replace("_", "-") for m in MODULES),
-    )
+    remedy = "name it with --format: " + ", ".join(m.replace("_", "-") for m in MODULES)
+    if look.is_folder and len(look.files) == 1:
+        remedy = f"name the file itself: {look.files[0]}"
+    raise ReadError(path, expected="annotations in a format known to verite", found=kind_of(look), remedy=remedy)
+
+
+def kind_of(look: Look) -> str:
+    """What a path that nobody recognises looks like."""
+    if look.is_folder:
+        kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
+        return f"files ending in {', '.join(kinds[:5])}"
+    start = look.head[:30]
+    return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
 
 
 def read(
@@ -88,14 +94,24 @@ def read(
         image_offset=image_offset,
         like=like,
     )
-    if format is not None:
-        chosen, why = format_named(format), "named by the user"
-    else:
-        chosen, why = recognise(place)
-    annotations = chosen.read(place, options)
+    if not place.is_dir() and not place.is_file():
+        raise ReadError(place, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
+    try:
+        chosen, why = (format_named(format), "named by the user") if format is not None else recognise(place)
+        annotations = chosen.read(place, options)
+    except OSError as error:
+        raise ReadError(error.filename or place, expected="something readable", found=reason(error)) from None
+    check_offset("label offset", label_offset, annotations.labels.ids is not None, chosen)
+    check_offset("image offset", image_offset, annotations.images.ids is not None, chosen)
     why = "; ".join(w for w in (why, annotations.source.why) if w)
     annotations = replace(annotations, source=replace(annotations.source, why=why))
     return annotations if like is None else annotations.like(like)
+
+
+def check_offset(what: str, offset: int, has_ids: bool, format: Format) -> None:
+    """A number to add needs something to be added to."""
+    if offset and not has_ids:
+        raise BadParameter(f"{what}: expected ids to add {offset} to, found only names, as {format.title} has no ids")
 
 
 def write(annotations: Annotations, path: str | PathLike[str], format: str) -> tuple[str, ...]:
@@ -107,5 +123,8 @@ def write(annotations: Annotations, path: str | PathLike[str], format: str) -> t
     chosen = format_named(format)
     if chosen.write is None:
         raise BadParameter(f"format: {chosen.title} can be read, not written")
-    chosen.write(annotations, Path(path))
+    try:
+        chosen.write(annotations, Path(path))
+    except OSError as error:
+        raise ReadError(path, expected="a place to write", found=reason(error)) from None
     return tuple(sorted(facts_of(annotations) - chosen.holds))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from verite.errors import BadParameter, ReadError, excerpt
-from verite.files import read_text
+from verite.formats.words import is_number
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
@@ -53,8 +54,8 @@ class Frame:
 def frame_of(coords: str | None) -> Frame:
     """The frame a user names.
 
-    >>> frame_of("rel"), frame_of("640x480"), frame_of("*0.5")
-    (Frame(width=1, height=1, factor=1.0), Frame(width=640.0, height=480.0, factor=1.0), Frame(width=0, height=0, factor=0.5))
+    >>> frame_of("640x480"), frame_of("*0.5")
+    (Frame(width=640.0, height=480.0, factor=1.0), Frame(width=0, height=0, factor=0.5))
     """
     if coords is None or coords == "abs":
         return Frame()
@@ -103,12 +104,21 @@ class Look:
     @cached_property
     def lines(self) -> list[list[str]]:
         """The words of the first lines of a folder's first text files."""
-        texts = [p for p in self.with_suffix(".txt") if p.stem not in NOT_ANNOTATIONS][:50]
-        return [words for p in texts for line in head_of(p).splitlines()[:50] if (words := line.split())]
+        texts = (p for p in self.with_suffix(".txt") if not self.is_folder or not is_list(p))
+        heads = (head_of(p).splitlines()[:50] for p in islice(texts, 50))
+        return [words for lines in heads for line in lines if (words := line.split())]
 
 
-# Text files that stand beside annotations and hold something else.
-NOT_ANNOTATIONS = frozenset({"classes", "train", "val", "test", "labelmap", "names", "obj"})
+# Text files of these names stand beside annotations and list classes or images.
+LISTS = frozenset({"classes", "train", "val", "test", "labelmap", "names", "obj"})
+
+
+def is_list(path: Path) -> bool:
+    """Is this a list of classes or images? An image may be called `train`, too: then its lines are annotations."""
+    if path.stem not in LISTS:
+        return False
+    words = next((w for line in head_of(path).splitlines() if (w := line.split())), [])
+    return len(words) < 5 or not all(is_number(word) for word in words[1:])
 
 
 def head_of(path: Path) -> str:
@@ -129,23 +139,7 @@ class Format:
     recognise: Callable[[Look], str | None]  # why a path is of this format; None if it is not
     read: Callable[[Path, Options], Annotations]
     write: Callable[[Annotations, Path], None] | None = None
-    holds: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts_of
-
-
-def facts_of(annotations: Annotations) -> set[str]:
-    """The kinds of facts in annotations that a format may be unable to hold."""
-    regions = annotations.regions
-    present = {
-        "confidence": annotations.confidence is not None,
-        "area": annotations.area is not None,
-        "id": annotations.ids is not None,
-        "polygon": regions.polygons is not None,
-        "mask": regions.runs is not None,
-        "image size": bool((annotations.images.widths > 0).any()),
-        "empty image": len(set(annotations.image.tolist())) < len(annotations.images),
-        "unused class": len(set(annotations.label.tolist())) < len(annotations.labels),
-    }
-    return {fact for fact, there in present.items() if there} | set(annotations.flags)
+    holds: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts.py
 
 
 def file_stems(images: Images, path: Path) -> list[str]:
@@ -153,28 +147,9 @@ def file_stems(images: Images, path: Path) -> list[str]:
     stems = [stem(images.name(i)) for i in range(len(images))]
     seen: dict[str, int] = {}
     for i, name in enumerate(stems):
-        if name in ("", ".", "..") or "\0" in name:
+        if not name or name.startswith(".") or "\0" in name:
             raise ReadError(path, expected="image names that can name a file", found=excerpt(images.name(i)))
         if seen.setdefault(name, i) != i:
             twice = f"{images.name(seen[name])!r} and {images.name(i)!r}"
             raise ReadError(path, expected="one file per image", found=f"{twice} of the same stem", remedy="rename one")
     return stems
-
-
-def class_names(options: Options, *beside: Path) -> list[str] | None:
-    """Class names by number: as the user gives them, else from the first of these files that is there."""
-    if options.names is not None and not isinstance(options.names, Path):
-        return list(options.names)
-    for path in [options.names] if options.names is not None else [p for p in beside if p.is_file()]:
-        return names_in(path)
-    return None
-
-
-def names_in(path: Path) -> list[str]:
-    """The class names of a file: one a line, or the `names` of a YAML file."""
-    text = read_text(path)
-    if path.suffix.lower() in (".yaml", ".yml"):
-        from verite.formats.yaml_names import names_of_yaml
-
-        return names_of_yaml(text, path)
-    return [line.strip() for line in text.splitlines() if line.strip()]

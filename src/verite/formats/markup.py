@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
 from verite.errors import ReadError, excerpt
-from verite.files import read_bytes
+from verite.files import read_bytes, read_text
+from verite.formats.words import to_number
 from verite.limits import limit, remedy
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """A tag with its place in the file, attributes, text and children."""
 
     tag: str
-    where: str
+    path: Path
+    line: int
     attributes: dict[str, str]
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
     children: list[Element] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
 
     def all(self, tag: str) -> Iterator[Element]:
         """The children of this name."""
@@ -45,7 +56,7 @@ class Element:
     def number(self, tag: str) -> float:
         """The number in the first child of this name."""
         child = self.need(tag)
-        return to_number(child.text.strip(), f"a number in <{tag}>", child.where)
+        return to_number(child.text.strip(), child.where, f"a number in <{tag}>")
 
     def attribute(self, name: str) -> str:
         """An attribute, or an error."""
@@ -54,14 +65,7 @@ class Element:
         return self.attributes[name]
 
     def attribute_number(self, name: str) -> float:
-        return to_number(self.attribute(name), f"a number in {name!r}", self.where)
-
-
-def to_number(text: str, expected: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ReadError(where, expected=expected, found=excerpt(text)) from None
+        return to_number(self.attribute(name), self.where, f"a number in {name!r}")
 
 
 def to_whole(value: float, expected: str, where: str) -> int:
@@ -69,6 +73,9 @@ def to_whole(value: float, expected: str, where: str) -> int:
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ReadError(where, expected=expected, found=str(value))
     return int(value)
+
+
+CUT_OFF = {"no element found": "the end of the file", "unclosed token": "the end of the file inside a tag"}
 
 
 def parse(path: Path) -> Element:
@@ -86,8 +93,17 @@ def parse(path: Path) -> Element:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         found = expat.errors.messages[error.code]
-        truncated = "was it cut off?" if found in ("no element found", "unclosed token") else ""
-        raise ReadError(f"{path}:{error.lineno}", expected="well-formed XML", found=found, remedy=truncated) from None
+        if found == "not well-formed (invalid token)":
+            read_text(path)  # a byte that is no UTF-8 gets its own word
+        remedy = "was it cut off?" if found in CUT_OFF else ""
+        found = CUT_OFF.get(found, found)
+        raise ReadError(f"{path}:{error.lineno}", expected="well-formed XML", found=found, remedy=remedy) from None
+    except ReadError:
+        raise
+    except (LookupError, ValueError) as error:  # from the codec that the first line names
+        raise ReadError(
+            path, expected="an encoding that XML readers know", found=str(error), remedy="save the file as UTF-8"
+        ) from None
     assert builder.root is not None
     return builder.root
 
@@ -101,7 +117,8 @@ class Builder:
         self.path = path
         self.root: Element | None = None
         self.open: list[Element] = []
-        self.depth, self.text = limit("xml_depth"), limit("xml_text")
+        self.lengths: list[int] = []  # of the texts of the open elements
+        self.most_depth, self.most_text = limit("xml_depth"), limit("xml_text")
 
     @property
     def where(self) -> str:
@@ -111,22 +128,35 @@ class Builder:
         raise ReadError(self.where, expected="XML without a DOCTYPE", found="one", remedy="remove it")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if len(self.open) >= self.depth:
-            most = f"at most {self.depth} levels of nesting"
+        if len(self.open) >= self.most_depth:
+            most = f"at most {self.most_depth} levels of nesting"
             raise ReadError(self.where, expected=most, found="more", remedy=remedy("xml_depth"))
-        element = Element(tag, self.where, attributes)
+        element = Element(tag, self.path, self.parser.CurrentLineNumber, attributes)
         if self.open:
             self.open[-1].children.append(element)
         else:
             self.root = element
         self.open.append(element)
+        self.lengths.append(0)
 
     def end(self, _: str) -> None:
         self.open.pop()
+        self.lengths.pop()
 
     def characters(self, text: str) -> None:
         element = self.open[-1]
-        if len(element.text) + len(text) > self.text:
-            most = f"at most {self.text} characters in <{element.tag}>"
+        self.lengths[-1] += len(text)
+        if self.lengths[-1] > self.most_text:
+            most = f"at most {self.most_text} characters in <{element.tag[:60]}>"
             raise ReadError(self.where, expected=most, found="more", remedy=remedy("xml_text"))
-        element.text += text
+        element.pieces.append(text)
+
+
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def check_writable(path: Path, what: str, names: Iterable[str]) -> None:
+    """XML has no way to write control characters, and readers strip blanks from the ends of texts."""
+    for name in names:
+        if NO_XML.search(name) or name != name.strip():
+            raise ReadError(path, expected=f"{what} that XML can hold", found=excerpt(name), remedy="rename it")

@@ -10,50 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
-from verite.formats.format import Options, frame_of
+from verite.formats.class_names import check_name
+from verite.formats.format import Options
+from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
 from verite.limits import limit, remedy
 from verite.model.annotations import FLAGS, Annotations, Source
-from verite.model.images import IMAGE_SUFFIXES, Images
+from verite.model.images import Images, stem
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import Polygons, Regions, Runs
 
 
 class Rows:
-    """Collects images, labels and objects, then settles layout, frame and sizes for all of them at once."""
+    """Collects images, labels and objects, then settles layout, frame and sizes for all of them at once.
 
-    def __init__(self, path: Path, options: Options, *, labels: Sequence[str] = ()) -> None:
+    Labels are texts, in the order of `names` if there is one. Where `is_numbered` they are numbers, and `names`
+    says what the numbers 0, 1, 2 … are called; without names only the numbers are known.
+    """
+
+    def __init__(
+        self, path: Path, options: Options, *, names: Sequence[str] | None = None, is_numbered: bool = False
+    ) -> None:
         self.path, self.options = path, options
+        self.names, self.is_numbered = names, is_numbered
         self.images: dict[str, tuple[int, int]] = {}
-        self.label_names: dict[str, int] = {name: i for i, name in enumerate(labels)}
-        self.has_label_order = bool(labels)
-        self.image: list[int] = []
-        self.label: list[int] = []
+        self.pictures_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
+        self.image: list[str] = []
+        self.label: list[str | int] = []
         self.boxes: list[Sequence[float]] = []
         self.confidence: list[float | None] = []
         self.polygons: list[list[Any]] = []
         self.runs: list[Any] = []
         self.flags: dict[str, list[int]] = {name: [] for name in FLAGS}
         self.where: list[str] = []
+        self.notes: list[str] = []
 
-    def add_image(self, name: str, width: int = 0, height: int = 0) -> None:
-        """An image, with its size where the file knows it."""
-        for what, side in (("width", width), ("height", height)):
-            if not 0 <= side <= limit("image_side"):
-                raise ReadError(
-                    self.path,
-                    expected=f"a {what} of {excerpt(name)} from 0 to {limit('image_side')}",
-                    found=str(side),
-                    remedy=remedy("image_side"),
-                )
-        if width or name not in self.images:
-            self.images[name] = (width, height)
+    def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
+        """An image, with its size where the file knows it. An image comes once."""
+        check_size(where, width, height)
+        if name in self.images:
+            raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}")
+        self.remember_image(where, name, (width, height))
+
+    def remember_image(self, where: object, name: str, size: tuple[int, int] = (0, 0)) -> None:
+        """An image that objects speak of, perhaps not for the first time."""
+        if name not in self.images:
+            if not name:
+                raise ReadError(where, expected="the name of an image", found="an empty one")
+            if name != name.encode("utf-8", "replace").decode():
+                raise ReadError(where, expected="an image name in UTF-8", found=excerpt(name))
+            self.images[name] = size
 
     def add(
         self,
         where: str,
         image: str,
-        label: str,
+        label: str | int,
         box: Sequence[float],
         confidence: float | None = None,
         *,
@@ -62,14 +74,12 @@ class Rows:
         flags: Sequence[str] = (),
     ) -> None:
         """One object. `where` is the place to name should it prove wrong."""
-        if image not in self.images:
-            self.images[image] = (0, 0)
-        if not 0 < len(label) <= limit("class_name"):
-            longest = f"a class name of 1 to {limit('class_name')} characters"
-            raise ReadError(where, expected=longest, found=excerpt(label), remedy=remedy("class_name"))
+        self.remember_image(where, image)
+        if isinstance(label, str):
+            check_name(where, label)
         row = len(self.boxes)
-        self.image.append(image)  # type: ignore[arg-type]
-        self.label.append(self.label_names.setdefault(label, len(self.label_names)))
+        self.image.append(image)
+        self.label.append(label)
         self.boxes.append(box)
         self.confidence.append(confidence)
         self.polygons.append(polygon or [])
@@ -84,7 +94,7 @@ class Rows:
         names = list(self.images)
         order = {name: i for i, name in enumerate(names)}
         images = Images(names, **self.sizes(names))
-        image = np.array([order[name] for name in self.image], dtype=np.int32)  # type: ignore[index]
+        image = np.array([order[name] for name in self.image], dtype=np.int32)
         labels, label = self.labels()
         regions = Regions(
             np.array(self.boxes, dtype=np.float64).reshape(-1, 4),
@@ -104,7 +114,7 @@ class Rows:
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mark(count, rows) for name, rows in self.flags.items()},
             unit=unit,
-            source=Source(str(self.path), format, why),
+            source=Source(str(self.path), format, why, tuple(self.notes)),
         )
 
     def check_confidences(self) -> None:
@@ -113,79 +123,52 @@ class Rows:
         if given and any(given) != all(given):
             odd = given.index(not given[0])
             expected, found = ("a confidence", "none") if given[0] else ("no confidence", "one")
-            raise ReadError(
-                self.where[odd], expected=f"{expected} as in {self.where[0]}", found=found, remedy="keep truth apart from predictions"
-            )
+            remedy = "keep truth apart from predictions"
+            raise ReadError(self.where[odd], expected=f"{expected} as in {self.where[0]}", found=found, remedy=remedy)
 
     def labels(self) -> tuple[Labels, NDArray[np.int32]]:
-        """The labels in the order the format gives them, else by name."""
-        names = list(self.label_names)
-        label = np.array(self.label, dtype=np.int32)
-        if len(names) > limit("classes"):
-            raise ReadError(self.path, expected=f"at most {limit('classes')} classes", found=str(len(names)), remedy=remedy("classes"))
-        if self.has_label_order:
-            return Labels(names, np.arange(len(names))), label
-        order = sorted(range(len(names)), key=lambda i: names[i])
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[order] = np.arange(len(names))
-        return Labels([names[i] for i in order]), rank[label]
+        """The labels in the order the format gives them, else by name or number."""
+        used = dict.fromkeys(self.label)
+        if self.is_numbered and self.names is not None:
+            keys: list[Any] = list(range(len(self.names)))
+        elif self.names is not None:
+            keys = list(dict.fromkeys([*self.names, *used]))
+        else:
+            keys = sorted(used)
+        if len(keys) > limit("classes"):
+            most = f"at most {limit('classes')} classes"
+            raise ReadError(self.path, expected=most, found=str(len(keys)), remedy=remedy("classes"))
+        index = {key: i for i, key in enumerate(keys)}
+        label = np.array([index[key] for key in self.label], dtype=np.int32)
+        if self.is_numbered:
+            return Labels(self.names, keys), label
+        return Labels(keys, np.arange(len(keys)) if self.names is not None else None), label
 
     def sizes(self, names: list[str]) -> dict[str, list[int]]:
         """Width and height of each image: from the file, the user, the pictures, or the truth."""
-        pictures = pictures_in(self.options.images) if self.options.images else {}
-        like = self.options.like.images if self.options.like else None
-        sizes = []
-        for name in names:
-            size = self.images[name]
-            if not size[0] and self.options.image_size:
-                size = self.options.image_size
-            if not size[0] and pictures:
-                size = picture_size(pictures, name, self.path)
-            if not size[0] and like is not None and (found := like.find(name)) is not None:
-                size = int(like.widths[found]), int(like.heights[found])
-            sizes.append(size)
+        pictures = pictures_in(self.options.images) if self.options.images else None
+        sizes = [self.size(name, pictures) for name in names]
         return {"widths": [w for w, _ in sizes], "heights": [h for _, h in sizes]}
+
+    def size(self, name: str, pictures: dict[str, list[Path]] | None) -> tuple[int, int]:
+        if self.images[name][0]:
+            return self.images[name]
+        if self.options.image_size:
+            return self.options.image_size
+        if pictures is not None:
+            if stem(name) not in pictures:
+                remedy = f"is {self.options.images} the right folder?"
+                raise ReadError(self.path, expected=f"a picture named {stem(name)}", found="none", remedy=remedy)
+            return picture_size(pictures[stem(name)])
+        if stem(name) in self.pictures_beside:
+            return picture_size(self.pictures_beside[stem(name)])
+        like = self.options.like.images if self.options.like else None
+        if like is not None and (found := like.find(name)) is not None:
+            return int(like.widths[found]), int(like.heights[found])
+        return 0, 0
 
 
 def mark(count: int, rows: list[int]) -> NDArray[np.bool_]:
     out = np.zeros(count, dtype=np.bool_)
     out[rows] = True
     return out
-
-
-def in_pixels(
-    regions: Regions, coords: str, images: Images, image: NDArray[np.int32]
-) -> tuple[Regions, Any]:
-    """Regions in pixels, or still in fractions of the image where a size is not known."""
-    frame = frame_of(coords)
-    if not frame.is_relative:
-        return (regions if frame.factor == 1 else regions.scaled(np.full((len(regions), 2), frame.factor))), "px"
-    widths, heights = images.widths[image], images.heights[image]
-    unit = "px" if np.all(widths > 0) and np.all(heights > 0) else "rel"
-    one = np.ones(len(image))
-    sides = np.stack([widths if unit == "px" else one, heights if unit == "px" else one], axis=1)
-    return regions.scaled(sides / [frame.width, frame.height]), unit
-
-
-def pictures_in(folder: Path) -> dict[str, Path]:
-    """The image files below a folder, by stem."""
-    if not folder.is_dir():
-        raise ReadError(folder, expected="a folder with pictures", found="nothing" if not folder.exists() else "a file")
-    found = (p for p in sorted(folder.rglob("*")) if p.suffix.lower() in IMAGE_SUFFIXES)
-    return {p.stem: p for p in found}
-
-
-def picture_size(pictures: dict[str, Path], name: str, path: Path) -> tuple[int, int]:
-    """Width and height of a picture, from its header."""
-    from PIL import Image, UnidentifiedImageError
-
-    from verite.model.images import stem
-
-    picture = pictures.get(stem(name))
-    if picture is None:
-        raise ReadError(path, expected=f"a picture named {stem(name)}", found="none", remedy="is this the right --images folder?")
-    try:
-        with Image.open(picture, formats=["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"]) as image:
-            return image.size
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise ReadError(picture, expected="a picture", found=str(error)) from None

@@ -3,55 +3,74 @@
 Truth:       `<class> <x> <y> <w> <h>`;   predictions: `<class> <confidence> <x> <y> <w> <h>`.
 The four numbers are left, top, width and height (`xywh`) unless the user says they are corners (`xyrb`). In relative
 coordinates `xywh` means the centre, as in the tool this format comes from; `ltwh` says left and top there, too.
+Classes may be numbers; `names` then says what they are called.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
-from verite.formats.format import NOT_ANNOTATIONS, Format, Look, Options, file_stems
+from verite.formats.class_names import class_names
+from verite.formats.format import Format, Look, Options, file_stems, frame_of, is_list
 from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
+from verite.formats.words import confidence_place, is_number, to_number
 from verite.model.annotations import Annotations
 
 
 def recognise(look: Look) -> str | None:
-    if not look.lines or not look.with_suffix(".txt"):
+    if not look.with_suffix(".txt"):
         return None
-    counts = {len(words) for words in look.lines}
-    if counts <= {5, 6} and all(is_number(w) for words in look.lines for w in words[1:]):
-        return "text files with a class and 4 numbers a line" + (", confidence before them" if 6 in counts else "")
-    return None
+    lines = look.lines
+    if not lines:
+        return "text files without a line" if text_files(look) else None
+    fitting = [words for words in lines if len(words) in (5, 6) and all(is_number(word) for word in words[1:])]
+    if 2 * len(fitting) <= len(lines):
+        return None
+    why = "text files with a class and 4 numbers a line"
+    if reason := why_relative(lines):
+        return f"{why}; {reason}"
+    return why + (", confidence before them" if any(len(words) == 6 for words in fitting) else "")
 
 
-def is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def why_relative(lines: list[list[str]]) -> str:
+    """Why these are fractions of the image with the confidence first; nothing where they are not."""
+    place, reason = confidence_place(lines) or ("", "")
+    return reason if place == "before" else ""
+
+
+def text_files(look: Look) -> list[Path]:
+    return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    rows = Rows(path, options)
     look = Look(path)
-    files = [p for p in look.with_suffix(".txt") if p.stem not in NOT_ANNOTATIONS or not look.is_folder]
+    files = text_files(look)
     if not files:
-        raise ReadError(path, expected="files ending in .txt", found="none")
+        found = "only lists of classes or images" if look.with_suffix(".txt") else "none"
+        raise ReadError(path, expected="annotation files ending in .txt", found=found)
+    names, _ = class_names(options)
+    rows = Rows(path, options, names=names, is_numbered=names is not None)
     for file in files:
-        rows.add_image(file.stem)
+        rows.add_image(file, file.stem)
         for number, line in enumerate(read_text(file).splitlines(), start=1):
             if line.strip():
                 add_line(rows, file, number, line)
-    is_relative = options.coords not in (None, "abs") and not (options.coords or "").startswith("*")
-    is_centre = is_relative and options.boxes in (None, "xywh")
+    why = []
+    coords = options.coords
+    if coords is None and why_relative(look.lines):
+        coords = "rel"
+        why.append("coordinates taken as fractions of the image, because all lie between 0 and 1")
+    is_centre = frame_of(coords).is_relative and options.boxes in (None, "xywh")
+    if not options.boxes:
+        meaning = "centre, width and height" if is_centre else "left, top, width and height"
+        why.append(f"numbers taken as {meaning}, the default")
     if is_centre:
-        rows.options = Options(**{**options.__dict__, "boxes": None})
-    layout = "cxcywh" if is_centre else "xywh"
-    meaning = "centre, width and height" if is_centre else "left, top, width and height"
-    why = "" if options.boxes else f"numbers taken as {meaning}, the default"
-    return rows.annotations("text", layout=layout, why=why)
+        rows.options = replace(options, boxes="cxcywh")
+    return rows.annotations("text", layout="xywh", coords=coords or "abs", why="; ".join(why))
 
 
 def add_line(rows: Rows, file: Path, number: int, line: str) -> None:
@@ -64,20 +83,32 @@ def add_line(rows: Rows, file: Path, number: int, line: str) -> None:
             found=f"{len(words)} words ({excerpt(line.strip())})",
             remedy="class names may contain no blanks",
         )
-    try:
-        numbers = [float(word) for word in words[1:]]
-    except ValueError:
-        wrong = next(word for word in words[1:] if not is_number(word))
-        raise ReadError(where, expected="a class and 4 or 5 numbers", found=excerpt(wrong)) from None
+    numbers = [to_number(word, where) for word in words[1:]]
     confidence = numbers.pop(0) if len(numbers) == 5 else None
-    rows.add(where, file.stem, words[0], numbers, confidence)
+    label = words[0] if rows.names is None else class_number(where, words[0], rows)
+    rows.add(where, file.stem, label, numbers, confidence)
+
+
+def class_number(where: str, word: str, rows: Rows) -> int:
+    """The class a number stands for, counted from 0 in the names."""
+    assert rows.names is not None
+    number = int(word) + rows.options.label_offset if word.isdecimal() and len(word) < 10 else -1
+    if not 0 <= number < len(rows.names):
+        expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names"
+        raise ReadError(
+            where, expected=expected, found=excerpt(word), remedy="leave the names out if classes have names"
+        )
+    return number
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    need_pixels(annotations, path)
     names = annotations.labels.all_names
     blank = next((name for name in names if name.split() != [name]), None)
     if blank is not None:
-        raise ReadError(path, expected="class names without blanks", found=excerpt(blank), remedy="choose another format")
+        raise ReadError(
+            path, expected="class names without blanks", found=excerpt(blank), remedy="choose another format"
+        )
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
     for row, box in enumerate(annotations.regions.sizes.tolist()):
         words = [names[annotations.label[row]], *(repr(v) for v in box)]
@@ -90,4 +121,14 @@ def write(annotations: Annotations, path: Path) -> None:
             (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
 
 
-FORMAT = Format("text", "text folder", recognise, read, write, frozenset({"confidence", "empty image"}))
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class name",
+        "confidence",
+        "empty image",
+        "image name",
+    }
+)
+FORMAT = Format("text", "text folder", recognise, read, write, HOLDS)

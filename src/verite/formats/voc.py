@@ -5,14 +5,16 @@ The numbers are kept as they stand; the protocol that counts pixels adds its own
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError
 from verite.files import folder_atomically
 from verite.formats.format import Format, Look, Options, file_stems
-from verite.formats.markup import Element, parse, to_whole
+from verite.formats.markup import Element, check_writable, parse, to_whole
 from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
 
 VOC_FLAGS = ("truncated", "difficult", "occluded")
@@ -20,7 +22,7 @@ VOC_FLAGS = ("truncated", "difficult", "occluded")
 
 def recognise(look: Look) -> str | None:
     files = look.with_suffix(".xml")
-    if files and "<annotation>" in Look(files[0]).head:
+    if files and re.search(r"<annotation[\s>]", Look(files[0]).head):
         return "XML files with <annotation>" if look.is_folder else "an XML file with <annotation>"
     return None
 
@@ -35,9 +37,7 @@ def read(path: Path, options: Options) -> Annotations:
         if root.tag != "annotation":
             raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
         name = root.word("filename") or file.stem
-        if name in rows.images:
-            raise ReadError(file, expected="one file per image", found=f"a second one for {excerpt(name)}")
-        rows.add_image(name, *size_of(root))
+        rows.add_image(root.where, name, *size_of(root))
         for item in root.all("object"):
             add_object(rows, name, item)
     return rows.annotations("voc", layout="xyxy")
@@ -47,8 +47,11 @@ def size_of(root: Element) -> tuple[int, int]:
     size = root.find("size")
     if size is None:
         return 0, 0
-    width, height = (to_whole(size.number(side), f"whole pixels in <{side}>", size.where) for side in ("width", "height"))
-    return width, height
+    width, height = (size.number(side) for side in ("width", "height"))
+    return (
+        to_whole(width, "whole pixels in <width>", size.where),
+        to_whole(height, "whole pixels in <height>", size.where),
+    )
 
 
 def add_object(rows: Rows, image: str, item: Element) -> None:
@@ -60,6 +63,9 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    need_pixels(annotations, path)
+    check_writable(path, "class names", annotations.labels.all_names)
+    check_writable(path, "image names", annotations.images.names or ())
     stems = file_stems(annotations.images, path)
     objects: list[list[str]] = [[] for _ in stems]
     corners = annotations.regions.boxes.tolist()
@@ -92,8 +98,20 @@ def object_text(annotations: Annotations, row: int, box: list[float]) -> str:
 
 def plain(value: float) -> str:
     """A number as VOC prints it: whole where it is whole, exact where it is not."""
-    return str(int(value)) if value == int(value) else repr(value)
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
-HOLDS = frozenset({"confidence", "image size", "empty image", *VOC_FLAGS})
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class name",
+        "confidence",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "image size",
+        *VOC_FLAGS,
+    }
+)
 FORMAT = Format("voc", "Pascal VOC XML", recognise, read, write, HOLDS)

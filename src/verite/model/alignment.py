@@ -48,11 +48,11 @@ def match_images(mine: Images, theirs: Images) -> tuple[Positions, list[str]]:
     if mine.names is None:
         assert mine.ids is not None
         assert theirs.names is not None
-        numbers = {int(s): i for i, name in enumerate(theirs.names) if (s := stem(name)).isdecimal()}
+        numbers = {n: i for i, name in enumerate(theirs.names) if (n := to_id(stem(name))) is not None}
         return positions(numbers.get(int(id)) for id in mine.ids), ["image ids taken as the numbers in file names"]
-    texts = (stem(name) for name in mine.names)
+    ids = (to_id(stem(name)) for name in mine.names)
     numbers = theirs.index_of_id
-    return positions(numbers.get(int(t)) if t.isdecimal() else None for t in texts), [
+    return positions(None if id is None else numbers.get(id) for id in ids), [
         "numbers in file names taken as image ids"
     ]
 
@@ -67,9 +67,14 @@ def match_labels(mine: Labels, theirs: Labels) -> tuple[Positions, list[str]]:
         return by_id(mine, theirs), []
     elif mine.names is None:
         return positions(map(theirs.index_of_name.get, mine.all_names)), ["class ids taken as class names"]
-    numbers = (int(name) if name.isdecimal() else None for name in mine.names or ())
+    numbers = (to_id(name) for name in mine.names or ())
     index = theirs.index_of_id
     return positions(None if n is None else index.get(n) for n in numbers), ["class names taken as class ids"]
+
+
+def to_id(text: str) -> int | None:
+    """The number that a text is, if it can be an id: Python refuses to read thousands of digits."""
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def positions(found: object) -> Positions:

@@ -93,17 +93,22 @@ class Annotations:
         """
         image_names = list(dict.fromkeys([*images, *(sizes or {}), *image]))
         label_names = list(dict.fromkeys([*labels, *label]))
-        widths, heights = zip(*((sizes or {}).get(name, (0, 0)) for name in image_names), strict=True) or ((), ())
+        known = sizes or {}
         where = {name: i for i, name in enumerate(image_names)}
         what = {name: i for i, name in enumerate(label_names)}
         return cls(
-            images=Images(image_names, widths=widths, heights=heights),
+            images=Images(
+                image_names,
+                widths=[known.get(name, (0, 0))[0] for name in image_names],
+                heights=[known.get(name, (0, 0))[1] for name in image_names],
+            ),
             labels=Labels(label_names),
             image=np.array([where[name] for name in image], dtype=np.int32),
             label=np.array([what[name] for name in label], dtype=np.int32),
-            regions=Regions(boxes, layout),
-            confidence=None if confidence is None else np.asarray(confidence, dtype=np.float64),
-            flags={name: np.asarray(values, dtype=np.bool_) for name, values in flags.items()},
+            # Copies: what the caller does to the arrays later must not show here.
+            regions=Regions(np.array(boxes, dtype=np.float64), layout),
+            confidence=None if confidence is None else np.array(confidence, dtype=np.float64),
+            flags={name: np.array(values, dtype=np.bool_) for name, values in flags.items()},
         )
 
     def __len__(self) -> int:
@@ -121,7 +126,7 @@ class Annotations:
 
     @property
     def ignore(self) -> NDArray[np.bool_]:
-        """Objects that neither reward nor punish."""
+        """Objects that an explicit `ignore` of the file sets aside."""
         return self.flag("ignore")
 
     @property
@@ -138,6 +143,11 @@ class Annotations:
     def group_of(self) -> NDArray[np.bool_]:
         """Boxes around more than five touching objects (Open Images)."""
         return self.flag("group_of")
+
+    @property
+    def ignored(self) -> NDArray[np.bool_]:
+        """Objects that neither reward nor punish, whatever their file calls that."""
+        return self.ignore | self.crowd | self.difficult | self.group_of
 
     def take(self, rows: NDArray[np.integer]) -> Annotations:
         """These objects, in this order; images and labels stay."""
@@ -194,10 +204,11 @@ class Annotations:
                 state.update(data)
 
         names = [self.images.name(i) for i in range(len(self.images))]
-        feed("images", "\n".join(names).encode())
+        feed("unit", None if self.unit == "px" else self.unit.encode())
+        feed("images", repr(names).encode())
         feed("widths", self.images.widths)
         feed("heights", self.images.heights)
-        feed("labels", "\n".join(self.labels.all_names).encode())
+        feed("labels", repr(self.labels.all_names).encode())
         for column in ("image", "label", *OPTIONAL):
             if column != "ids":
                 feed(column, getattr(self, column))

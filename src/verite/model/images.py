@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
+from verite.model.regions import frozen
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 
@@ -36,14 +37,12 @@ class Images:
         heights: ArrayLike | None = None,
     ) -> None:
         self.names = tuple(names) if names is not None else None
-        self.ids: NDArray[np.int64] | None = np.asarray(ids, dtype=np.int64) if ids is not None else None
+        self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
         if self.names is None and self.ids is None:
             raise BadParameter("images: expected names or ids, found neither")
         count = len(self)
-        self.widths: NDArray[np.int32] = np.asarray(widths if widths is not None else np.zeros(count), dtype=np.int32)
-        self.heights: NDArray[np.int32] = np.asarray(
-            heights if heights is not None else np.zeros(count), dtype=np.int32
-        )
+        self.widths: NDArray[np.int32] = frozen(widths if widths is not None else np.zeros(count), np.int32)
+        self.heights: NDArray[np.int32] = frozen(heights if heights is not None else np.zeros(count), np.int32)
         for what, column in (("ids", self.ids), ("widths", self.widths), ("heights", self.heights)):
             if column is not None and len(column) != count:
                 raise BadParameter(f"images: expected {count} {what}, found {len(column)}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
+from verite.model.regions import frozen
 
 
 class Labels:
@@ -21,7 +22,7 @@ class Labels:
 
     def __init__(self, names: Sequence[str] | None = None, ids: ArrayLike | None = None) -> None:
         self.names = tuple(names) if names is not None else None
-        self.ids: NDArray[np.int64] | None = np.asarray(ids, dtype=np.int64) if ids is not None else None
+        self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
         if self.names is None and self.ids is None:
             raise BadParameter("labels: expected names or ids, found neither")
         if self.names is not None and self.ids is not None and len(self.names) != len(self.ids):

@@ -34,6 +34,10 @@ class Polygons:
     rings: Ints  # ring r has the points rings[r] .. rings[r + 1]
     objects: Ints  # object i has the rings objects[i] .. objects[i + 1]
 
+    def __post_init__(self) -> None:
+        for name, dtype in (("points", np.float64), ("rings", np.int64), ("objects", np.int64)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
     def __len__(self) -> int:
         return len(self.objects) - 1
 
@@ -73,6 +77,10 @@ class Runs:
     counts: NDArray[np.uint32]
     objects: Ints  # object i has the runs objects[i] .. objects[i + 1]
     sizes: NDArray[np.int32]  # [n, 2] height and width of the image each mask covers
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("counts", np.uint32), ("objects", np.int64), ("sizes", np.int32)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
     def __len__(self) -> int:
         return len(self.objects) - 1

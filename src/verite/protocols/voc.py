@@ -197,7 +197,8 @@ def voc(
 
     Predictions of a class are taken by falling confidence (equal ones in their order in the file). Each asks for the
     truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
-    still free, false otherwise; a `difficult` truth neither rewards nor punishes. Coordinates are pixel indices
+    still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
+    set aside (crowds, groups, `ignore`), unless `difficult="count"`. Coordinates are pixel indices
     (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `variant="py-faster-rcnn"` reproduces that
     code: the overlap must exceed the threshold, equal confidences come in numpy's default order.
 
@@ -228,7 +229,7 @@ def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple
     """Matches at every threshold and the curve of every class at each."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = by_label_and_confidence(pred.label, confidence, is_stable=settings.variant == "devkit")
-    ignored = truth.difficult if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
+    ignored = truth.ignored if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
     candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, floor=min(settings.iou))
     matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.variant == "py-faster-rcnn")
     count = max(len(truth.labels), len(pred.labels))

@@ -1,0 +1,45 @@
+"""Documentation: built offline, warnings are errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import verite
+from verite.cli import VERBS
+from verite.cli import verite as command
+
+project = "verite"
+author = "The verite developers"
+copyright = "2026, the verite developers"
+version = release = verite.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = f"verite {version}"
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+
+
+def write_command_line_page() -> None:
+    """The reference of the command line, from the command line itself."""
+    parts = ["# Command line", ""]
+    context = click.Context(command, info_name="verite")
+    parts += ["```text", command.get_help(context), "```", ""]
+    for name in VERBS:
+        verb = command.get_command(context, name)
+        assert verb is not None
+        text = verb.get_help(click.Context(verb, info_name=name, parent=context))
+        parts += [f"## verite {name}", "", "```text", text, "```", ""]
+    page = Path(__file__).parent / "reference" / "command-line.md"
+    text = "\n".join(parts)
+    if not page.exists() or page.read_text() != text:
+        page.write_text(text)
+
+
+write_command_line_page()

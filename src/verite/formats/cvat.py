@@ -1,0 +1,204 @@
+"""CVAT XML 1.1 "for images": one file for all images, with boxes, polygons and masks.
+
+A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons and tags are
+left out and counted in the notes. Files "for video" hold tracks, not images, and are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.cvat_masks import box_runs, image_runs
+from verite.formats.format import Format, Look, Options
+from verite.formats.markup import Element, check_writable, parse, to_whole
+from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, checked_ring, checked_runs
+from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
+from verite.formats.words import to_number
+from verite.model.annotations import Annotations
+from verite.model.regions import MASK, POLYGON
+
+CVAT_FLAGS = ("truncated", "difficult")  # as attributes of a shape, the way CVAT's own VOC export has them
+CORNERS = ("xtl", "ytl", "xbr", "ybr")
+SIDES = ("left", "top", "width", "height")
+
+
+def recognise(look: Look) -> str | None:
+    files = look.with_suffix(".xml")
+    if len(files) == 1 and re.search(r"<annotations[\s>]", Look(files[0]).head):
+        return "an XML file with <annotations>"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    files = Look(path).with_suffix(".xml")
+    if len(files) != 1:
+        raise ReadError(path, expected="one file ending in .xml", found=str(len(files)))
+    root = parse(files[0])
+    if root.tag != "annotations":
+        raise ReadError(root.where, expected="<annotations>", found=f"<{root.tag}>")
+    track = root.find("track")
+    if track is not None:
+        remedy = "export the task as 'CVAT for images 1.1'"
+        raise ReadError(track.where, expected="<image> (CVAT for images)", found="<track> (video)", remedy=remedy)
+    rows = Rows(path, options, names=label_names(root) or None)
+    skipped: Counter[str] = Counter()
+    for image in root.all("image"):
+        name = image.attribute("name")
+        width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
+        rows.add_image(image.where, name, width, height)
+        for shape in image.children:
+            if shape.tag in READERS:
+                add_shape(rows, name, shape, height, width)
+            else:
+                skipped[shape.tag] += 1
+    rows.notes += [
+        f"{count} <{tag[:60]}> left out: neither box, polygon nor mask" for tag, count in sorted(skipped.items())
+    ]
+    if not rows.images:
+        raise ReadError(root.where, expected="at least one <image> in <annotations>", found="none")
+    return rows.annotations("cvat", layout="xyxy")
+
+
+def label_names(root: Element) -> list[str]:
+    """The names in <meta>, whether it speaks of a task, a job or a project; the parts of skeletons may repeat one."""
+    meta = root.find("meta")
+    owners = meta.children if meta is not None else []
+    labels = [label for owner in owners for table in owner.all("labels") for label in table.all("label")]
+    return list(dict.fromkeys(label.need("name").text.strip() for label in labels))
+
+
+def add_shape(rows: Rows, image: str, shape: Element, height: int, width: int) -> None:
+    label = shape.attribute("label").strip()
+    said = {a.attributes.get("name", ""): a.text.strip().lower() for a in shape.all("attribute")}
+    flags = [flag for flag in CVAT_FLAGS if said.get(flag) in ("1", "true")]
+    if shape.attributes.get("occluded", "0") == "1":
+        flags.append("occluded")
+    box, ring, runs = READERS[shape.tag](shape, height, width)
+    rows.add(shape.where, image, label, box, polygon=ring and [ring], runs=runs, flags=flags)
+
+
+Outline = tuple[list[float], list[float] | None, tuple[NDArray[np.uint32], tuple[int, int]] | None]
+
+
+def read_box(shape: Element, height: int, width: int) -> Outline:
+    """Corners; with a rotation, in degrees around the centre, the polygon they make."""
+    left, top, right, bottom = (shape.attribute_number(side) for side in CORNERS)
+    angle = math.radians(shape.attribute_number("rotation")) if "rotation" in shape.attributes else 0.0
+    if not angle:
+        return [left, top, right, bottom], None, None
+    x, y, cos, sin = (left + right) / 2, (top + bottom) / 2, math.cos(angle), math.sin(angle)
+    corners = [(left - x, top - y), (right - x, top - y), (right - x, bottom - y), (left - x, bottom - y)]
+    ring = [v for dx, dy in corners for v in (x + dx * cos - dy * sin, y + dx * sin + dy * cos)]
+    return bounds_of_rings([checked_ring(shape.where, ring)]), ring, None
+
+
+def read_polygon(shape: Element, height: int, width: int) -> Outline:
+    points = [point.split(",") for point in shape.attribute("points").split(";") if point.strip()]
+    for point in points:
+        if len(point) != 2:
+            raise ReadError(shape.where, expected="points 'x,y;x,y;…'", found=excerpt(",".join(point)))
+    ring = [to_number(word, shape.where, "a number in 'points'") for point in points for word in point]
+    return bounds_of_rings([checked_ring(shape.where, ring)]), ring, None
+
+
+def read_mask(shape: Element, height: int, width: int) -> Outline:
+    left, top, box_width, box_height = (
+        to_whole(shape.attribute_number(side), f"whole pixels in {side!r}", shape.where) for side in SIDES
+    )
+    if min(left, top) < 0 or min(box_width, box_height) < 1 or left + box_width > width or top + box_height > height:
+        found = f"{box_width} x {box_height} at {left}, {top}"
+        raise ReadError(shape.where, expected=f"a mask inside the image of {width} x {height}", found=found)
+    check_mask_size(shape.where, height, width)
+    words = shape.attribute("rle").replace(",", " ").split()
+    odd = next((word for word in words if not word.isdecimal() or len(word) > 9), None)
+    if odd is not None:
+        raise ReadError(shape.where, expected="whole numbers in 'rle'", found=excerpt(odd))
+    counts = checked_runs(shape.where, [int(word) for word in words], box_height, box_width)
+    runs = image_runs(counts, (left, top, box_width, box_height), height, width)
+    x, y, w, h = bounds_of_runs(runs, height)
+    return [x, y, x + w, y + h], None, (runs, (height, width))
+
+
+READERS = {"box": read_box, "polygon": read_polygon, "mask": read_mask}
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    need_pixels(annotations, path)
+    images, names = annotations.images, annotations.labels.all_names
+    check_writable(path, "class names", names)
+    check_writable(path, "image names", images.names or ())
+    if not images.sized:
+        unsized = int(np.argmin(np.minimum(images.widths, images.heights)))
+        found = f"none for {images.name(unsized)!r}"
+        raise ReadError(path, expected="the size of every image", found=found, remedy="give --images FOLDER")
+    shapes: list[list[str]] = [[] for _ in range(len(images))]
+    corners = annotations.regions.boxes.tolist()
+    for row, image in enumerate(annotations.image):
+        shapes[image].append(shape_text(annotations, row, corners[row]))
+    text = ['<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n', meta_text(names)]
+    for i, lines in enumerate(shapes):
+        size = f'width="{images.widths[i]}" height="{images.heights[i]}"'
+        text.append(f'  <image id="{i}" name={quoteattr(images.name(i))} {size}>\n')
+        text += [*lines, "  </image>\n"]
+    write_atomically(path, "".join([*text, "</annotations>\n"]))
+
+
+def meta_text(names: tuple[str, ...]) -> str:
+    attribute = "<attribute><name>{}</name><mutable>False</mutable><input_type>checkbox</input_type></attribute>"
+    attributes = "".join(attribute.format(flag) for flag in CVAT_FLAGS)
+    labels = [f"<label><name>{escape(name)}</name><attributes>{attributes}</attributes></label>" for name in names]
+    lines = "".join(f"        {label}\n" for label in labels)
+    return f"  <meta>\n    <task>\n      <labels>\n{lines}      </labels>\n    </task>\n  </meta>\n"
+
+
+def shape_text(annotations: Annotations, row: int, box: list[float]) -> str:
+    """A shape; what CVAT has no shape for, a polygon of several rings, is written as its box."""
+    regions = annotations.regions
+    kind = regions.kinds[row]
+    if kind == MASK and regions.runs is not None:
+        counts, sides = box_runs(regions.runs[row], int(regions.runs.sizes[row, 0]))
+        places = " ".join(f'{side}="{v}"' for side, v in zip(SIDES, sides, strict=True))
+        tag, shape = "mask", f'rle="{", ".join(map(str, counts.tolist()))}" {places}'
+    elif kind == POLYGON and regions.polygons is not None and len(regions.polygons[row]) == 1:
+        points = ";".join(f"{x!r},{y!r}" for x, y in regions.polygons[row][0].tolist())
+        tag, shape = "polygon", f'points="{points}"'
+    else:
+        tag, shape = "box", " ".join(f'{side}="{v!r}"' for side, v in zip(CORNERS, box, strict=True))
+    label = quoteattr(annotations.labels.name(int(annotations.label[row])))
+    occluded = int(annotations.flag("occluded")[row])
+    attributes = [
+        f'      <attribute name="{flag}">{str(bool(annotations.flag(flag)[row])).lower()}</attribute>\n'
+        for flag in CVAT_FLAGS
+        if flag in annotations.flags
+    ]
+    start = f'    <{tag} label={label} source="manual" occluded="{occluded}" {shape} z_order="0">\n'
+    return "".join([start, *attributes, f"    </{tag}>\n"])
+
+
+HOLDS = frozenset(
+    {
+        "class name",
+        "class order",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "image size",
+        "mask",
+        "occluded",
+        "polygon",
+        "unused class",
+        "unused class id",
+        *CVAT_FLAGS,
+    }
+)
+FORMAT = Format("cvat", "CVAT XML", recognise, read, write, HOLDS)

@@ -1,0 +1,142 @@
+"""JSON documents: decoded into typed records, and every way of not being one said in a line with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError, excerpt
+from verite.files import read_bytes, read_text
+from verite.limits import limit, remedy
+
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "null": "null"}
+WORDS |= {"array": "an array", "object": "an object"}
+
+
+def decode(path: Path, kind: Any, *, nan_in: frozenset[str] = frozenset()) -> Any:
+    """The document as `kind`. Python writes NaN into JSON, which is none; under the keys `nan_in` it is let through."""
+    data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    check_depth(path, data)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise misfit(path, error) from None
+    except msgspec.DecodeError as error:
+        if re.search(rb"NaN|Infinity", data) and (document := with_nan(path, data, nan_in)) is not None:
+            return converted(path, document, kind)
+        raise malformed(path, data, error) from None
+    except UnicodeDecodeError as error:
+        read_text(path)  # names the line and the byte
+        raise ReadError(path, expected="UTF-8 text", found=str(error)) from None
+    except RecursionError:
+        raise too_deep(path) from None
+
+
+def converted(path: Path, document: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise misfit(path, error) from None
+
+
+def with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
+    """The document if all that is wrong with it is NaN in the right places; None if something else is wrong, too."""
+    try:
+        document = json.loads(data.decode())
+        odd = odd_value(document, "", nan_in)
+    except (ValueError, RecursionError):
+        return None
+    if odd is not None:
+        place, expected, found = odd
+        raise ReadError(f"{path}: {place.strip('.')}", expected=expected, found=found)
+    return document
+
+
+def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str, str] | None:
+    """Place, expectation and finding of the first value that Python's json module takes and JSON has not."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return place, "a number", str(value)
+    if isinstance(value, str) and not value.isascii() and value != value.encode("utf-8", "replace").decode():
+        return place, "text", "half a surrogate pair"
+    inside: Any = ()
+    if isinstance(value, dict):
+        keys = ((f"{place}: key", key) for key in value)
+        inside = chain(keys, ((f"{place}.{key}", child) for key, child in value.items() if key not in nan_in))
+    elif isinstance(value, list):
+        inside = ((f"{place}[{i}]", child) for i, child in enumerate(value))
+    return next((odd for where, child in inside if (odd := odd_value(child, where, nan_in)) is not None), None)
+
+
+def misfit(path: Path, error: msgspec.ValidationError) -> ReadError:
+    """A value of the wrong kind, in our words instead of msgspec's."""
+    message, _, place = str(error).partition(" - at `$")
+    expected, found = wanted(message)
+    return ReadError(f"{path}: {place.strip('`.') or 'top level'}", expected=expected, found=found)
+
+
+def wanted(message: str) -> tuple[str, str]:
+    """What was expected and found, from msgspec's sentence.
+
+    >>> wanted("Expected `float | null`, got `str`")
+    ('a number', 'text')
+    """
+    if match := re.match(r"Expected `array` of length (\d+)(?:, got (\d+))?", message):
+        return f"{match[1]} values", match[2] or "another number of them"
+    if match := re.match(r"Expected `(.+)`, got `(.+)`", message):
+        kinds = [kind for kind in match[1].split(" | ") if kind != "null"]
+        return " or ".join(WORDS.get(kind, kind) for kind in kinds), WORDS.get(match[2], match[2])
+    if match := re.match(r"Object missing required field `(.+)`", message):
+        return f"a key {match[1]!r}", "none"
+    if message == "Number out of range":
+        return "a number", "one too large to hold"
+    return "a value that fits", excerpt(message)
+
+
+def malformed(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadError:
+    """What is no JSON at all, and where."""
+    if "truncated" in str(error):
+        found = f"the end of the file at byte {len(data)}"
+        return ReadError(path, expected="a whole JSON document", found=found, remedy="was it cut off?")
+    byte = int(match[1]) if (match := re.search(r"byte (\d+)", str(error))) else 0
+    line = data.count(b"\n", 0, byte) + 1
+    near = data[max(0, byte - 10) : byte + 20].decode("utf-8", errors="replace")
+    return ReadError(f"{path}:{line}", expected="JSON", found=f"{excerpt(near)} around byte {byte}")
+
+
+def check_depth(path: Path, data: bytes) -> None:
+    """Nesting is counted before anything recurses into it; msgspec's own guard takes what brackets in texts hide."""
+    most = limit("json_depth")
+    if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:
+        return
+    # Brackets inside texts count for nothing; cutting texts out takes time, and is done only in doubt.
+    if depth_of(STRING.sub(b"", data)) > most:
+        raise too_deep(path)
+
+
+def depth_of(data: bytes) -> int:
+    brackets = np.frombuffer(data, dtype=np.uint8)
+    opened = (brackets == ord("[")) | (brackets == ord("{"))
+    closed = (brackets == ord("]")) | (brackets == ord("}"))
+    depth = np.cumsum(opened.astype(np.int8) - closed.astype(np.int8), dtype=np.int32)
+    return int(depth.max(initial=0))
+
+
+def too_deep(path: Path) -> ReadError:
+    most = limit("json_depth")
+    return ReadError(path, expected=f"at most {most} levels of nesting", found="more", remedy=remedy("json_depth"))
+
+
+def check_finite(path: Path, what: str, values: NDArray[np.float64]) -> None:
+    """JSON has no NaN: written all the same, it could not be read back."""
+    is_finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if not is_finite.all():
+        found = f"NaN or infinity in object {int(np.argmin(is_finite))}"
+        raise ReadError(path, expected=f"{what} that JSON can hold", found=found, remedy="mend it or leave it out")

@@ -1,0 +1,206 @@
+"""Labelme JSON: one file per image, with polygons, rectangles and circles.
+
+Shapes of the same label and group_id are the parts of one object. A circle becomes a polygon of 64 corners. Points,
+lines and masks are left out and counted in the notes. The embedded picture is not looked at. X-AnyLabeling, which
+writes Labelme files, adds `difficult`, and a `score` to what a model drew for a person to check: the file is a truth
+all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from verite.errors import ReadError, excerpt
+from verite.files import folder_atomically
+from verite.formats.document import check_finite, decode
+from verite.formats.format import Format, Look, Options, file_stems
+from verite.formats.outlines import bounds_of_rings, checked_ring
+from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
+from verite.model.annotations import FLAGS, Annotations
+from verite.model.regions import POLYGON
+
+CIRCLE_CORNERS = 64
+
+
+class Shape(msgspec.Struct):
+    label: str
+    points: list[tuple[float, float]]
+    shape_type: str | None = "polygon"
+    group_id: int | str | None = None
+    flags: dict[str, Any] | None = None
+    difficult: bool | None = None
+    score: float | None = None
+
+
+class Document(msgspec.Struct, rename="camel"):
+    shapes: list[Shape]
+    image_path: str | None = None
+    image_width: int | None = None
+    image_height: int | None = None
+
+
+def recognise(look: Look) -> str | None:
+    files = look.with_suffix(".json")
+    if not files:
+        return None
+    start = Look(files[0]).head.lstrip()
+    # The embedded picture may come before everything else and fill the whole beginning.
+    keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
+    if not start.startswith("{") or not keys:
+        return None
+    return f"{'JSON files' if look.is_folder else 'a JSON file'} with {' and '.join(keys)}"
+
+
+def read(path: Path, options: Options) -> Annotations:
+    files = Look(path).with_suffix(".json") if path.is_dir() else [path]
+    if not files:
+        raise ReadError(path, expected="files ending in .json", found="none")
+    rows = Rows(path, options)
+    skipped: Counter[str] = Counter()
+    for file in files:
+        document = decode(file, Document)
+        name = document.image_path or file.stem
+        rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
+        for group in grouped(document.shapes, skipped):
+            add_object(rows, file, name, group)
+    rows.notes += [f"{count} {what} left out" for what, count in sorted(skipped.items()) if count]
+    return rows.annotations("labelme", layout="xyxy")
+
+
+Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
+
+
+def grouped(shapes: list[Shape], skipped: Counter[str]) -> list[Group]:
+    """The shapes object by object; those that have no inside are counted and left out."""
+    groups: dict[Any, Group] = {}
+    for i, shape in enumerate(shapes):
+        kind = shape.shape_type or "polygon"
+        skipped["scores of a truth"] += shape.score is not None
+        if kind in READERS:
+            key = (shape.label, shape.group_id) if shape.group_id is not None else i
+            groups.setdefault(key, []).append((i, shape))
+        else:
+            skipped[f"shapes of type {excerpt(kind)}"] += 1
+    return list(groups.values())
+
+
+def add_object(rows: Rows, file: Path, image: str, group: Group) -> None:
+    rings = [READERS[shape.shape_type or "polygon"](shape.points, f"{file}: shapes[{i}]") for i, shape in group]
+    i, first = group[0]
+    is_box = len(group) == 1 and first.shape_type == "rectangle"
+    where = f"{file}: shapes[{i}]"
+    rows.add(
+        where,
+        image,
+        first.label,
+        bounds_of_rings(rings),
+        polygon=None if is_box else rings,
+        flags=flags_of(first, where),
+    )
+
+
+def flags_of(shape: Shape, where: str) -> list[str]:
+    said = {**(shape.flags or {}), **({"difficult": True} if shape.difficult else {})}
+    for name in FLAGS:
+        if not isinstance(said.get(name, False), bool):
+            raise ReadError(f"{where}.flags.{name}", expected="true or false", found=excerpt(said[name]))
+    return [name for name in FLAGS if said.get(name)]
+
+
+Points = list[tuple[float, float]]
+
+
+def polygon_ring(points: Points, where: str) -> Sequence[float]:
+    return checked_ring(f"{where}.points", [v for point in points for v in point])
+
+
+def rectangle_ring(points: Points, where: str) -> Sequence[float]:
+    """From two opposite corners in any order; some tools write all four."""
+    if len(points) not in (2, 4):
+        raise ReadError(f"{where}.points", expected="2 or 4 corners of a rectangle", found=str(len(points)))
+    (left, top), (right, bottom) = map(min, zip(*points, strict=True)), map(max, zip(*points, strict=True))
+    return checked_ring(f"{where}.points", [left, top, right, top, right, bottom, left, bottom])
+
+
+def circle_ring(points: Points, where: str) -> Sequence[float]:
+    """From the centre and a point on the circle."""
+    if len(points) != 2:
+        expected = "2 points, the centre of a circle and one on it"
+        raise ReadError(f"{where}.points", expected=expected, found=str(len(points)))
+    (x, y), edge = points
+    radius = math.dist((x, y), edge)
+    angles = (2 * math.pi * k / CIRCLE_CORNERS for k in range(CIRCLE_CORNERS))
+    ring = [v for angle in angles for v in (x + radius * math.cos(angle), y + radius * math.sin(angle))]
+    return checked_ring(f"{where}.points", ring)
+
+
+READERS = {"polygon": polygon_ring, "rectangle": rectangle_ring, "circle": circle_ring}
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    need_pixels(annotations, path)
+    check_finite(path, "boxes", annotations.regions.values)
+    check_order(annotations, path)
+    images = annotations.images
+    shapes: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    for row, image in enumerate(annotations.image):
+        shapes[image] += shapes_of(annotations, row)
+    stems = file_stems(images, path)
+    with folder_atomically(path) as folder:
+        for i, name in enumerate(stems):
+            document: dict[str, Any] = {
+                "version": "5.0.1",
+                "flags": {},
+                "shapes": shapes[i],
+                "imagePath": images.name(i),
+                "imageData": None,
+                "imageHeight": int(images.heights[i]) or None,
+                "imageWidth": int(images.widths[i]) or None,
+            }
+            (folder / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+
+
+def check_order(annotations: Annotations, path: Path) -> None:
+    """Labelme's corners come in any order, so a box of negative size would turn into another one."""
+    is_turned = (annotations.regions.sizes[:, 2:] < 0).any(axis=1)
+    if is_turned.any():
+        found = f"object {int(np.argmax(is_turned))} of negative size (V106)"
+        raise ReadError(path, expected="boxes from left to right and top to bottom", found=found)
+
+
+def shapes_of(annotations: Annotations, row: int) -> list[dict[str, Any]]:
+    """A rectangle, or a polygon for each ring, held together by a group_id."""
+    regions = annotations.regions
+    rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
+    shape: dict[str, Any] = {
+        "label": annotations.labels.name(int(annotations.label[row])),
+        "points": regions.boxes[row].reshape(2, 2).tolist(),
+        "group_id": row if len(rings) > 1 else None,
+        "shape_type": "polygon" if rings else "rectangle",
+        "flags": {name: True for name in FLAGS if annotations.flag(name)[row]},
+    }
+    return [{**shape, "points": ring.tolist()} for ring in rings] or [shape]
+
+
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "class name",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "image size",
+        "polygon",
+        "polygon of several rings",
+        *FLAGS,
+    }
+)
+FORMAT = Format("labelme", "Labelme JSON", recognise, read, write, HOLDS)

@@ -1,0 +1,97 @@
+"""How large are the pictures, and what is a fraction of them in pixels?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError
+from verite.formats.format import frame_of
+from verite.limits import limit, remedy
+from verite.model.annotations import Annotations
+from verite.model.images import IMAGE_SUFFIXES, Images
+from verite.model.regions import Regions
+
+GIVE_SIZES = "give --image-size WIDTH,HEIGHT or --images FOLDER"
+
+
+def check_size(where: object, width: int, height: int) -> None:
+    """Width and height of a picture: neither (0 × 0) or both, and no more pixels than a picture may have."""
+    side, pixels = limit("image_side"), limit("image_pixels")
+    if min(width, height) < 0:
+        raise ReadError(where, expected="a width and height from 0", found=f"{width} x {height}")
+    if max(width, height) > side:
+        most = f"a width and height of at most {side} pixels"
+        raise ReadError(where, expected=most, found=f"{width} x {height}", remedy=remedy("image_side"))
+    if width * height > pixels:
+        most = f"at most {pixels:,} pixels"
+        raise ReadError(where, expected=most, found=f"{width} x {height}", remedy=remedy("image_pixels"))
+    if (width == 0) != (height == 0):
+        raise ReadError(where, expected="both width and height or neither", found=f"{width} x {height}")
+
+
+def need_pixels(annotations: Annotations, path: Path) -> None:
+    """A writer's complaint where boxes are fractions of images whose sizes nobody knows."""
+    if annotations.unit != "px":
+        raise ReadError(path, expected="boxes in pixels", found="fractions of the image", remedy=GIVE_SIZES)
+
+
+def fractions(annotations: Annotations, path: Path) -> Regions:
+    """The regions as fractions of their images, for formats that write them so."""
+    if annotations.unit == "rel":
+        return annotations.regions
+    images = annotations.images
+    sizes = np.stack([images.widths, images.heights], axis=1).astype(np.float64)[annotations.image]
+    unsized = np.flatnonzero((sizes <= 0).any(axis=1))
+    if len(unsized):
+        found = f"none for {images.name(int(annotations.image[unsized[0]]))!r}"
+        raise ReadError(path, expected="the size of every image", found=found, remedy=GIVE_SIZES)
+    return annotations.regions.scaled(1 / sizes)
+
+
+def in_pixels(
+    regions: Regions, coords: str, images: Images, image: NDArray[np.int32]
+) -> tuple[Regions, Literal["px", "rel"]]:
+    """Regions in pixels, or still in fractions of the image where a size is not known."""
+    frame = frame_of(coords)
+    if not frame.is_relative:
+        return (regions if frame.factor == 1 else regions.scaled(np.full((len(regions), 2), frame.factor))), "px"
+    sides = np.stack([images.widths[image], images.heights[image]], axis=1).astype(np.float64)
+    is_sized = bool((sides > 0).all())
+    scale = (sides if is_sized else np.ones_like(sides)) / [frame.width, frame.height]
+    return regions.scaled(scale), "px" if is_sized else "rel"
+
+
+def pictures_in(folder: Path) -> dict[str, list[Path]]:
+    """The image files below a folder, by stem."""
+    if not folder.is_dir():
+        raise ReadError(folder, expected="a folder with pictures", found="nothing" if not folder.exists() else "a file")
+    pictures: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith("."):
+            pictures.setdefault(path.stem, []).append(path)
+    return pictures
+
+
+def picture_size(pictures: list[Path]) -> tuple[int, int]:
+    """Width and height of the one picture of a stem, from its header."""
+    import warnings
+
+    from PIL import Image
+
+    picture, *others = pictures
+    if others:
+        found = f"{len(pictures)}, also {others[0]}"
+        raise ReadError(picture, expected=f"one picture named {picture.stem}", found=found, remedy="name their folder")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's word on size; ours follows
+            with Image.open(picture, formats=["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"]) as image:
+                width, height = image.size
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise ReadError(picture, expected="a picture", found=str(error)) from None
+    check_size(picture, width, height)
+    return width, height

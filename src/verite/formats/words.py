@@ -1,0 +1,68 @@
+"""What do the words of a line stand for? Numbers, and which of two formats their order betrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from verite.errors import ReadError, excerpt
+
+
+def is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def to_number(word: str, where: str, expected: str = "a number") -> float:
+    """The number a word stands for; Python's own 1_000 is none."""
+    try:
+        if "_" not in word:
+            return float(word)
+    except ValueError:
+        pass
+    remedy = "write a decimal point" if is_number(word.replace(",", ".")) and "_" not in word else ""
+    raise ReadError(where, expected=expected, found=excerpt(word), remedy=remedy)
+
+
+# How far a fraction may leave 0..1: rounding, and boxes drawn to the very edge.
+TOLERANCE = 0.01
+
+
+def is_relative(words: Sequence[str]) -> bool:
+    """A class number and fractions of the image?"""
+    if len(words) < 5 or not words[0].isdecimal():
+        return False
+    return all(is_number(word) and -TOLERANCE <= float(word) <= 1 + TOLERANCE for word in words[1:])
+
+
+def relative_lines(lines: Sequence[Sequence[str]]) -> list[list[float]]:
+    """The numbers of the lines that are relative, if most lines are; else none."""
+    found = [[float(word) for word in words[1:]] for words in lines if is_relative(words)]
+    return found if 2 * len(found) > len(lines) else []
+
+
+def leaves_image(box: Sequence[float]) -> bool:
+    """Does a box of centre and size, as fractions, leave the image?"""
+    x, y, width, height = box
+    sides = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+    return min(sides) < -TOLERANCE or max(sides) > 1 + TOLERANCE
+
+
+def confidence_place(lines: Sequence[Sequence[str]]) -> tuple[Literal["before", "after"], str] | None:
+    """Where the confidence of relative lines stands, and why; None where most lines have none.
+
+    A line of a class and five fractions is `class cx cy w h confidence` to YOLO, `class confidence cx cy w h` to
+    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO.
+    """
+    numbers = relative_lines(lines)
+    six = [n for n in numbers if len(n) == 5]
+    if not six or 2 * len(six) <= len(numbers):
+        return None
+    before, after = sum(leaves_image(n[1:]) for n in six), sum(leaves_image(n[:4]) for n in six)
+    counts = f"of {len(six)} boxes {after} leave the image if the confidence comes last, {before} if it comes first"
+    if before < after:
+        return "before", f"confidence before the box, because {counts}"
+    return "after", f"confidence after the box, because {counts}"

@@ -1,0 +1,188 @@
+"""YOLO txt: one file per image, classes by number, everything as a fraction of the image.
+
+`class cx cy w h` for boxes, `class x1 y1 x2 y2 x3 y3 …` for polygons; predictions end with their confidence.
+Names come from classes.txt, obj.names or data.yaml beside or above the files. A polygon's box is the box around it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from verite.errors import ReadError, excerpt
+from verite.files import folder_atomically, read_text
+from verite.formats.class_names import class_names
+from verite.formats.format import Format, Look, Options, file_stems, is_list
+from verite.formats.outlines import bounds_of_rings, checked_ring
+from verite.formats.rows import Rows
+from verite.formats.sizes import fractions, pictures_in
+from verite.formats.words import confidence_place, is_number, relative_lines, to_number
+from verite.model.annotations import Annotations
+from verite.model.layouts import layout_name, spell_as
+from verite.model.regions import POLYGON, Regions
+
+NAMES_FILES = ("classes.txt", "obj.names", "data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
+LAYOUT = "cxcywh"
+
+
+def recognise(look: Look) -> str | None:
+    if look.is_folder:
+        marker = next((name for name in NAMES_FILES[1:] if (look.path / name).is_file()), None)
+        folder = next((p.name for p in label_folders(look.path)), None)
+        if marker and folder:
+            return f"a folder with {marker} and {folder}/"
+    lines = look.lines if look.with_suffix(".txt") else []
+    place, reason = confidence_place(lines) or ("", "")
+    if place == "before" or not relative_lines(lines):
+        return None
+    why = "text files with a class number and fractions of the image a line"
+    return f"{why}; {reason}" if reason else why
+
+
+def label_folders(root: Path) -> list[Path]:
+    """Where a data set's root keeps its annotations: `labels` (Ultralytics) or `obj_train_data` (Darknet)."""
+    if (root / "labels").is_dir():
+        return [root / "labels"]
+    return sorted(p for p in root.glob("obj_*_data") if p.is_dir())
+
+
+def label_files(path: Path) -> list[Path]:
+    """The annotation files of a file, a folder, or a data set's root."""
+    if not path.is_dir():
+        return [path]
+    folders = label_folders(path)
+    found = [p for folder in folders for p in sorted(folder.rglob("*.txt"))] or Look(path).with_suffix(".txt")
+    return [p for p in found if p.is_file() and not p.name.startswith(".") and not is_list(p)]
+
+
+def read(path: Path, options: Options) -> Annotations:
+    files = label_files(path)
+    if not files:
+        raise ReadError(path, expected="annotation files ending in .txt", found="none")
+    names, origin = class_names(options, *(place / name for place in places_of_names(path) for name in NAMES_FILES))
+    rows = Rows(path, options, names=names, is_numbered=True)
+    layout = layout_name(options.boxes or LAYOUT)
+    for file in files:
+        rows.add_image(file, file.stem)
+        for number, line in enumerate(read_text(file).splitlines(), start=1):
+            if line.strip():
+                add_line(rows, file, number, line.split(), layout)
+    if options.images is None and options.image_size is None:
+        rows.pictures_beside = pictures_beside({file.parent for file in files})
+    why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
+    return rows.annotations("yolo", layout=layout, coords="rel", why=why)
+
+
+def places_of_names(path: Path) -> Iterator[Path]:
+    """Folders that may hold the class names: the files' own, then those above, as far as the data set goes."""
+    folder = path if path.is_dir() else path.parent
+    yield folder
+    yield from label_folders(folder)
+    yield folder.parent
+    if folder.parent.name == "labels":
+        yield folder.parent.parent
+
+
+def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
+    """The pictures that belong to the annotations in these folders: in `images` for `labels`, else beside them."""
+    pictures: dict[str, list[Path]] = {}
+    for folder in sorted(folders):
+        parts = list(folder.absolute().parts)
+        if "labels" in parts:
+            parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
+        images = Path(*parts)
+        for stem, paths in (pictures_in(images) if images.is_dir() else {}).items():
+            known = pictures.setdefault(stem, [])
+            known += [p for p in paths if p not in known]
+    return pictures
+
+
+def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str) -> None:
+    where = f"{file}:{number}"
+    if len(words) < 5:
+        expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
+        raise ReadError(where, expected=expected, found=f"{len(words)} words ({excerpt(' '.join(words))})")
+    label = class_number(where, words[0], rows)
+    numbers = [to_number(word, where) for word in words[1:]]
+    confidence = numbers.pop() if len(numbers) % 2 else None
+    if len(numbers) == 4:
+        rows.add(where, file.stem, label, numbers, confidence)
+    else:
+        ring = checked_ring(where, numbers)
+        box = spell_as(np.array([bounds_of_rings([ring])]), layout)[0]
+        rows.add(where, file.stem, label, box.tolist(), confidence, polygon=[ring])
+
+
+def class_number(where: str, word: str, rows: Rows) -> int:
+    """The class of a line, a whole number that has a name if there are names."""
+    if not word.isdecimal() or len(word) > 18:
+        remedy = "" if is_number(word) else "class names belong to the text format: --format text"
+        raise ReadError(where, expected="a class number", found=excerpt(word), remedy=remedy)
+    number = int(word) + rows.options.label_offset
+    if rows.names is not None and not 0 <= number < len(rows.names):
+        expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names (V206)"
+        remedy = "are these the right names? else add --label-offset"
+        raise ReadError(where, expected=expected, found=str(number), remedy=remedy)
+    return number
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """labels/*.txt and, where classes have names, data.yaml; pictures are expected in images/."""
+    regions = fractions(annotations, path)
+    numbers = class_numbers(annotations, path)
+    lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    boxes = spell_as(regions.boxes, LAYOUT).tolist()
+    for row, image in enumerate(annotations.image):
+        values = outline(regions, row) or boxes[row]
+        if annotations.confidence is not None:
+            values = [*values, float(annotations.confidence[row])]
+        lines[image].append(" ".join([str(numbers[annotations.label[row]]), *map(repr, values)]) + "\n")
+    stems = file_stems(annotations.images, path)
+    with folder_atomically(path) as folder:
+        (folder / "labels").mkdir()
+        for name, image_lines in zip(stems, lines, strict=True):
+            (folder / "labels" / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+        if annotations.labels.names is not None:
+            (folder / "data.yaml").write_text(yaml_of(annotations.labels.names), encoding="utf-8")
+
+
+def class_numbers(annotations: Annotations, path: Path) -> list[int]:
+    """Counted from 0 where classes have names; else the ids, which are all there is."""
+    labels = annotations.labels
+    if labels.names is not None or labels.ids is None:
+        return list(range(len(labels)))
+    if labels.ids.min(initial=0) < 0:
+        raise ReadError(path, expected="class numbers from 0", found=str(labels.ids.min()))
+    return [int(id) for id in labels.ids]
+
+
+def outline(regions: Regions, row: int) -> list[float]:
+    """The one ring of a polygon; YOLO has no way to write several, nor masks."""
+    if regions.kinds[row] != POLYGON or regions.polygons is None or len(regions.polygons[row]) != 1:
+        return []
+    return [float(v) for v in regions.polygons[row][0].ravel()]
+
+
+def yaml_of(names: tuple[str, ...]) -> str:
+    lines = ["train: images", "val: images", "names:"]
+    lines += [f"  {i}: {json.dumps(name, ensure_ascii=False)}" for i, name in enumerate(names)]
+    return "\n".join(lines) + "\n"
+
+
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "class id without a name",
+        "class name",
+        "class order",
+        "confidence",
+        "empty image",
+        "image name",
+        "polygon",
+        "unused class",
+    }
+)
+FORMAT = Format("yolo", "YOLO txt", recognise, read, write, HOLDS)

@@ -1,0 +1,52 @@
+"""What is suspicious about these files, and what to do about it.
+
+Everyday mistakes end in numbers near zero without a word elsewhere: corners read as width and height, fractions read
+as pixels, ids that start at another number. Here each has a code that stays, an example, and a fix to paste.
+"""
+
+from __future__ import annotations
+
+from verite.health.boxes import box_findings
+from verite.health.findings import Finding, Fix, stop_on_errors
+from verite.health.geometry import explain
+from verite.health.inspection import Inspection
+from verite.health.names import class_findings, image_findings
+from verite.health.sample import draw
+from verite.health.values import value_findings
+from verite.model.annotations import Annotations
+
+__all__ = ["Finding", "Fix", "Inspection", "examine", "examine_pair", "inspect", "stop_on_errors"]
+
+
+def examine(annotations: Annotations, *, is_truth: bool) -> list[Finding]:
+    """What is wrong with one side alone."""
+    return list(value_findings(annotations, is_truth=is_truth))
+
+
+def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
+    """What is wrong with predictions that are aligned with their truth, and with the two together; errors first."""
+    alone = examine(pred, is_truth=False)
+    sample = draw(truth, pred)
+    plain, found = explain(sample) if sample else (None, None)
+    if found and found.side == "pred":
+        alone = [f for f in alone if f.code != "V106"]  # sizes turn negative when boxes are read wrongly
+    together: list[Finding] = []
+    if sample and plain:
+        together += box_findings(truth, pred, sample, plain, found)
+    together += image_findings(truth, pred, sample, plain, found)
+    together += class_findings(truth, pred, sample, found or plain)
+    return sorted([*together, *alone], key=lambda finding: finding.severity != "error")
+
+
+def inspect(truth: Annotations, *preds: Annotations) -> Inspection:
+    """What is in the files, what is suspicious, what to do about it.
+
+    >>> truth = Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [5, 5, 20, 20]])
+    >>> print(inspect(truth).findings)
+    ()
+    """
+    if not preds and truth.confidence is not None:
+        return Inspection.of(None, [truth], [examine(truth, is_truth=False)])
+    aligned = [pred.like(truth) for pred in preds]
+    alone = examine(truth, is_truth=True)
+    return Inspection.of(truth, aligned, [alone, *(examine_pair(truth, pred) for pred in aligned)])

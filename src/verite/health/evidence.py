@@ -1,0 +1,113 @@
+"""Do predictions overlap the truth better under another reading, and by more than chance would have it?
+
+Each truth of the sample has a best overlap with the predictions of its image. Another reading must win far more truths
+than it loses, and find more of them than a bad detector would by chance. What chance does is measured in two ways:
+with the predictions of other images in place of an image's own, and, since images may look alike, with random boxes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log
+
+import numpy as np
+
+from verite import _core
+from verite.health.sample import Group
+from verite.model.layouts import Floats
+from verite.model.ragged import Ints
+
+FOUND = 0.5  # overlap from which a truth counts as found
+PRECISE = 0.75  # overlap that does not come about by size and place alone
+BETTER = 0.1  # a truth is won when its overlap grows by this
+FEWEST = 6  # truths an explanation must win
+SHARE = 0.08  # and their share among those that could be found
+ODDS = 3  # truths won for each one lost
+MORE = 0.35  # truths won, net, for each one found before
+NATS = 12.0  # chance must be less likely than e^-12
+TURNS = 4
+RANDOM_BOXES = 500
+
+
+def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: Ints) -> Floats:
+    """For each truth its largest overlap with a prediction of the same image; 0 below 0.3."""
+    _, which, overlap = _core.box_candidates(truth, truth_image, pred, pred_image, 0.0, 0.3)
+    best = np.zeros(len(truth))
+    np.maximum.at(best, which, overlap)
+    return best
+
+
+def most_possible(truth: Group, pred: Group) -> int:
+    """How many truths could be found at all, given how many predictions each image has."""
+    return int(np.minimum(truth.counts, pred.counts).sum())
+
+
+def is_dominant(new: Floats, old: Floats, possible: int) -> bool:
+    """Does the new reading find enough truths that the old one does not, and far more than the other way round?"""
+    gain = new - old
+    won = int(((new >= FOUND) & (old < FOUND) & (gain >= BETTER)).sum())
+    lost = int(((old >= FOUND) & (new < FOUND) & (gain <= -BETTER)).sum())
+    before = int((old >= FOUND).sum())
+    return won >= FEWEST + ODDS * lost and won >= SHARE * possible and won - lost >= MORE * before
+
+
+def turns(images: int) -> list[int]:
+    """By how many images to turn the sample so that predictions meet other images' truths."""
+    return sorted({images // 2, images // 3, 2 * images // 3, images // 5, 4 * images // 5} - {0})[:TURNS]
+
+
+def surprise(seen: float, expected: float) -> float:
+    """How unlikely it is to see so many where so few are expected, in nats (Chernoff's bound on a Poisson tail)."""
+    return seen * log(seen / expected) - (seen - expected) if seen > expected > 0 else 0.0
+
+
+def imbalance(more: int, less: int) -> float:
+    """How unlikely it is that fair coins fall so unevenly, in nats (Chernoff's bound on a binomial tail)."""
+    total = more + less
+    return sum(part * log(2 * part / total) for part in (more, less) if part) if more > less else 0.0
+
+
+def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:
+    """Are truths found in their own images far more often, or far better, than in other images?"""
+    if not chance:
+        return False
+    for overlap in (FOUND, PRECISE):
+        hits = sum(int((other >= overlap).sum()) for other in chance)
+        if surprise(int((own >= overlap).sum()), (hits + 1) / len(chance)) >= NATS:
+            return True
+    other = chance[0]
+    either = (own >= FOUND) | (other >= FOUND)
+    return imbalance(int((own > other)[either].sum()), int((own < other)[either].sum())) >= NATS
+
+
+def exceeds_random_boxes(hits: int, expected: float, at_least: float) -> bool:
+    """Are so many truths found (or predictions right) that random boxes would not do it?"""
+    expected = max(expected, 0.25)
+    return hits >= max(at_least, ODDS * expected) and surprise(hits, expected) >= NATS
+
+
+def places(boxes: Floats) -> int:
+    """In how many of 6 x 6 parts of the image are boxes centred? The image ends where the last box does."""
+    if not len(boxes):
+        return 0
+    centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * 3
+    cells = np.clip(centres, 0, 5).astype(np.int64)
+    return len(np.unique(cells[:, 0] * 6 + cells[:, 1]))
+
+
+def relative_to_images(boxes: Floats, sizes: Floats) -> Floats:
+    """Boxes in fractions of their image; where no size is known, of an image that ends where the last box does."""
+    frame = sizes if np.all(sizes > 0) else boxes[:, 2:].max(axis=0, initial=1)
+    return np.asarray(boxes / np.tile(np.broadcast_to(frame, sizes.shape), 2))
+
+
+def chance_of_random(relative: Floats) -> Floats:
+    """How likely a random box overlaps each truth by half."""
+    return np.asarray((_core.box_iou(relative, random_boxes()) >= FOUND).mean(axis=1))
+
+
+@cache
+def random_boxes() -> Floats:
+    """Boxes between two random points of the unit square, always the same."""
+    points = np.random.default_rng(0).random((RANDOM_BOXES, 2, 2))
+    return np.concatenate([points.min(axis=1), points.max(axis=1)], axis=1)

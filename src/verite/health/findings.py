@@ -1,0 +1,90 @@
+"""What is wrong, how much of it, and what to paste: the words in which health speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from verite.errors import DataError, one_line
+
+Side = Literal["truth", "pred"]
+Severity = Literal["error", "warning"]
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Options of `verite.read` that put one side right, as words for the command line and for Python.
+
+    >>> fix = Fix("pred", (("boxes", "cxcywh"), ("coords", "rel"), ("image_size", (640, 480))))
+    >>> print(fix.as_options())
+    --pred-boxes cxcywh --pred-coords rel --image-size 640,480
+    >>> print(fix.as_python())
+    boxes="cxcywh", coords="rel", image_size=(640, 480)
+    """
+
+    side: Side
+    options: tuple[tuple[str, object], ...]  # keyword arguments of verite.read
+
+    def as_options(self) -> str:
+        return " ".join(self._option(name, value) for name, value in self.options)
+
+    def _option(self, name: str, value: object) -> str:
+        if name == "image_size":
+            assert isinstance(value, tuple)
+            return f"--image-size {value[0]},{value[1]}"
+        text = str(value)
+        quoted = f'"{text}"' if "*" in text else text  # or the shell looks for files of that name
+        return f"--{self.side}-{name.replace('_', '-')} {quoted}"
+
+    def as_python(self) -> str:
+        return ", ".join(f'{name}="{v}"' if isinstance(v, str) else f"{name}={v!r}" for name, v in self.options)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is suspicious: a code that stays, a sentence, how often, where for example, what to do."""
+
+    code: str
+    severity: Severity
+    message: str
+    count: int
+    examples: tuple[str, ...]
+    fix: Fix | str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", one_line(self.message))
+        object.__setattr__(self, "examples", tuple(one_line(text) for text in self.examples[:EXAMPLES]))
+
+    @property
+    def remedy(self) -> str:
+        return f"add {self.fix.as_options()}" if isinstance(self.fix, Fix) else self.fix
+
+    def __str__(self) -> str:
+        return one_line(f"{self.code} {self.message}; {self.remedy}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; `options` are those of the command line, null where words must do."""
+        fix = self.fix if isinstance(self.fix, Fix) else None
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "count": self.count,
+            "examples": list(self.examples),
+            "fix": self.remedy,
+            "options": fix.as_options() if fix else None,
+            "python": fix.as_python() if fix else None,
+        }
+
+
+def stop_on_errors(findings: Sequence[Finding], path: object) -> None:
+    """Raise the first error among the findings, and say how many more there are."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if not errors:
+        return
+    where = f"{path}: " if str(path) else ""
+    more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
+    way_out = f"{more}verite inspect shows everything, --checks warn goes on regardless"
+    raise DataError(one_line(f"{where}{errors[0]} ({way_out})"))

@@ -1,0 +1,148 @@
+"""What is in the files: counts, sizes and ranges, with everything that is suspicious about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verite.errors import one_line
+from verite.health.findings import Finding
+from verite.model.annotations import Annotations
+from verite.model.results import to_json
+
+QUANTILES = {"smallest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "largest": 1.0}
+SHOWN_LABELS = 10
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One file in numbers."""
+
+    path: str
+    is_truth: bool
+    format: str
+    why: str
+    notes: tuple[str, ...]
+    images: int
+    images_with_objects: int
+    sizes: tuple[tuple[int, int], tuple[int, int]] | None  # smallest and largest image, None if sizes are unknown
+    objects: int
+    labels: dict[str, int]  # objects of each label, the most frequent first
+    unit: str
+    box_sides: dict[str, float] | None  # square roots of areas
+    confidences: tuple[float, float] | None
+    flags: dict[str, int]
+
+    @staticmethod
+    def of(annotations: Annotations, *, is_truth: bool) -> Summary:
+        images, source = annotations.images, annotations.source
+        used = np.bincount(annotations.image, minlength=len(images)) > 0
+        counts = np.bincount(annotations.label, minlength=len(annotations.labels))
+        order = np.argsort(-counts, kind="stable")
+        names = annotations.labels.all_names
+        areas = annotations.regions.sizes[:, 2:].prod(axis=1)
+        sides = np.sqrt(np.maximum(areas[np.isfinite(areas)], 0))
+        confidence = annotations.confidence
+        finite = confidence[np.isfinite(confidence)] if confidence is not None else np.empty(0)
+        sizes = np.stack([images.widths, images.heights], axis=1)
+        by_area = np.argsort(sizes.prod(axis=1, dtype=np.int64), kind="stable")
+        return Summary(
+            path=source.path,
+            is_truth=is_truth,
+            format=source.format,
+            why=source.why,
+            notes=source.notes,
+            images=len(images),
+            images_with_objects=int(used.sum()),
+            sizes=(pair(sizes[by_area[0]]), pair(sizes[by_area[-1]])) if len(images) and images.sized else None,
+            objects=len(annotations),
+            labels={names[i]: int(counts[i]) for i in order},
+            unit=annotations.unit,
+            box_sides={name: float(np.quantile(sides, q)) for name, q in QUANTILES.items()} if len(sides) else None,
+            confidences=(float(finite.min()), float(finite.max())) if len(finite) else None,
+            flags={name: int(column.sum()) for name, column in annotations.flags.items()},
+        )
+
+    def __str__(self) -> str:
+        what = "objects" if self.is_truth else "predictions"
+        used = {label: count for label, count in self.labels.items() if count}
+        shown = ", ".join(f"{label} {count:,}" for label, count in list(used.items())[:SHOWN_LABELS])
+        rest = len(used) - SHOWN_LABELS
+        unit = "px" if self.unit == "px" else "of the image"
+        lines = [
+            f"{'truth' if self.is_truth else 'pred'}: {self.path or '(not from a file)'}",
+            f"  read as      {self.format or 'given in Python'}" + (f": {self.why}" if self.why else ""),
+            *(f"               {note}" for note in self.notes),
+            f"  images       {self.images:,}, {self.images_with_objects:,} with {what}" + self.size_range(),
+            f"  {what:<12} {self.objects:,}" + "".join(f", {count:,} {flag}" for flag, count in self.flags.items()),
+            f"  labels       {len(self.labels):,}: {shown}" + (f" and {rest:,} more" if rest > 0 else ""),
+        ]
+        if self.box_sides:
+            low, middle, high = (self.box_sides[name] for name in ("smallest", "median", "largest"))
+            lines.append(
+                f"  box sides    {low:.4g} to {high:.4g} {unit}, median {middle:.4g} (square root of the area)"
+            )
+        if self.confidences:
+            lines.append(f"  confidences  {self.confidences[0]:.4g} to {self.confidences[1]:.4g}")
+        return "\n".join(one_line(line) for line in lines)
+
+    def size_range(self) -> str:
+        if self.sizes is None:
+            return ", sizes unknown"
+        low, high = (f"{width} x {height}" for width, height in self.sizes)
+        return f", {low}" + (f" to {high}" if high != low else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def pair(size: Any) -> tuple[int, int]:
+    return int(size[0]), int(size[1])
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Files in numbers, and what is suspicious about each."""
+
+    files: tuple[Summary, ...]
+    by_file: tuple[tuple[Finding, ...], ...]
+
+    @staticmethod
+    def of(
+        truth: Annotations | None, preds: Sequence[Annotations], findings: Sequence[Sequence[Finding]]
+    ) -> Inspection:
+        summaries = [Summary.of(truth, is_truth=True)] if truth is not None else []
+        summaries += [Summary.of(pred, is_truth=False) for pred in preds]
+        return Inspection(tuple(summaries), tuple(tuple(found) for found in findings))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for found in self.by_file for finding in found)
+
+    def __str__(self) -> str:
+        parts = []
+        for summary, found in zip(self.files, self.by_file, strict=True):
+            lines = [str(summary)]
+            for finding in found:
+                lines.append(f"  {finding.severity}: {finding}")
+                lines += [f"    {example}" for example in finding.examples]
+            lines += [] if found else ["  nothing suspicious"]
+            parts.append("\n".join(lines))
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "files": [
+                {**summary.to_dict(), "findings": [finding.to_dict() for finding in found]}
+                for summary, found in zip(self.files, self.by_file, strict=True)
+            ]
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)

@@ -1,0 +1,160 @@
+"""What may the four numbers of a box mean, and in what may they be measured? Every reading that is tried, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from verite.health.findings import Fix, Side
+from verite.model.annotations import Annotations
+from verite.model.layouts import Floats, keep, spell_as, to_corners
+
+# abs     pixels of the image
+# rel     fractions of the image
+# factor  pixels of the image, times a number common to all images
+# frame   pixels of a picture to which every image was stretched
+# longest pixels of the image after its longer side was resized to a common length
+# padded  the same, and then centred on a square ("letterbox")
+Measure = Literal["abs", "rel", "factor", "frame", "longest", "padded"]
+MEASURES: tuple[Measure, ...] = ("abs", "rel", "factor", "frame", "longest", "padded")
+SCALED = MEASURES[2:]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A layout, and the measure its numbers are in: `unit` numbers make one unit of the measure."""
+
+    layout: str
+    measure: Measure = "abs"
+    unit: tuple[float, float] = (1.0, 1.0)
+    image_size: tuple[float, float] | None = None  # of every image, where sizes are unknown and had to be estimated
+
+    def corners(self, numbers: Floats, sizes: Floats) -> Floats:
+        """The boxes in pixels of their images, which have these sizes."""
+        boxes = to_corners(*keep(numbers, self.layout))
+        if self.measure == "abs":
+            return np.ascontiguousarray(boxes)
+        if self.image_size is not None:
+            sizes = np.broadcast_to(np.array(self.image_size, dtype=np.float64), sizes.shape)
+        scale, pad = scale_and_pad(self.measure, sizes)
+        return boxes * np.tile(scale / self.unit, 2) - np.tile(pad, 2)
+
+    def numbers(self, corners: Floats, sizes: Floats) -> Floats:
+        """The inverse of `corners`: what a file read this way contains."""
+        scale, pad = scale_and_pad(self.measure, sizes)
+        return spell_as((corners + np.tile(pad, 2)) * np.tile(self.unit / scale, 2), self.layout)
+
+    @property
+    def coords(self) -> str | None:
+        """The word for `verite.read`; None where it has none."""
+        match self.measure:
+            case "abs" | "rel":
+                return self.measure
+            case "factor":
+                return f"*{1 / self.unit[0]:.6g}"
+            case "frame":
+                return f"{self.unit[0]:.6g}x{self.unit[1]:.6g}"
+        return None
+
+    @property
+    def words(self) -> str:
+        """What a message calls it."""
+        match self.measure:
+            case "abs":
+                return NAMES[self.layout]
+            case "rel":
+                return f"{NAMES[self.layout]} in fractions of the image"
+            case "factor":
+                return f"{NAMES[self.layout]}, {self.unit[0]:.4g} times as large as the image's"
+            case "frame":
+                return f"{NAMES[self.layout]} in images stretched to {self.unit[0]:.6g} x {self.unit[1]:.6g}"
+            case "longest":
+                return f"{NAMES[self.layout]} in images whose longer side is {self.unit[0]:.6g}"
+        return f"{NAMES[self.layout]} in images padded to {self.unit[0]:.6g} x {self.unit[1]:.6g}"
+
+
+NAMES = {
+    "xywh": "left, top, width, height",
+    "xyxy": "corners (x1 y1 x2 y2)",
+    "cxcywh": "centre and size (cx cy w h)",
+    "yxhw": "top, left, height, width",
+    "yxyx": "corners with y first (y1 x1 y2 x2)",
+}
+
+# The readings that need no estimate, the likelier ones first; the eleventh is "scaled" (see scaling.py).
+READINGS = tuple(Reading(layout, measure) for measure in MEASURES[:2] for layout in NAMES)
+
+
+def scale_and_pad(measure: Measure, sizes: Floats) -> tuple[Floats, Floats]:
+    """What one unit is in pixels of each image, and the border that was added to the image before measuring."""
+    none = np.zeros_like(sizes)
+    if measure in ("abs", "factor"):
+        return np.ones_like(sizes), none
+    if measure in ("rel", "frame"):
+        return sizes, none
+    longest = np.broadcast_to(sizes.max(axis=1, keepdims=True, initial=0), sizes.shape)
+    return longest, (longest - sizes) / 2 if measure == "padded" else none
+
+
+def usual_reading(format: str, measure: Measure = "abs") -> Reading:
+    """How a format is read if the user says nothing about boxes."""
+    if format == "yolo":
+        return Reading("cxcywh", "rel")
+    if format == "openimages":
+        return Reading("xyxy", "rel")
+    if format == "voc":
+        return Reading("xyxy")
+    if format == "text" and measure in ("rel", "frame"):  # as in the tool that text folders come from
+        return Reading("cxcywh")
+    return Reading("xywh")
+
+
+def as_read(annotations: Annotations) -> Reading:
+    """How these annotations were read, as far as they remember: the usual way, unless boxes are kept otherwise."""
+    source = annotations.source
+    is_centre = source.format == "text" and "taken as centre" in source.why
+    usual = Reading("cxcywh", "rel") if is_centre else usual_reading(source.format)
+    layout = usual.layout if kept_as(usual.layout) == annotations.regions.kept else annotations.regions.kept
+    return Reading(layout, "rel" if annotations.unit == "rel" else usual.measure)
+
+
+def kept_as(layout: str) -> str:
+    return "xyxy" if layout in ("xyxy", "yxyx") else "xywh"
+
+
+def code_of(was: Reading, found: Reading) -> str:
+    """The mistake of reading `found` as `was`."""
+    if found.measure in SCALED:
+        return "V105"
+    if found.measure != was.measure:
+        return "V103"
+    layouts = {was.layout, found.layout}
+    if layouts & {"yxhw", "yxyx"}:
+        return "V104"
+    return "V102" if "cxcywh" in layouts else "V101"
+
+
+def fix_of(side: Side, format: str, was: Reading, found: Reading) -> Fix | str:
+    """What to paste so that a file is read as `found`."""
+    coords = found.coords
+    takes_size = format in ("text", "yolo")
+    if coords is None or (found.image_size is not None and not takes_size):
+        resized = f"scale the boxes back to the images before writing {'them' if side == 'pred' else 'the truth'}"
+        return (
+            resized
+            if found.measure in SCALED
+            else f"write the {side} boxes in pixels, or the size of each image into the truth"
+        )
+    usual = usual_reading(format, found.measure)
+    options: list[tuple[str, object]] = []
+    if not found.layout == usual.layout == was.layout:
+        # In text folders relative xywh means the centre; ltwh is never mistaken.
+        is_renamed = format == "text" and found.layout == "xywh" and found.measure in ("rel", "frame")
+        options.append(("boxes", "ltwh" if is_renamed else found.layout))
+    if coords != usual.measure or found.measure != was.measure:
+        options.append(("coords", coords))
+    if found.image_size is not None:
+        options.append(("image_size", found.image_size))
+    return Fix(side, tuple(options))

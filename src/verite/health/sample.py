@@ -1,0 +1,166 @@
+"""A few images with their truths and predictions: enough to judge by, few enough to be quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.health.readings import Reading, as_read
+from verite.model.annotations import Annotations
+from verite.model.layouts import Floats, to_corners
+from verite.model.ragged import Ints, offsets_of
+
+IMAGES = 128
+PER_IMAGE = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Objects of the sampled images, image by image, the most confident first."""
+
+    rows: Ints  # which objects of the annotations
+    cells: Ints  # image i has the objects cells[i] .. cells[i + 1]
+    sizes: Floats  # width and height of each object's image; ones where coordinates are relative, zeros if unknown
+    numbers: Floats  # the four numbers as the file has them
+    reading: Reading  # as which they were read
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def counts(self) -> Ints:
+        return np.diff(self.cells)
+
+    @cached_property
+    def image(self) -> Ints:
+        """Which image of the sample each object is in."""
+        return np.repeat(np.arange(self.images), self.counts)
+
+    @property
+    def images(self) -> int:
+        return len(self.cells) - 1
+
+    @property
+    def image_sizes(self) -> Floats:
+        """Of each image; it must have an object."""
+        return self.sizes[self.cells[:-1]]
+
+    @property
+    def is_sized(self) -> bool:
+        return bool(np.all(self.sizes > 0))
+
+    def corners(self, reading: Reading | None = None) -> Floats:
+        """The boxes under a reading, as read if none is given."""
+        return (reading or self.reading).corners(self.numbers, self.sizes)
+
+    def first(self, counts: Ints) -> Group:
+        """At most so many objects of each image, the most confident."""
+        rank = np.arange(len(self)) - np.repeat(self.cells[:-1], self.counts)
+        kept = np.flatnonzero(rank < counts[self.image])
+        cells = offsets_of(np.minimum(self.counts, counts))
+        return Group(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
+
+    def turned(self, turn: int) -> Group:
+        """The same objects, those of image i + turn in place of those of image i."""
+        rows = np.roll(np.arange(len(self)), -self.cells[turn])
+        cells = offsets_of(np.roll(self.counts, -turn))
+        return Group(self.rows[rows], cells, self.sizes[rows], self.numbers[rows], self.reading)
+
+
+class ByShift(dict[int, Group]):
+    """Predictions by the number added to their image ids, grouped when they are first asked for."""
+
+    def __init__(self, group: Callable[[int], Group]) -> None:
+        self.group = group
+
+    def __missing__(self, shift: int) -> Group:
+        self[shift] = self.group(shift)
+        return self[shift]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
+
+    truth: Group
+    preds: dict[int, Group]
+    shifts: tuple[int, ...] = (0,)
+
+    @property
+    def pred(self) -> Group:
+        return self.preds[0]
+
+
+def speaks_by_id(pred: Annotations) -> bool:
+    """Do the predictions name images and classes by number? (Whole documents and folders name them by name.)"""
+    return pred.source.format in ("coco-results", "")
+
+
+def draw(truth: Annotations, pred: Annotations) -> Sample | None:
+    """Evenly spaced images; None if there is no image with objects of both sides under any shift."""
+    usable = np.flatnonzero(~truth.crowd) if "crowd" in truth.flags else None
+    has_truth = present(truth.image if usable is None else truth.image[usable], len(truth.images))
+    has_pred = present(pred.image, len(pred.images))
+    partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
+    has_both = {s: has_truth & (positions >= 0) & has_pred[positions] for s, positions in partner.items()}
+    candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
+    if not len(candidates):
+        return None
+    chosen = candidates[np.unique(np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64))]
+    group = grouped(truth, chosen, usable)
+    preds = ByShift(lambda shift: grouped(pred, partner[shift][chosen], None, group.image_sizes))
+    return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
+
+
+def present(positions: NDArray[np.int32], count: int) -> NDArray[np.bool_]:
+    """Which of `count` rows of a table are pointed at."""
+    found = np.zeros(count, dtype=np.bool_)
+    found[positions] = True
+    return found
+
+
+def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.int64]:
+    """For each image of the truth the predictions' image that it is when `shift` is added to their ids, or -1."""
+    ids, known = pred.images.ids, len(truth.images)
+    if shift == 0:
+        return np.arange(known)
+    if ids is None or not speaks_by_id(pred):
+        return np.full(known, -1)
+    order = np.argsort(ids, kind="stable")
+    wanted = ids[:known] - shift
+    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
+    return np.where(ids[order[at]] == wanted, order[at], -1)
+
+
+def grouped(
+    side: Annotations, images: NDArray[np.int64], usable: NDArray[np.int64] | None, sizes: Floats | None = None
+) -> Group:
+    """The objects of these images (-1: none), at most PER_IMAGE of each."""
+    cell_of = np.full(len(side.images), -1, dtype=np.int32)
+    cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
+    cell = cell_of[side.image]
+    rows = np.flatnonzero(cell >= 0)
+    if usable is not None:
+        rows = np.intersect1d(rows, usable, assume_unique=True)
+    cell = cell[rows]
+    keys = (cell,) if side.confidence is None else (-side.confidence[rows], cell)
+    order = np.lexsort(keys)
+    rows, cell = rows[order], cell[order]
+    counts = np.bincount(cell, minlength=len(images))
+    rank = np.arange(len(rows)) - np.repeat(offsets_of(counts)[:-1], counts)
+    kept = rank < PER_IMAGE
+    rows, cell = rows[kept], cell[kept]
+    if sizes is None:
+        tables = side.images.widths[images], side.images.heights[images]
+        sizes = np.ones((len(images), 2)) if side.unit == "rel" else np.stack(tables, axis=1).astype(np.float64)
+    reading = as_read(side)
+    boxes = to_corners(side.regions.values[rows], side.regions.kept)
+    boxes = np.where(np.isfinite(boxes).all(axis=1, keepdims=True), boxes, 0.0)
+    if reading.measure == "rel" and not np.all(sizes > 0):
+        reading = Reading(reading.layout)
+    numbers = reading.numbers(boxes, sizes[cell])
+    return Group(rows, offsets_of(np.minimum(counts, PER_IMAGE)), sizes[cell], numbers, reading)

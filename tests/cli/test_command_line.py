@@ -1,0 +1,313 @@
+"""What people type, and what they get: output, one clear line, or an exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+from verite.cli import VERBS, run
+from verite.cli.evaluate import system_names
+
+DATA = Path(str(files("verite") / "data"))
+TRUTH, PRED = str(DATA / "example" / "truth"), str(DATA / "example" / "pred")
+
+
+@pytest.fixture
+def typed(capsys):
+    """Run a command: its exit status, standard output and standard error."""
+
+    def run_words(*words: object):
+        status = run([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run_words
+
+
+def complaint(err: str) -> str:
+    """The one line that says what is wrong."""
+    lines = err.strip().splitlines()
+    assert len(lines) == 1, err
+    assert lines[0].startswith("verite: ")
+    return lines[0]
+
+
+def test_voc_prints_the_published_number(typed):
+    status, out, err = typed("voc", TRUTH, PRED, "-t", "0.3")
+    assert status == 0
+    assert "mAP 0.2457" in out
+    assert "read as text folder" in err
+
+
+def test_eleven_points_are_an_option(typed):
+    _, out, _ = typed("voc", TRUTH, PRED, "--threshold", "0.3", "--interpolation", "11")
+    assert "mAP 0.2684" in out
+
+
+def test_json_is_the_only_thing_on_standard_output(typed):
+    status, out, err = typed("voc", TRUTH, PRED, "-t", "0.3", "--json")
+    document = json.loads(out)
+    assert status == 0
+    assert err == ""
+    assert document["protocol"] == "voc"
+    assert document["mAP"] == pytest.approx(356 / 1449)
+
+
+def test_save_writes_the_document(typed, tmp_path):
+    target = tmp_path / "results.json"
+    typed("voc", TRUTH, PRED, "-t", "0.3", "--save", target, "--quiet")
+    assert json.loads(target.read_text())["mAP"] == pytest.approx(356 / 1449)
+
+
+def test_output_folder_has_results_tables_and_plots(typed, tmp_path):
+    typed("voc", TRUTH, PRED, "-t", "0.3", "-o", tmp_path / "out")
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == {"results.json", "classes.csv", "pr-all-classes.png", "pr-person.png"}
+
+
+@pytest.mark.parametrize(("format", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_plots_come_in_three_formats(typed, tmp_path, format, start):
+    typed("voc", TRUTH, PRED, "-o", tmp_path, "--plot-format", format)
+    assert (tmp_path / f"pr-person.{format}").read_bytes().startswith(start)
+
+
+def test_no_plot_leaves_the_plots_out(typed, tmp_path):
+    typed("voc", TRUTH, PRED, "-o", tmp_path, "--no-plot")
+    assert {p.name for p in tmp_path.iterdir()} == {"results.json", "classes.csv"}
+
+
+def test_several_systems_are_compared(typed, tmp_path):
+    harbour = DATA / "demo"
+    words = ("voc", harbour / "truth.json", *(harbour / f"{name}.json" for name in ("hawk", "magpie", "mole")))
+    status, out, _ = typed(*words, "-o", tmp_path, "--no-plot")
+    assert status == 0
+    assert out.splitlines()[0].split() == ["class", "hawk", "magpie", "mole"]
+    assert {p.name for p in tmp_path.iterdir()} == {"hawk", "magpie", "mole", "comparison.csv"}
+    _, out, _ = typed(*words, "--json")
+    assert list(json.loads(out)["systems"]) == ["hawk", "magpie", "mole"]
+
+
+def test_accumulated_table_is_printed_on_request(typed):
+    _, out, _ = typed("voc", TRUTH, PRED, "-t", "0.3", "--table", "person")
+    assert "acc TP  acc FP  precision  recall" in out
+
+
+def test_systems_are_named_by_what_tells_them_apart():
+    assert system_names(("a/x.json", "b/x.json", "c.json")) == ["a-x", "b-x", "c"]
+    assert system_names(("runs/a/pred", "runs/b/pred")) == ["a-pred", "b-pred"]
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_every_help_has_examples(typed, verb):
+    status, out, _ = typed(*([verb] if verb else []), "--help")
+    assert status == 0
+    assert "Examples:" in out
+
+
+def test_version_is_printed(typed):
+    assert typed("--version") == (0, f"verite {vt.__version__}\n", "")
+
+
+def test_wrong_verb_gets_a_suggestion(typed):
+    status, out, err = typed("vok", TRUTH, PRED)
+    assert (status, out) == (2, "")
+    assert "did you mean 'voc'?" in complaint(err)
+
+
+def test_wrong_option_gets_a_suggestion(typed):
+    status, _, err = typed("voc", TRUTH, PRED, "--treshold", "0.5")
+    assert status == 2
+    assert "--threshold" in complaint(err)
+
+
+def test_wrong_class_gets_a_suggestion(typed):
+    status, _, err = typed("voc", TRUTH, PRED, "--class", "persn", "--quiet")
+    assert status == 2
+    assert "did you mean 'person'?" in complaint(err)
+
+
+def test_wrong_metric_gets_a_suggestion(typed):
+    status, _, err = typed("metrics", "voc_app")
+    assert status == 2
+    assert "did you mean 'voc_ap'?" in complaint(err)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("voc", TRUTH),
+        ("voc", TRUTH, PRED, "-t", "x"),
+        ("voc", TRUTH, PRED, "-t", "1.5", "-q"),
+        ("voc", TRUTH, PRED, "--truth-boxes", "xyzw", "-q"),
+        ("voc", TRUTH, PRED, "--pred-coords", "inches", "-q"),
+        ("voc", TRUTH, PRED, "--image-size", "600", "-q"),
+        ("voc", TRUTH, PRED, "--format", "cocoa", "-q"),
+        ("convert", TRUTH, "out", "--to", "xml"),
+    ],
+)
+def test_wrong_command_is_status_2_and_one_line(typed, words):
+    status, out, err = typed(*words)
+    assert (status, out) == (2, "")
+    assert "expected" in complaint(err) or "Missing" in err or "not a valid" in err
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: p / "nothing.json", "found nothing"),
+        (lambda p: p, "an empty folder"),
+        (lambda p: write(p / "empty.json", ""), "an empty file"),
+        (lambda p: write(p / "notes.md", "hello"), "a format known to verite"),
+        (lambda p: write(p / "cut.json", '[{"image_id": 1, "categ'), "was it cut off?"),
+    ],
+)
+def test_wrong_data_is_status_1_and_one_line(typed, tmp_path, make, message):
+    status, out, err = typed("voc", TRUTH, make(tmp_path), "--quiet")
+    assert (status, out) == (1, "")
+    assert message in complaint(err)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_wrong_data_leaves_no_file_behind(typed, tmp_path):
+    status, _, _ = typed("voc", TRUTH, write(tmp_path / "cut.json", "[{"), "--save", tmp_path / "out.json", "-q")
+    assert status == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["cut.json"]
+
+
+def corners(tmp_path: Path) -> Path:
+    """The hawk's boxes written as corners."""
+    records = json.loads((DATA / "demo" / "hawk.json").read_text())
+    for record in records:
+        x, y, w, h = record["bbox"]
+        record["bbox"] = [x, y, x + w, y + h]
+    return write(tmp_path / "corners.json", json.dumps(records))
+
+
+def test_everyday_mistake_stops_with_the_option_that_mends_it(typed, tmp_path):
+    truth, wrong = DATA / "demo" / "truth.json", corners(tmp_path)
+    status, out, err = typed("voc", truth, wrong, "--quiet")
+    assert (status, out) == (1, "")
+    assert "V101" in complaint(err)
+    assert "--pred-boxes xyxy" in err
+    status, mended, _ = typed("voc", truth, wrong, "--quiet", "--pred-boxes", "xyxy")
+    _, right, _ = typed("voc", truth, DATA / "demo" / "hawk.json", "--quiet")
+    assert status == 0
+    assert mended.split()[1:3] == right.split()[1:3]
+
+
+def test_checks_can_be_overruled(typed, tmp_path):
+    status, out, err = typed("voc", DATA / "demo" / "truth.json", corners(tmp_path), "--checks", "warn", "--quiet")
+    assert status == 0
+    assert "mAP" in out
+    assert "V101" in err
+
+
+def test_inspect_names_the_mistake_and_fails(typed, tmp_path):
+    status, out, _ = typed("inspect", DATA / "demo" / "truth.json", corners(tmp_path))
+    assert status == 1
+    assert "V101" in out
+
+
+def test_inspect_of_healthy_files_finds_nothing(typed):
+    status, out, _ = typed("inspect", DATA / "demo" / "truth.json", DATA / "demo" / "hawk.json", "--json")
+    assert status == 0
+    assert [file["findings"] for file in json.loads(out)["files"]] == [[], []]
+
+
+def test_convert_says_what_is_lost(typed, tmp_path):
+    status, _, err = typed("convert", DATA / "demo" / "truth.json", tmp_path / "out", "--to", "voc")
+    assert status == 0
+    assert "because Pascal VOC XML cannot hold it: area, class id, crowd, id" in err
+    again = vt.read(tmp_path / "out")
+    assert len(again) == len(vt.read(DATA / "demo" / "truth.json"))
+
+
+def test_demo_runs_every_verb_and_can_be_run_again(typed, tmp_path):
+    for _ in range(2):
+        status, out, _ = typed("demo", tmp_path / "tour")
+        assert status == 0
+        for verb in set(VERBS) - {"demo", "completion"}:
+            assert f"$ verite {verb}" in out
+    assert (tmp_path / "tour" / "results" / "harbour" / "hawk" / "pr-all-classes.png").exists()
+
+
+def test_demo_never_writes_over_somebody_elses_files(typed, tmp_path):
+    (tmp_path / "mine").write_text("x")
+    status, _, err = typed("demo", tmp_path)
+    assert status == 1
+    assert "a new or empty folder" in complaint(err)
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered_for_three_shells(typed, shell):
+    status, out, _ = typed("completion", shell)
+    assert status == 0
+    assert "_VERITE_COMPLETE" in out
+
+
+def verite(*words: object, **more):
+    program = [sys.executable, "-c", "from verite.cli import main; main()", *map(str, words)]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def test_completion_completes_verbs():
+    environment = os.environ | {"_VERITE_COMPLETE": "bash_complete", "COMP_WORDS": "verite in", "COMP_CWORD": "1"}
+    program = shutil.which("verite", path=str(Path(sys.executable).parent))
+    assert program
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split(",")[1].strip() == "inspect"
+
+
+def test_closed_pipe_is_no_error():
+    with verite("voc", TRUTH, PRED, "--table", "person", "-q") as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 0
+
+
+WAITING = """
+import time
+import verite.cli, verite.formats
+
+def wait(*_, **__):
+    print("waiting", flush=True)
+    time.sleep(30)
+
+verite.formats.read = wait
+verite.cli.main(["voc", "a", "b"])
+"""
+
+
+def test_interrupt_leaves_with_130():
+    words = [sys.executable, "-c", WAITING]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=2) == 130
+        assert process.stderr.read() == "verite: interrupted\n"
+
+
+def test_unexpected_failure_is_one_line_too(monkeypatch, typed):
+    import verite.formats
+
+    def fail(*_, **__):
+        raise ZeroDivisionError("sky fell")
+
+    monkeypatch.setattr(verite.formats, "read", fail)
+    status, _, err = typed("voc", TRUTH, PRED)
+    assert status == 1
+    assert "internal error: ZeroDivisionError: sky fell" in complaint(err)

@@ -1,0 +1,18 @@
+"""What several tests need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of published material beside the project; tests that need it are skipped where it is absent."""
+    found = ROOT.parent / "shared"
+    if not (found / "oracles").is_dir():
+        pytest.skip("needs the folder 'shared' with published data beside the project")
+    return found

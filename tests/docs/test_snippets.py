@@ -1,0 +1,75 @@
+"""Every snippet of the README and the documentation runs, and every shown output is what really comes out.
+
+`VERITE_UPDATE_DOCS=1 pytest tests/docs` writes the outputs anew; read the change before it is committed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "command-line.md")]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the data of the demo, as the pages assume it."""
+    bundled = files("verite") / "data"
+    shutil.copytree(str(bundled / "example"), tmp_path / "example")
+    shutil.copytree(str(bundled / "demo"), tmp_path / "harbour")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(command: str) -> str:
+    """What a terminal would show, trailing blanks aside."""
+    words = shlex.split(command)
+    assert words[0] == "verite", command
+    program = [sys.executable, "-c", "from verite.cli import main; main()", *words[1:]]
+    done = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+
+
+def session(text: str) -> str:
+    """A console block with its outputs as they come out now."""
+    commands = [line for line in text.splitlines() if line.startswith("$ ")]
+    parts = []
+    for line in commands:
+        shown = run(line[2:])
+        parts.append(line + ("\n" + shown if shown else ""))
+    return "\n".join(parts) + "\n"
+
+
+def test_there_are_pages():
+    assert len(PAGES) > 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_snippets_run_and_show_what_comes_out(page, place):
+    names: dict[str, object] = {}
+    text = page.read_text()
+    new = text
+    for kind, body in BLOCK.findall(text):
+        if kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(body, str(page), "exec"), names)
+        else:
+            shown = session(body)
+            if os.environ.get("VERITE_UPDATE_DOCS"):
+                new = new.replace(f"```console\n{body}```", f"```console\n{shown}```")
+            else:
+                assert body == shown
+    if new != text:
+        page.write_text(new)

@@ -1,0 +1,16 @@
+"""The sample files under tests/data/formats: a folder for each format, with good files and broken ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA = Path(__file__).parent.parent / "data" / "formats"
+# Folders carry the module's name, users type the format's.
+FORMATS = {folder: folder.replace("_", "-") for folder in sorted(p.name for p in DATA.iterdir())}
+
+
+def sample(*parts: str) -> Path:
+    """A sample by its path below tests/data/formats."""
+    path = DATA.joinpath(*parts)
+    assert path.exists(), path
+    return path

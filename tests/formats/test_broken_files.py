@@ -1,0 +1,290 @@
+"""A broken file is refused in one line: the place, what was expected, and what was found instead."""
+
+from __future__ import annotations
+
+import pytest
+
+import verite as vt
+from tests.formats.samples import DATA, FORMATS, sample
+
+# File or folder, place in it, expectation, finding. FILE stands for the path itself.
+BROKEN = {
+    "coco": [
+        ("absurd_image.json", ": images[0]", "a width and height of at most 65535 pixels", "70000 x 480"),
+        (
+            "absurd_mask.json",
+            ": annotations[0].segmentation.size",
+            "a size of at most 65535 a side and 500,000,000 pixels",
+            "3000000000 x 4",
+        ),
+        ("deep.json", "", "at most 64 levels of nesting", "more"),
+        ("deep_with_brackets_in_text.json", "", "at most 64 levels of nesting", "more"),
+        ("empty.json", "", "a whole JSON document", "the end of the file at byte 0"),
+        ("empty_class_name.json", ": categories[0].name", "a class name of 1 to 512 characters", "an empty one"),
+        ("far_polygon.json", ": annotations[0].segmentation[0]", "coordinates up to 10000000", "60000000.0"),
+        ("half_of_the_names.json", ": categories[1]", "a key 'name'", "none"),
+        ("huge_id.json", ": annotations[0].id", "an id of at most 64 bits", "1000000000000000000000000000000"),
+        ("ids_of_two_kinds.json", ": images[1].id", "a number as in the first record", "text, '8'"),
+        ("image_id_as_text.json", ": annotations[0].image_id", "an id out of images", "'7'"),
+        ("missing_categories.json", ": top level", "a key 'categories'", "none"),
+        ("missing_image_id.json", ": annotations[0]", "a key 'image_id'", "none"),
+        ("nan_elsewhere.json", ": info.version", "a number", "nan"),
+        ("nan_in_polygon.json", ": annotations[0].segmentation[0][5]", "a number", "nan"),
+        ("nan_width.json", ": images[0].width", "a number", "nan"),
+        ("negative_image.json", ": images[0]", "a width and height from 0", "-640 x 480"),
+        (
+            "negative_run.json",
+            ": annotations[0].segmentation.counts",
+            "runs of 3 x 4 = 12 pixels (V405)",
+            "a negative run",
+        ),
+        ("no_json.json", ":1", "JSON", "'<annotations/>\\n' around byte 0"),
+        ("no_region.json", ": annotations[0]", "a bbox or a segmentation", "neither"),
+        ("not_utf8.json", ":3", "UTF-8 text", "byte 0xe5 at position 114"),
+        ("number_too_large.json", ": annotations[0].bbox[0]", "a number", "one too large to hold"),
+        (
+            "odd_polygon.json",
+            ": annotations[0].segmentation[0]",
+            "an even number of coordinates, at least 6 (V408)",
+            "7",
+        ),
+        (
+            "polygon_of_two_points.json",
+            ": annotations[0].segmentation[0]",
+            "an even number of coordinates, at least 6 (V408)",
+            "4",
+        ),
+        ("repeated_category.json", "", "each id once in categories", "3 in categories[0] and categories[1]"),
+        ("repeated_image.json", "", "each id once in images", "7 in images[0] and images[1]"),
+        (
+            "runs_text_no_runs.json",
+            ": annotations[0].segmentation.counts",
+            "runs of 3 x 4 = 12 pixels (V405)",
+            "a character outside '0'..'o'",
+        ),
+        (
+            "runs_text_too_long.json",
+            ": annotations[0].segmentation.counts",
+            "runs of 3 x 4 = 12 pixels (V405)",
+            "runs that add up to more than 12 pixels",
+        ),
+        (
+            "runs_too_short.json",
+            ": annotations[0].segmentation.counts",
+            "runs of 3 x 4 = 12 pixels (V405)",
+            "runs that add up to 7",
+        ),
+        ("text_in_bbox.json", ": annotations[0].bbox[1]", "a number", "text"),
+        ("three_numbers_in_bbox.json", ": annotations[0].bbox", "4 values", "another number of them"),
+        ("too_many_pixels.json", ": images[0]", "at most 500,000,000 pixels", "60000 x 60000"),
+        ("top_level_array.json", ": top level", "an object", "an array"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 182"),
+        ("unknown_category.json", ": annotations[0].category_id", "an id out of categories", "4"),
+        ("width_without_height.json", ": images[0]", "both width and height or neither", "640 x 0"),
+    ],
+    "coco_results": [
+        ("deep.json", "", "at most 64 levels of nesting", "more"),
+        ("empty.json", "", "a whole JSON document", "the end of the file at byte 0"),
+        ("ids_of_two_kinds.json", ": [1].image_id", "a number as in the first record", "text, '7'"),
+        ("missing_category.json", ": [1]", "a key 'category_id'", "none"),
+        ("nan_image.json", ": [1].image_id", "a number", "nan"),
+        ("no_region.json", ": [1]", "a bbox or a segmentation", "neither"),
+        ("not_utf8.json", ":2", "UTF-8 text", "byte 0xe5 at position 94"),
+        ("object.json", ": top level", "an array", "an object"),
+        (
+            "runs_too_short.json",
+            ": [1].segmentation.counts",
+            "runs of 3 x 4 = 12 pixels (V405)",
+            "runs that add up to less than 12 pixels",
+        ),
+        ("score_as_text.json", ": [1].score", "a number", "text"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 99"),
+    ],
+    "cvat": [
+        ("absurd_width.xml", ":4", "a width and height of at most 65535 pixels", "99999 x 480"),
+        ("doctype.xml", ":1", "XML without a DOCTYPE", "one"),
+        ("empty.xml", ":1", "well-formed XML", "the end of the file"),
+        ("empty_label.xml", ":5", "a class name of 1 to 512 characters", "an empty one"),
+        ("half_a_pixel.xml", ":4", "whole pixels in 'width'", "640.5"),
+        ("mask_outside.xml", ":5", "a mask inside the image of 4 x 3", "2 x 2 at 3, 0"),
+        ("mask_without_left.xml", ":5", "an attribute 'left' of <mask>", "none"),
+        ("nan_in_points.xml", ":5", "coordinates up to 10000000", "nan"),
+        ("negative_run.xml", ":5", "whole numbers in 'rle'", "'-1'"),
+        ("no_image.xml", ":1", "at least one <image> in <annotations>", "none"),
+        ("no_label.xml", ":5", "an attribute 'label' of <box>", "none"),
+        ("no_side.xml", ":5", "an attribute 'ybr' of <box>", "none"),
+        ("no_width.xml", ":4", "an attribute 'width' of <image>", "none"),
+        ("not_utf8.xml", ":5", "UTF-8 text", "byte 0xe5 at position 224"),
+        ("odd_point.xml", ":5", "points 'x,y;x,y;…'", "'5'"),
+        ("one_image_twice.xml", ":7", "each image once", "a second 'pier.jpg'"),
+        ("other_root.xml", ":1", "<annotations>", "<annotation>"),
+        ("polygon_of_two_points.xml", ":5", "an even number of coordinates, at least 6 (V408)", "4"),
+        ("runs_too_short.xml", ":5", "runs of 2 x 2 = 4 pixels (V405)", "runs that add up to 2"),
+        ("truncated.xml", ":5", "well-formed XML", "the end of the file inside a tag"),
+        ("video.xml", ":3", "<image> (CVAT for images)", "<track> (video)"),
+        ("word.xml", ":5", "a number in 'ybr'", "'sixty'"),
+        ("word_in_points.xml", ":5", "a number in 'points'", "'four'"),
+        ("word_in_runs.xml", ":5", "whole numbers in 'rle'", "'two'"),
+    ],
+    "labelme": [
+        ("absurd_width.json", "", "a width and height of at most 65535 pixels", "99999 x 4"),
+        ("circle_of_one_point.json", ": shapes[0].points", "2 points, the centre of a circle and one on it", "1"),
+        ("deep.json", "", "at most 64 levels of nesting", "more"),
+        ("empty.json", "", "a whole JSON document", "the end of the file at byte 0"),
+        ("empty_label.json", ": shapes[0]", "a class name of 1 to 512 characters", "an empty one"),
+        ("far_point.json", ": shapes[0].points", "coordinates up to 10000000", "18000000000.0"),
+        ("flag_as_text.json", ": shapes[0].flags.difficult", "true or false", "'no'"),
+        ("nan.json", ": shapes[0].points[2][1]", "a number", "nan"),
+        ("no_points.json", ": shapes[0]", "a key 'points'", "none"),
+        ("no_shapes.json", ": top level", "a key 'shapes'", "none"),
+        ("not_utf8.json", ":3", "UTF-8 text", "byte 0xe5 at position 60"),
+        ("one_image_twice", "/b.json", "each image once", "a second 'pier.jpg'"),
+        ("polygon_of_two_points.json", ": shapes[0].points", "an even number of coordinates, at least 6 (V408)", "4"),
+        ("rectangle_of_three_points.json", ": shapes[0].points", "2 or 4 corners of a rectangle", "3"),
+        ("text_in_points.json", ": shapes[0].points[2][1]", "a number", "text"),
+        ("three_coordinates.json", ": shapes[0].points[2]", "2 values", "another number of them"),
+        ("top_level_array.json", ": top level", "an object", "an array"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 197"),
+        ("width_without_height.json", "", "both width and height or neither", "640 x 0"),
+    ],
+    "openimages": [
+        ("cell_missing.csv", ":3", "7 cells as in the header", "6"),
+        ("empty.csv", ":1", "a column ImageID", "an empty file"),
+        ("empty_cell.csv", ":3", "a number in XMax", "''"),
+        ("no_class.csv", ":3", "a class name of 1 to 512 characters", "an empty one"),
+        ("no_column.csv", ":1", "a column YMax", "'ImageID,LabelName,XMin,XMax,YMin,Ymx,IsGroupOf'"),
+        ("no_label.csv", ":3", "the name of an image", "an empty one"),
+        ("not_utf8.csv", ":3", "UTF-8 text", "byte 0xe5 at position 81"),
+        ("now_and_then_a_score.csv", ":3", "a confidence as in FILE:2", "none"),
+        ("odd_flag.csv", ":3", "1, 0 or -1 in IsGroupOf", "'7'"),
+        ("open_quote.csv", ":3", "CSV", "unexpected end of data"),
+        ("two_files", "", "one CSV file", "2"),
+        ("word.csv", ":3", "a number in XMax", "'half'"),
+    ],
+    "text": [
+        ("blank_in_name.txt", ":1", "a class and 4 or 5 numbers", "7 words ('fishing boat 0.5 1 2 3 4')"),
+        ("decimal_comma.txt", ":1", "a number", "'1,5'"),
+        ("four_words.txt", ":2", "a class and 4 or 5 numbers", "4 words ('boat 1 2 3')"),
+        ("long_name.txt", ":1", "a class name of 1 to 512 characters", "600, 'bbbbbbbbbbbbbbbbbbbb'…"),
+        ("not_utf8.txt", ":2", "UTF-8 text", "byte 0xe5 at position 14"),
+        ("now_and_then_a_confidence.txt", ":2", "no confidence as in FILE:1", "one"),
+        ("one_image_twice", "/sub/pier.txt", "each image once", "a second 'pier'"),
+        ("only_lists", "", "annotation files ending in .txt", "only lists of classes or images"),
+        ("underscore.txt", ":1", "a number", "'3_0'"),
+        ("word.txt", ":1", "a number", "'three'"),
+    ],
+    "voc": [
+        ("absurd_width.xml", ":1", "a width and height of at most 65535 pixels", "640000 x 480"),
+        ("deep.xml", ":1", "at most 64 levels of nesting", "more"),
+        ("doctype.xml", ":1", "XML without a DOCTYPE", "one"),
+        ("empty.xml", ":1", "well-formed XML", "the end of the file"),
+        ("empty_name.xml", ":4", "a class name of 1 to 512 characters", "an empty one"),
+        ("entity_bomb.xml", ":1", "XML without a DOCTYPE", "one"),
+        ("half_a_pixel.xml", ":3", "whole pixels in <width>", "640.5"),
+        ("long_name.xml", ":4", "a class name of 1 to 512 characters", "600, 'bbbbbbbbbbbbbbbbbbbb'…"),
+        ("nan_width.xml", ":3", "whole pixels in <width>", "nan"),
+        ("no_box.xml", ":4", "<bndbox> in <object>", "none"),
+        ("no_height.xml", ":3", "<height> in <size>", "none"),
+        ("no_name.xml", ":4", "<name> in <object>", "none"),
+        ("no_side.xml", ":5", "<ymax> in <bndbox>", "none"),
+        ("not_utf8.xml", ":5", "UTF-8 text", "byte 0xe5 at position 121"),
+        ("one_image_twice", "/b.xml:1", "each image once", "a second 'pier.jpg'"),
+        ("other_root.xml", ":1", "<annotation>", "<note>"),
+        ("truncated.xml", ":6", "well-formed XML", "the end of the file inside a tag"),
+        ("underscore_in_box.xml", ":5", "a number in <xmax>", "'4_0'"),
+        ("unknown_encoding.xml", "", "an encoding that XML readers know", "unknown encoding: klingon"),
+        ("unknown_entity.xml", ":5", "well-formed XML", "undefined entity"),
+        ("word_in_box.xml", ":5", "a number in <xmax>", "'forty'"),
+    ],
+    "yolo": [
+        ("class_name.txt", ":2", "a class number", "'boat'"),
+        ("class_without_name", "/pier.txt:2", "a class number from 0 to 1, as there are names (V206)", "2"),
+        ("empty_line_in_names", "/classes.txt:2", "a class name a line", "an empty line"),
+        (
+            "four_words.txt",
+            ":2",
+            "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points",
+            "4 words ('0 0.5 0.5 0.25')",
+        ),
+        ("fraction_class.txt", ":2", "a class number", "'0.0'"),
+        ("huge_class.txt", ":2", "a class number", "'999999999999999999999999999999'"),
+        ("name_twice", "/classes.txt", "each class name once", "'boat' twice"),
+        ("names_cut_off", "/data.yaml:1", "names up to a ']'", "the end of the file"),
+        ("names_empty", "/classes.txt", "class names", "an empty file"),
+        ("names_nested", "/data.yaml:2", "a class name", "'[boat, gull]'"),
+        ("names_not_utf8", "/obj.names:1", "UTF-8 text", "byte 0xe5 at position 1"),
+        ("names_one_text", "/data.yaml:1", "a list or map of class names", "'boat'"),
+        ("names_unnumbered", "/data.yaml:3", "'- NAME' or 'NUMBER: NAME'", "'gull'"),
+        ("names_with_a_gap", "/data.yaml:1", "class numbers 0 to 1, each once", "2"),
+        ("nan_in_polygon.txt", ":1", "coordinates up to 10000000", "nan"),
+        ("negative_class.txt", ":2", "a class number", "'-1'"),
+        ("no_name_at_all", "/data.yaml:1", "class names", "none"),
+        ("no_names", "/data.yaml", "one key 'names'", "none"),
+        ("not_utf8.txt", ":2", "UTF-8 text", "byte 0xff at position 26"),
+        ("now_and_then_a_confidence.txt", ":2", "no confidence as in FILE:1", "one"),
+        ("odd_polygon.txt", ":2", "no confidence as in FILE:1", "one"),
+        ("one_image_twice", "/labels/val/pier.txt", "each image once", "a second 'pier'"),
+        ("word.txt", ":2", "a number", "'half'"),
+    ],
+}
+
+CASES = [(folder, *case) for folder, cases in BROKEN.items() for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "place", "expected", "found"), CASES, ids=lambda value: value.split()[0] if value else ""
+)
+def test_broken_file_is_named_with_place_expectation_and_finding(folder, name, place, expected, found):
+    path = sample(folder, "broken", name)
+    with pytest.raises(vt.ReadError) as caught:
+        vt.read(path, format=FORMATS[folder])
+    message = str(caught.value)
+    assert message.isprintable()  # one line, and nothing in it that a terminal could take for a command
+    assert message.startswith(f"{path}{place}: expected {expected}, found {found}".replace("FILE", str(path)))
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+def test_every_broken_sample_is_tested_and_there_are_enough(folder):
+    there = {path.name for path in (DATA / folder / "broken").iterdir()}
+    assert there == {name for name, *_ in BROKEN[folder]}
+    assert len(there) >= 6
+
+
+def test_hint_follows_where_there_is_one():
+    with pytest.raises(vt.ReadError, match=r"; was it cut off\?$"):
+        vt.read(sample("coco", "broken", "truncated.json"))
+    with pytest.raises(
+        vt.ReadError, match=r"; ids are text in one place and numbers in the other \(V212\), images\[0\] has 7$"
+    ):
+        vt.read(sample("coco", "broken", "image_id_as_text.json"))
+    with pytest.raises(vt.ReadError, match=r"; did you mean 'Ymx'\?$"):
+        vt.read(sample("openimages", "broken", "no_column.csv"), format="openimages")
+
+
+def test_csv_cell_without_end_is_refused(tmp_path):
+    path = tmp_path / "boxes.csv"
+    path.write_text("ImageID,LabelName,XMin,XMax,YMin,YMax\n" + "p" * 200_000 + ",boat,0,1,0,1\n")
+    with pytest.raises(
+        vt.ReadError, match=r"boxes.csv:2: expected CSV, found field larger than field limit \(131072\)"
+    ):
+        vt.read(path)
+
+
+def test_text_in_an_xml_element_is_bounded(tmp_path, monkeypatch):
+    path = tmp_path / "a.xml"
+    path.write_text("<annotation>" + "x<i/>" * 1001 + "</annotation>")
+    assert len(vt.read(path)) == 0
+    monkeypatch.setenv("VERITE_LIMIT_XML_TEXT", "1000")
+    with pytest.raises(vt.ReadError, match="at most 1000 characters in <annotation>, found more"):
+        vt.read(path)
+
+
+def test_brackets_in_texts_are_no_nesting(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"images": [], "annotations": [], "categories": [{"id": 1, "name": "' + "[" * 100 + '"}]}')
+    assert vt.read(path).labels.names == ("[" * 100,)
+
+
+def test_limit_can_be_raised(monkeypatch):
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "100")
+    assert len(vt.read(sample("coco", "broken", "deep.json"))) == 1

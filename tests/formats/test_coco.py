@@ -1,0 +1,285 @@
+"""COCO JSON, whole documents and results."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.formats.samples import sample
+from verite.model.regions import BOX, MASK, POLYGON
+
+
+@pytest.fixture
+def harbour():
+    return vt.read(sample("coco", "good", "instances.json"))
+
+
+def write_json(path, document):
+    path.write_text(json.dumps(document))
+    return path
+
+
+def document(**changes):
+    return {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 50}],
+        "categories": [{"id": 1, "name": "boat"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}],
+        **changes,
+    }
+
+
+def test_images_and_classes_keep_their_order_ids_and_sizes(harbour):
+    assert harbour.images.names == ("pier.jpg", "buoy.png", "fog.jpg")
+    assert harbour.images.ids.tolist() == [7, 9, 11]
+    assert harbour.images.widths.tolist() == [640, 4, 640]
+    assert harbour.images.heights.tolist() == [480, 3, 480]
+    assert harbour.labels.names == ("boat", "gull", "crane")
+    assert harbour.labels.ids.tolist() == [3, 1, 8]
+
+
+def test_objects_are_columns(harbour):
+    assert harbour.image.tolist() == [0, 0, 1, 1]
+    assert harbour.label.tolist() == [0, 1, 0, 1]
+    assert harbour.ids.tolist() == [100, 102, 101, 104]
+    assert harbour.area.tolist() == [1200, 64, 3, 3]
+    assert harbour.crowd.tolist() == [False, False, True, False]
+    assert harbour.ignore.tolist() == [False, False, False, True]
+    assert harbour.confidence is None
+    assert harbour.unit == "px"
+
+
+def test_boxes_are_left_top_width_height(harbour):
+    assert harbour.regions.sizes[:3].tolist() == [[10.5, 20, 30, 40], [5, 6, 10, 12], [1, 0, 2, 2]]
+    assert harbour.regions.boxes[0].tolist() == [10.5, 20, 40.5, 60]
+
+
+def test_missing_box_is_the_box_around_the_mask(harbour):
+    # Pixels (column 1, rows 0 and 1) and (column 2, row 1).
+    assert harbour.regions.sizes[3].tolist() == [1, 0, 2, 2]
+
+
+def test_missing_box_is_the_box_around_the_polygon(tmp_path):
+    path = write_json(
+        tmp_path / "a.json",
+        document(
+            annotations=[
+                {"image_id": 1, "category_id": 1, "segmentation": [[5, 6, 15, 6, 15, 18], [1, 7, 2, 7, 2, 20]]}
+            ]
+        ),
+    )
+    assert vt.read(path).regions.boxes.tolist() == [[1, 6, 15, 20]]
+
+
+def test_outlines_are_rings_or_runs(harbour):
+    assert harbour.regions.kinds.tolist() == [BOX, POLYGON, MASK, MASK]
+    first, second = harbour.regions.polygons[1]
+    assert first.tolist() == [[5, 6], [15, 6], [15, 18]]
+    assert second.tolist() == [[5, 10], [7, 10], [7, 12], [5, 12]]
+    assert harbour.regions.runs[2].tolist() == [3, 2, 2, 1, 4]
+    assert harbour.regions.runs[3].tolist() == [3, 2, 2, 1, 4]  # '322O2': the fourth run is 1 - 2 = -1, an O
+    assert harbour.regions.runs.sizes[2:].tolist() == [[3, 4], [3, 4]]
+
+
+def test_recognition_says_why(harbour):
+    assert harbour.source.format == "coco"
+    assert harbour.source.why == "a JSON object with images and annotations and categories"
+    assert harbour.source.notes == ()
+
+
+def test_text_ids_are_names_where_there_is_no_other():
+    read = vt.read(sample("coco", "good", "text_ids.json"))
+    assert read.images.names == ("pier-a", "photos/pier-b.jpg")
+    assert read.images.ids is None
+    assert read.image.tolist() == [1, 0]
+    assert read.ids is None
+
+
+def test_results_find_images_by_their_text_ids():
+    truth = vt.read(sample("coco", "good", "text_ids.json"))
+    pred = vt.read(sample("coco_results", "good", "text_ids.json"), like=truth)
+    assert pred.images is truth.images
+    assert pred.image.tolist() == [1]
+
+
+def test_text_ids_win_over_file_names_that_differ(tmp_path):
+    images = [{"id": "A-17", "file_name": "img0.jpg"}, {"id": "A-18", "file_name": "img1.jpg"}]
+    annotations = [{"image_id": "A-18", "category_id": 1, "bbox": [1, 2, 3, 4]}]
+    truth = vt.read(write_json(tmp_path / "a.json", document(images=images, annotations=annotations)))
+    assert truth.images.names == ("A-17", "A-18")
+    assert truth.source.notes == ("images named by their ids, which are texts; file names such as 'img0.jpg' left out",)
+
+
+def test_numbers_alone_are_ids_without_names():
+    read = vt.read(sample("coco", "good", "scored.json"))
+    assert read.images.names is None
+    assert read.images.ids.tolist() == [1, 2]
+    assert read.labels.names is None
+    assert read.labels.ids.tolist() == [5]
+
+
+def test_nan_and_missing_scores_are_told_apart():
+    read = vt.read(sample("coco", "good", "scored.json"))
+    assert read.confidence[0] == 0.9
+    assert np.isnan(read.confidence[1:]).all()
+    assert read.flag("unscored").tolist() == [False, False, True]
+    assert np.isnan(read.regions.sizes[1, 3])
+
+
+def test_infinite_score_reaches_the_checks(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": Infinity}]')
+    assert vt.read(path).confidence.tolist() == [np.inf]
+
+
+def test_nan_does_not_hide_another_mistake(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[{"image_id": 1, "category_id": "x", "bbox": [1, 2, 3, 4], "score": NaN}]')
+    with pytest.raises(vt.ReadError, match=r"a.json: \[0\].category_id: expected a whole number, found text"):
+        vt.read(path)
+
+
+def test_half_a_surrogate_pair_is_no_text(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document(categories=[{"id": 1, "name": "\ud800", "x": float("nan")}])))
+    with pytest.raises(vt.ReadError, match=r"a.json: categories\[0\].name: expected text, found half a surrogate pair"):
+        vt.read(path)
+
+
+def test_classes_of_the_same_name_are_told_apart_and_noted(tmp_path):
+    categories = [{"id": 1, "name": "boat"}, {"id": 2, "name": "boat"}, {"id": 3, "name": "gull"}]
+    read = vt.read(write_json(tmp_path / "a.json", document(categories=categories)))
+    assert read.labels.names == ("boat (id 1)", "boat (id 2)", "gull")
+    assert read.source.notes == ("classes of the same name 'boat' told apart by their ids",)
+
+
+def test_object_ids_that_are_texts_are_noted(tmp_path):
+    annotations = [{"id": "x", "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]
+    read = vt.read(write_json(tmp_path / "a.json", document(annotations=annotations)))
+    assert read.ids is None
+    assert read.source.notes == ("object ids left out: 1 of 1 are texts or missing",)
+
+
+def test_offsets_are_added_to_ids(tmp_path):
+    path = write_json(tmp_path / "a.json", document())
+    read = vt.read(path, label_offset=4, image_offset=-1)
+    assert read.labels.ids.tolist() == [5]
+    assert read.images.ids.tolist() == [0]
+
+
+def test_user_says_what_the_numbers_are(tmp_path):
+    path = write_json(tmp_path / "a.json", document())
+    assert vt.read(path, boxes="xyxy").regions.boxes.tolist() == [[1, 2, 3, 4]]
+    assert vt.read(path, coords="200x100").regions.boxes.tolist() == [[0.5, 1, 2, 3]]
+    assert vt.read(path, coords="*10").regions.boxes.tolist() == [[10, 20, 40, 60]]
+
+
+def test_byte_order_mark_is_left_out(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(document()).encode())
+    assert len(vt.read(path)) == 1
+
+
+def test_results_are_sorted_by_nothing_but_the_file():
+    read = vt.read(sample("coco_results", "good", "results.json"))
+    assert read.images.ids.tolist() == [7, 9]
+    assert read.labels.ids.tolist() == [1, 3, 99]
+    assert read.image.tolist() == [1, 0, 0]
+    assert read.label.tolist() == [0, 1, 2]
+    assert read.confidence.tolist() == [0.25, 0.75, 0.001]
+    assert read.regions.sizes.tolist() == [[1, 0, 2, 2], [10.5, 20, 30, 40], [0, 0, 1, 1]]
+    assert read.regions.runs[0].tolist() == [3, 2, 2, 1, 4]
+    assert read.source.why == "a JSON array of records with image_id"
+
+
+def test_results_take_over_the_truths_tables(harbour):
+    pred = vt.read(sample("coco_results", "good", "results.json"), like=harbour)
+    assert pred.images is harbour.images
+    assert pred.image.tolist() == [1, 0, 0]
+    assert pred.labels.names == ("boat", "gull", "crane", "99")
+    assert pred.label.tolist() == [1, 0, 3]
+
+
+def test_results_without_a_prediction_are_read():
+    read = vt.read(sample("coco_results", "good", "empty.json"))
+    assert len(read) == len(read.images) == len(read.labels) == 0
+
+
+def test_results_without_any_score_have_no_confidence(tmp_path):
+    path = write_json(tmp_path / "a.json", [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}])
+    read = vt.read(path)
+    assert read.confidence is None
+    assert not read.flags
+
+
+def test_written_document_is_the_same_again(harbour, tmp_path):
+    assert vt.write(harbour, tmp_path / "a.json", "coco") == ()
+    again = vt.read(tmp_path / "a.json")
+    assert again.digest == harbour.digest
+    assert again.ids.tolist() == harbour.ids.tolist()
+    assert again.images.ids.tolist() == harbour.images.ids.tolist()
+    assert again.labels.ids.tolist() == harbour.labels.ids.tolist()
+
+
+def test_written_area_is_that_of_the_mask_the_polygon_or_the_box(tmp_path):
+    square = [0, 0, 4, 0, 4, 4, 0, 4]
+    annotations = [
+        {"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 6]},
+        {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "segmentation": [square, [5, 5, 9, 5, 9, 9]]},
+        {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "segmentation": {"size": [3, 4], "counts": "322O2"}},
+    ]
+    vt.write(vt.read(write_json(tmp_path / "a.json", document(annotations=annotations))), tmp_path / "b.json", "coco")
+    assert vt.read(tmp_path / "b.json").area.tolist() == [30, 16 + 8, 3]
+
+
+def test_written_results_compress_their_masks(harbour, tmp_path):
+    pred = vt.read(sample("coco_results", "good", "results.json"), like=harbour)
+    lost = vt.write(pred, tmp_path / "a.json", "coco-results")
+    assert lost == ("class name", "empty image", "image name", "image size", "unused class")
+    records = json.loads((tmp_path / "a.json").read_text())
+    assert records[0] == {
+        "image_id": 9,
+        "category_id": 1,
+        "bbox": [1, 0, 2, 2],
+        "score": 0.25,
+        "segmentation": {"size": [3, 4], "counts": "322O2"},
+    }
+    assert [list(record) for record in records[1:]] == [["image_id", "category_id", "bbox", "score"]] * 2
+
+
+def test_results_of_images_without_ids_are_written_with_their_names(tmp_path):
+    truth = vt.read(sample("coco", "good", "text_ids.json"))
+    pred = vt.read(sample("coco_results", "good", "text_ids.json"), like=truth)
+    vt.write(pred, tmp_path / "a.json", "coco-results")
+    assert vt.read(tmp_path / "a.json", like=truth).image.tolist() == pred.image.tolist()
+
+
+def test_results_are_not_written_with_made_up_class_ids(tmp_path):
+    pred = vt.Annotations.of(["a"], ["boat"], [[1, 2, 3, 4]], confidence=[0.5])
+    with pytest.raises(vt.ReadError, match="expected classes with ids, found names only; take them from a truth"):
+        vt.write(pred, tmp_path / "a.json", "coco-results")
+    assert not list(tmp_path.iterdir())
+
+
+def test_truth_is_not_written_as_results(harbour, tmp_path):
+    with pytest.raises(vt.ReadError, match="expected predictions, found objects without confidence"):
+        vt.write(harbour, tmp_path / "a.json", "coco-results")
+
+
+@pytest.mark.parametrize(
+    ("box", "confidence", "what"), [([0, 0, np.nan, 1], 1, "boxes"), ([0, 0, 1, 1], np.nan, "confidences")]
+)
+def test_nan_is_not_written_into_json(tmp_path, box, confidence, what):
+    pred = vt.Annotations.of(["a", "b"], ["boat", "boat"], [[0, 0, 1, 1], box], confidence=[1, confidence])
+    with pytest.raises(vt.ReadError, match=f"expected {what} that JSON can hold, found NaN or infinity in object 1"):
+        vt.write(pred, tmp_path / "a.json", "coco")
+
+
+def test_missing_score_stays_missing(tmp_path):
+    pred = vt.Annotations.of(["a", "b"], ["boat"] * 2, [[0, 0, 1, 1]] * 2, confidence=[1, np.nan], unscored=[0, 1])
+    assert vt.write(pred, tmp_path / "a.json", "coco") == ()
+    again = vt.read(tmp_path / "a.json")
+    assert again.flag("unscored").tolist() == [False, True]
+    assert "score" not in json.loads((tmp_path / "a.json").read_text())["annotations"][1]

@@ -1,0 +1,103 @@
+"""Looking at a path, picking its format, and saying why."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import verite as vt
+from tests.formats.samples import DATA, FORMATS, sample
+
+SINGLE = ("coco", "coco_results")  # a file is a sample; of the others a folder
+GOOD = [
+    (path, format)
+    for folder, format in FORMATS.items()
+    for path in sorted((DATA / folder).glob("*/*" if folder in SINGLE else "*"))
+    if "broken" not in path.parts
+]
+
+
+@pytest.mark.parametrize(("path", "format"), GOOD, ids=lambda value: str(value).removeprefix(str(DATA)))
+def test_good_samples_are_recognised(path, format):
+    read = vt.read(path)
+    assert read.source.format == format
+    assert read.source.why
+    assert read.source.path == str(path)
+
+
+@pytest.mark.parametrize(("path", "format"), GOOD, ids=lambda value: str(value).removeprefix(str(DATA)))
+def test_named_format_reads_the_same(path, format):
+    assert vt.read(path, format=format).digest == vt.read(path).digest
+
+
+def test_named_format_is_said_to_be_named():
+    read = vt.read(sample("voc", "good"), format="voc")
+    assert read.source.why == "named by the user"
+
+
+def test_unknown_format_shows_the_nearest():
+    with pytest.raises(vt.BadParameter, match=r"expected one of .*, found 'labelmee'; did you mean 'labelme'\?"):
+        vt.read(sample("voc", "good"), format="labelmee")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"", "expected annotations, found an empty file"),
+        ("a.json", b'{"a": 1}', "found text that begins with '{\"a\": 1}'; name it with --format: coco, coco-results"),
+        ("a.csv", b"a,b,c\n", r"found text that begins with 'a,b,c\\n'"),
+        ("a.txt", b"hello\n", r"found text that begins with 'hello\\n'"),
+        ("a.bin", b"\xff\xfe\x00", "found bytes that are no UTF-8 text"),
+        ("a.xml", b"<note/>", "found text that begins with '<note/>'"),
+    ],
+)
+def test_unknown_file_is_described(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(vt.ReadError, match=message):
+        vt.read(tmp_path / name)
+
+
+def test_empty_folder_is_said_to_be_empty(tmp_path):
+    with pytest.raises(vt.ReadError, match="expected annotation files, found an empty folder"):
+        vt.read(tmp_path)
+
+
+def test_folder_of_pictures_is_described(tmp_path):
+    for name in ("a.jpg", "b.png"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(vt.ReadError, match=r"found files ending in \.jpg, \.png"):
+        vt.read(tmp_path)
+
+
+def test_folder_around_one_file_points_to_it(tmp_path):
+    (tmp_path / "a.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    with pytest.raises(vt.ReadError, match=r"name the file itself: .*a\.json"):
+        vt.read(tmp_path)
+
+
+def test_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(vt.ReadError, match="expected a file or folder, found nothing"):
+        vt.read(tmp_path / "a.json")
+
+
+def test_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(vt.ReadError, match="found a device or pipe"):
+        vt.read(tmp_path / "pipe", format="coco")
+
+
+def test_hidden_files_are_not_looked_at(tmp_path):
+    (tmp_path / ".a.txt").write_text("boat 1 2 3 4\n")
+    (tmp_path / "b.txt").write_text("boat 1 2 3 4\n")
+    assert vt.read(tmp_path).images.names == ("b",)
+
+
+def test_file_name_that_is_no_utf8_is_refused(tmp_path):
+    try:
+        (tmp_path / os.fsdecode(b"b\xe5t.txt")).write_text("boat 1 2 3 4\n")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    with pytest.raises(vt.ReadError, match="expected an image name in UTF-8") as caught:
+        vt.read(tmp_path)
+    assert str(caught.value).isprintable()

@@ -1,0 +1,129 @@
+"""Text folders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.formats.samples import sample
+
+
+def folder(path, **files):
+    path.mkdir()
+    for name, text in files.items():
+        (path / f"{name}.txt").write_text(text)
+    return path
+
+
+def test_each_file_is_an_image_and_lists_are_none():
+    truth = vt.read(sample("text", "good"))
+    assert truth.images.names == ("fog", "pier", "buoy")
+    assert truth.labels.names == ("boat", "gull")
+    assert truth.image.tolist() == [1, 1, 2]
+    assert truth.label.tolist() == [0, 1, 0]
+    assert truth.regions.sizes.tolist() == [[10.5, 20, 30, 40], [-5, 6, 10, 12.25], [10, 2, 3, 4]]
+    assert truth.confidence is None
+    assert "numbers taken as left, top, width and height, the default" in truth.source.why
+
+
+def test_confidence_comes_before_the_box():
+    pred = vt.read(sample("text", "predictions"))  # with a byte order mark and carriage returns
+    assert pred.confidence.tolist() == [0.9, 0.25]
+    assert pred.labels.names == ("boat", "gull")
+    assert pred.regions.sizes.tolist() == [[10.5, 20, 30, 40], [5, 6, 10, 12]]
+
+
+def test_user_says_the_numbers_are_corners():
+    truth = vt.read(sample("text", "good", "pier.txt"), boxes="xyrb")
+    assert truth.regions.boxes[0].tolist() == [10.5, 20, 30, 40]
+
+
+def test_class_numbers_get_their_names_from_the_user():
+    pred = vt.read(sample("text", "numbers"), names=["boat", "gull"])
+    assert pred.labels.names == ("boat", "gull")
+    assert pred.label.tolist() == [1, 0]
+    assert vt.read(sample("text", "numbers")).labels.names == ("0", "1")
+
+
+def test_class_number_without_a_name_is_an_error():
+    with pytest.raises(
+        vt.ReadError, match=r"pier.txt:1: expected a class number from 0 to 0, as there are names, found '1'"
+    ):
+        vt.read(sample("text", "numbers"), names=["boat"])
+
+
+def test_fractions_with_the_confidence_first_are_taken_for_relative_coordinates():
+    pred = vt.read(sample("text", "relative"), image_size=(200, 100))
+    assert pred.source.format == "text"
+    assert (
+        "confidence before the box, because of 3 boxes 2 leave the image if the confidence comes last, "
+        "0 if it comes first" in pred.source.why
+    )
+    assert "coordinates taken as fractions of the image, because all lie between 0 and 1" in pred.source.why
+    assert pred.confidence.tolist() == [0.95, 0.9, 0.05]
+    # Centre 0.9, 0.5 and size 0.2, 0.4 of 200 x 100 pixels.
+    np.testing.assert_allclose(pred.regions.boxes[0], [160, 30, 200, 70])
+    assert pred.unit == "px"
+
+
+def test_fractions_stay_fractions_where_no_size_is_known():
+    pred = vt.read(sample("text", "relative"))
+    assert pred.unit == "rel"
+    np.testing.assert_allclose(pred.regions.boxes[0], [0.8, 0.3, 1.0, 0.7])
+
+
+def test_users_word_on_coordinates_goes_first():
+    pred = vt.read(sample("text", "relative"), format="text", coords="abs")
+    assert pred.unit == "px"
+    assert pred.regions.sizes[0].tolist() == [0.9, 0.5, 0.2, 0.4]
+
+
+def test_relative_left_and_top_on_request(tmp_path):
+    path = folder(tmp_path / "in", a="boat 0.5 0.5 0.25 0.25\n")
+    truth = vt.read(path, coords="rel", boxes="ltwh", image_size=(100, 200))
+    assert truth.regions.boxes.tolist() == [[50, 100, 75, 150]]
+    truth = vt.read(path, coords="rel", image_size=(100, 200))
+    assert truth.regions.boxes.tolist() == [[37.5, 75, 62.5, 125]]
+
+
+def test_pixels_of_named_classes_stay_pixels_however_small(tmp_path):
+    path = folder(tmp_path / "in", a="boat 0.9 0.5 0.5 0.25 0.25\n")
+    assert vt.read(path).unit == "px"
+
+
+def test_image_called_train_is_no_list(tmp_path):
+    path = folder(tmp_path / "in", train="boat 1 2 3 4\n", val="pictures/a.jpg\npictures/b.jpg\n")
+    assert vt.read(path).images.names == ("train",)
+
+
+def test_files_without_a_line_are_images_without_objects(tmp_path):
+    read = vt.read(folder(tmp_path / "in", a="", b="\n"))
+    assert read.images.names == ("a", "b")
+    assert len(read) == 0
+
+
+def test_one_bad_line_does_not_hide_the_format(tmp_path):
+    path = folder(tmp_path / "in", a="boat 1 2 3 4\nboat 1 2 3\nboat 1 2 3 4\n")
+    with pytest.raises(vt.ReadError, match=r"a.txt:2: expected a class and 4 or 5 numbers, found 4 words"):
+        vt.read(path)
+
+
+def test_offset_needs_ids_to_be_added_to():
+    with pytest.raises(vt.BadParameter, match="label offset: expected ids to add 1 to, found only names"):
+        vt.read(sample("text", "good"), label_offset=1)
+
+
+def test_names_with_blanks_are_not_written(tmp_path):
+    truth = vt.Annotations.of(["a"], ["guide dog"], [[1, 2, 3, 4]])
+    with pytest.raises(vt.ReadError, match="expected class names without blanks, found 'guide dog'"):
+        vt.write(truth, tmp_path / "out", "text")
+
+
+def test_fractions_are_not_written_as_pixels(tmp_path):
+    pred = vt.read(sample("text", "relative"))
+    for format in ("text", "voc", "coco", "cvat", "labelme"):
+        with pytest.raises(
+            vt.ReadError, match="expected boxes in pixels, found fractions of the image; give --image-size"
+        ):
+            vt.write(pred, tmp_path / format, format)

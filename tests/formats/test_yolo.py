@@ -1,0 +1,207 @@
+"""YOLO txt files and the data sets they come in."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.formats.samples import sample
+
+
+def picture(path, width, height):
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("L", (width, height)).save(path)
+
+
+def folder(path, **files):
+    path.mkdir()
+    for name, text in files.items():
+        (path / f"{name}.txt").write_text(text)
+    return path
+
+
+def test_data_set_with_labels_and_data_yaml():
+    truth = vt.read(sample("yolo", "good"))
+    assert truth.source.format == "yolo"
+    assert truth.images.names == ("fog", "pier")
+    assert truth.labels.names == ("boat", "gull", "crane")
+    assert truth.labels.ids.tolist() == [0, 1, 2]
+    assert truth.image.tolist() == [1, 1]
+    assert truth.label.tolist() == [0, 1]
+    assert truth.confidence is None
+    assert truth.source.why.startswith("a folder with data.yaml and labels/; class names from ")
+
+
+def test_box_is_centre_and_size_and_polygon_has_the_box_around_it():
+    truth = vt.read(sample("yolo", "good"))
+    assert truth.unit == "rel"
+    np.testing.assert_allclose(truth.regions.boxes, [[0.375, 0.1875, 0.625, 0.3125], [0.1, 0.2, 0.5, 0.6]])
+    assert truth.regions.polygons[0] == []
+    assert truth.regions.polygons[1][0].tolist() == [[0.1, 0.2], [0.5, 0.2], [0.5, 0.6]]
+
+
+def test_names_are_found_from_inside_the_data_set():
+    for place in ("labels/val", "labels", "labels/val/pier.txt"):
+        assert vt.read(sample("yolo", "good", *place.split("/"))).labels.names == ("boat", "gull", "crane")
+
+
+def test_darknet_data_set_and_its_lists():
+    truth = vt.read(sample("yolo", "darknet"))
+    assert truth.images.names == ("pier",)
+    assert truth.labels.names == ("boat", "gull")
+    assert truth.label.tolist() == [1]
+    assert vt.read(sample("yolo", "darknet", "obj_train_data")).labels.names == ("boat", "gull")
+
+
+def test_predictions_end_with_their_confidence():
+    pred = vt.read(sample("yolo", "predictions"))
+    assert pred.confidence.tolist() == [0.875, 0.5]
+    assert len(pred.regions.polygons[1][0]) == 3
+
+
+def test_classes_without_names_are_known_by_number():
+    pred = vt.read(sample("yolo", "predictions"))
+    assert pred.labels.names is None
+    assert pred.labels.ids.tolist() == [0, 7]
+    assert pred.label.tolist() == [1, 0]
+    assert pred.source.why.endswith("no class names found, classes known by number")
+
+
+def test_numbers_meet_the_ids_of_the_truth():
+    truth = vt.read(sample("yolo", "good"), image_size=(100, 100))
+    pred = vt.read(sample("yolo", "predictions"), like=truth)
+    assert [pred.labels.name(i) for i in pred.label] == ["7", "boat"]
+    assert pred.unit == "px"  # sizes come with the truth
+    np.testing.assert_allclose(pred.regions.boxes[0], [37.5, 18.75, 62.5, 31.25])
+
+
+def test_names_given_by_the_user_go_first(tmp_path):
+    truth = vt.read(sample("yolo", "good"), names=["a", "b"])
+    assert truth.labels.names == ("a", "b")
+    (tmp_path / "my.yaml").write_text("names: [x, y]")
+    assert vt.read(sample("yolo", "good"), names=tmp_path / "my.yaml").labels.names == ("x", "y")
+
+
+def test_offset_moves_numbers_before_names_are_looked_up():
+    truth = vt.read(sample("yolo", "good"), label_offset=1)
+    assert [truth.labels.name(i) for i in truth.label] == ["gull", "crane"]
+    assert vt.read(sample("yolo", "predictions"), label_offset=1).labels.ids.tolist() == [1, 8]
+
+
+def test_sizes_come_from_the_images_beside_the_labels(tmp_path):
+    shutil.copytree(sample("yolo", "good"), tmp_path / "set")
+    picture(tmp_path / "set" / "images" / "val" / "pier.png", 80, 40)
+    truth = vt.read(tmp_path / "set")
+    assert truth.unit == "px"  # the image without a picture has no object either
+    assert truth.images.widths.tolist() == [0, 80]
+    np.testing.assert_allclose(truth.regions.boxes[0], [30, 7.5, 50, 12.5])
+    np.testing.assert_allclose(truth.regions.polygons[1][0], [[8, 8], [40, 8], [40, 24]])
+
+
+def test_sizes_come_from_pictures_among_the_files(tmp_path):
+    shutil.copytree(sample("yolo", "darknet"), tmp_path / "set")
+    picture(tmp_path / "set" / "obj_train_data" / "pier.jpg", 80, 40)
+    assert vt.read(tmp_path / "set").images.widths.tolist() == [80]
+
+
+def test_sizes_come_from_the_users_folder_before_all_others(tmp_path):
+    shutil.copytree(sample("yolo", "good"), tmp_path / "set")
+    picture(tmp_path / "set" / "images" / "val" / "pier.png", 80, 40)
+    for name in ("pier", "fog"):
+        picture(tmp_path / "mine" / f"{name}.png", 160, 80)
+    assert vt.read(tmp_path / "set", images=tmp_path / "mine").images.widths.tolist() == [160, 160]
+    assert vt.read(tmp_path / "set", image_size=(10, 20)).images.widths.tolist() == [10, 10]
+
+
+def test_picture_missing_from_the_users_folder_is_named(tmp_path):
+    picture(tmp_path / "pier.png", 160, 80)
+    with pytest.raises(vt.ReadError, match=r"expected a picture named fog, found none; is .* the right folder"):
+        vt.read(sample("yolo", "good"), images=tmp_path)
+
+
+def test_two_pictures_of_one_stem_are_not_guessed_between(tmp_path):
+    picture(tmp_path / "a" / "pier.png", 160, 80)
+    picture(tmp_path / "b" / "pier.png", 80, 160)
+    with pytest.raises(vt.ReadError, match=r"a.pier.png: expected one picture named pier, found 2, also .*b.pier.png"):
+        vt.read(sample("yolo", "predictions"), images=tmp_path)
+
+
+def test_file_that_is_no_picture_is_named(tmp_path):
+    (tmp_path / "pier.png").write_text("no picture")
+    with pytest.raises(vt.ReadError, match=r"pier.png: expected a picture, found cannot identify image file"):
+        vt.read(sample("yolo", "predictions"), images=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "format"),
+    [
+        ("0 0.5 0.5 0.2 0.2", "yolo"),
+        ("0 0.5 0.5 0.2 0.2 0.9", "yolo"),  # read as text, the box 0.5 0.2 0.2 0.9 would leave the image
+        ("0 0.9 0.5 0.5 0.2 0.2", "text"),  # read as YOLO, the box 0.9 0.5 0.5 0.2 would
+        ("0 0.5 0.5 0.5 0.5 0.5", "yolo"),  # fits both
+        ("0 0.1 0.1 0.5 0.1 0.5 0.5", "yolo"),
+        ("0 10 20 30 40", "text"),
+        ("0 0.9 10 20 30 40", "text"),
+        ("boat 0.5 0.5 0.2 0.2", "text"),
+        ("1.5 0.5 0.5 0.2 0.2", "text"),
+    ],
+)
+def test_yolo_and_text_are_told_apart(tmp_path, line, format):
+    assert vt.read(folder(tmp_path / "in", a=line)).source.format == format
+
+
+def test_reason_counts_the_boxes_that_leave_the_image(tmp_path):
+    path = folder(tmp_path / "in", a="0 0.5 0.5 0.2 0.2 0.9\n0 0.5 0.5 0.5 0.5 0.5\n")
+    why = vt.read(path).source.why
+    assert (
+        "confidence after the box, because of 2 boxes 0 leave the image if the confidence comes last, "
+        "1 if it comes first" in why
+    )
+
+
+def test_user_says_the_numbers_are_corners(tmp_path):
+    path = folder(tmp_path / "in", a="0 0.1 0.2 0.3 0.4\n0 0.1 0.2 0.5 0.2 0.5 0.6\n")
+    truth = vt.read(path, boxes="xyxy")
+    np.testing.assert_allclose(truth.regions.boxes, [[0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.5, 0.6]])
+
+
+def test_written_data_set_has_labels_and_data_yaml(tmp_path):
+    truth = vt.Annotations.of(
+        ["p/a.jpg"],
+        ["boat"],
+        [[32, 64, 64, 192]],
+        sizes={"p/a.jpg": (128, 256), "b": (1, 1)},
+        labels=["boat", "a: #'\""],
+    )
+    lost = vt.write(truth, tmp_path / "out", "yolo")
+    assert lost == ("image folder or suffix", "image size")
+    assert (tmp_path / "out" / "labels" / "a.txt").read_text() == "0 0.375 0.5 0.25 0.5\n"
+    assert (tmp_path / "out" / "labels" / "b.txt").read_text() == ""
+    again = vt.read(tmp_path / "out", like=truth)
+    assert again.labels is truth.labels or again.labels.names == truth.labels.names
+    np.testing.assert_allclose(again.regions.boxes, truth.regions.boxes)
+
+
+def test_sizes_are_needed_to_write(tmp_path):
+    truth = vt.Annotations.of(["a.jpg"], ["boat"], [[10, 20, 30, 60]])
+    for format in ("yolo", "openimages"):
+        with pytest.raises(
+            vt.ReadError, match=r"expected the size of every image, found none for 'a\.jpg'; give --image-size"
+        ):
+            vt.write(truth, tmp_path / format, format)
+    assert not list(tmp_path.iterdir())
+
+
+def test_polygon_of_several_rings_is_written_as_its_box(tmp_path):
+    truth = vt.read(sample("coco", "good", "instances.json"))
+    lost = vt.write(truth, tmp_path / "out", "yolo")
+    assert {"polygon of several rings", "mask", "crowd", "area", "id", "class id", "image id"} <= set(lost)
+    assert "polygon" not in lost
+    again = vt.read(tmp_path / "out", like=truth)
+    np.testing.assert_allclose(again.regions.boxes, truth.regions.boxes[[2, 3, 0, 1]])  # by file name
+    assert again.regions.polygons is None

@@ -1,0 +1,103 @@
+"""Results print, save and compare; what does not compare says why."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import pytest
+
+import verite as vt
+from verite.model.tables import Table
+
+
+@pytest.fixture
+def truth():
+    return vt.Annotations.of(["a", "a", "b"], ["cat", "dog", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29], [0, 0, 9, 9]])
+
+
+@pytest.fixture
+def pred():
+    return vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [50, 0, 59, 9]], confidence=[0.9, 0.8])
+
+
+def test_results_print_as_a_table(truth, pred):
+    text = str(vt.voc(truth, pred, name="mine"))
+    assert text.splitlines()[0] == "mine   mAP 0.2500"
+    assert "cat    0.5000       2   1   1" in text
+    assert text.splitlines()[-1] == "voc_ap|on:box|iou:0.50|recall:all|pixel:plus1|ties:stable|difficult:skip|rev:1"
+
+
+def test_json_has_the_documented_keys(truth, pred):
+    document = json.loads(vt.voc(truth, pred).to_json())
+    assert {"protocol", "signature", "mAP", "classes", "version", "truth", "pred", "findings"} <= set(document)
+    assert document["protocol"] == "voc"
+    assert document["mAP"] == 0.25
+    cat = document["classes"]["cat"]
+    assert {k: cat[k] for k in ("AP", "truths", "tp", "fp", "precision", "recall")} == {
+        "AP": 0.5,
+        "truths": 2,
+        "tp": 1,
+        "fp": 1,
+        "precision": [1, 0.5],
+        "recall": [0.5, 0.5],
+    }
+    assert document["truth"]["digest"] == truth.digest
+
+
+def test_csv_has_a_row_per_class_and_full_precision(truth, pred):
+    rows = list(csv.reader(io.StringIO(vt.voc(truth, pred).to_csv())))
+    assert rows[0] == ["class", "AP", "truths", "TP", "FP", "best F1", "at confidence"]
+    assert rows[1][:5] == ["cat", "0.5", "2", "1", "1"]
+    assert rows[2][0] == "dog"
+    assert rows[3][:3] == ["all", "0.25", "3"]
+
+
+def test_score_carries_signature_version_and_digests(truth, pred):
+    score = vt.voc(truth, pred).scores["mAP"]
+    assert float(score) == 0.25
+    assert (score.version, score.truth_digest) == (vt.__version__, truth.digest)
+    assert score.signature.name == "voc_ap"
+    assert len(score.pred_digest) == 16
+
+
+def test_two_runs_compare_side_by_side(truth, pred):
+    better = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.8])
+    comparison = vt.compare(vt.voc(truth, pred, name="old"), vt.voc(truth, better, name="new"))
+    assert comparison.table().head == ("class", "old", "new", "difference")
+    assert comparison.table().rows[0] == ("cat", 0.5, 1.0, 0.5)
+    assert comparison.table().mean == ("all", 0.25, 0.5, 0.25)
+    assert set(json.loads(comparison.to_json())["systems"]) == {"old", "new"}
+
+
+def test_different_settings_do_not_compare(truth, pred):
+    with pytest.raises(vt.NotComparable, match=r"iou \(0.50 / 0.75\), pixel \(plus1 / continuous\)"):
+        vt.compare(vt.voc(truth, pred), vt.voc(truth, pred, iou=0.75, pixel="continuous"))
+
+
+def test_different_truths_do_not_compare(truth, pred):
+    other = truth.take([0, 1])
+    with pytest.raises(vt.NotComparable, match="expected the same truth"):
+        vt.compare(vt.voc(truth, pred), vt.voc(other, pred, checks="off"))
+
+
+def test_equal_truths_read_twice_compare(truth, pred):
+    again = vt.Annotations.of(["a", "a", "b"], ["cat", "dog", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29], [0, 0, 9, 9]])
+    assert len(vt.compare(vt.voc(truth, pred), vt.voc(again, pred)).results) == 2
+
+
+def test_systems_of_the_same_name_are_told_apart(truth, pred):
+    assert vt.compare(*[vt.voc(truth, pred, name="x")] * 3).names == ["x", "x (2)", "x (3)"]
+
+
+def test_absent_values_are_dashes_for_people_and_empty_for_programs():
+    table = Table.of("class", ["cat"], {"AP": [math.nan]})
+    assert str(table).splitlines()[-1] == "cat     –"
+    assert table.to_csv().splitlines()[-1] == "cat,"
+
+
+def test_comparing_nothing_is_refused():
+    with pytest.raises(vt.BadParameter, match="at least one"):
+        vt.compare()

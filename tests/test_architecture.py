@@ -1,0 +1,131 @@
+"""The house: imports go down only, and nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verite
+
+SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__file__).parent.parent / "src" / "verite"
+# From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
+FLOORS = (
+    {"errors", "signature", "_core", "__init__"},
+    {"limits"},
+    {"files"},
+    {"model"},
+    {"formats", "health", "matching", "pairs"},
+    {"protocols", "interpretation", "metrics"},
+    {"studies", "ranking", "analysis"},
+    {"reporting"},
+    {"compat"},
+    {"cli"},
+)
+HEAVY = ("scipy", "matplotlib", "rich", "pandas", "PIL", "msgspec", "pyarrow", "cv2", "dask", "torch", "jinja2")
+
+
+def room(module: str) -> str:
+    """The first part of a module's name below verite."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def floor(name: str) -> int:
+    found = [i for i, rooms in enumerate(FLOORS) if name in rooms]
+    assert found, f"verite.{name} has no place in the house"
+    return found[0]
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Modules a file imports, and whether at its top; imports for the type checker alone do not count."""
+    tree = ast.parse(path.read_text())
+    unseen = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    top = {id(node) for node in tree.body}
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found.append((f"{node.module}", id(node) in top))
+            found += [
+                (f"{node.module}.{alias.name}", id(node) in top) for alias in node.names if node.module == "verite"
+            ]
+    return found
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def test_there_are_files_to_check():
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_down_only(path):
+    relative = path.relative_to(SOURCE)
+    mine = relative.parts[0].removesuffix(".py")
+    for module, _ in imports(path):
+        if module == "verite" or not module.startswith("verite."):
+            continue
+        theirs = room(module)
+        if theirs in ("__version__",):
+            continue
+        assert theirs == mine or floor(theirs) < floor(mine), f"{relative} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_heavy_packages_are_imported_where_they_are_used(path):
+    # Readers of one format may import their parser: a format is imported only to read it.
+    allowed = {"msgspec"} if "formats" in path.parts else set()
+    at_top = {module.split(".")[0] for module, is_top in imports(path) if is_top}
+    assert not (at_top & set(HEAVY)) - allowed
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import verite",
+        "import verite.cli as c; c.run(['--help'])",
+        "import verite.cli as c; c.run(['voc', '--help'])",
+        "import verite as v; v.read; v.voc; v.Annotations",
+    ],
+)
+def test_nothing_heavy_is_loaded_to_say_hello(program):
+    script = (
+        f"{program}\nimport sys; print('LOADED', sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "LOADED []"
+
+
+def test_help_does_not_even_load_numpy():
+    script = "import verite.cli as c, sys; c.run(['--help']); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("False")
+
+
+def test_files_hold_one_idea():
+    long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 450}
+    assert not long
+
+
+def test_public_names_are_all_there():
+    for name in verite.__all__:
+        assert getattr(verite, name) is not None
+    assert set(dir(verite)) == set(verite.__all__)
+
+
+def test_unknown_attribute_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        verite.nonsense  # noqa: B018

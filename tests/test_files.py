@@ -1,0 +1,89 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import verite as vt
+from verite.files import existing, folder_atomically, read_text, write_atomically
+from verite.limits import limit
+
+
+def test_file_is_replaced_as_a_whole(tmp_path):
+    target = tmp_path / "a.json"
+    write_atomically(target, "old")
+    write_atomically(target, "new")
+    assert target.read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
+    target = tmp_path / "a.json"
+    write_atomically(target, "old")
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(vt.ReadError, match="no space left on device"):
+        write_atomically(target, "new")
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_missing_folder_is_one_clear_line(tmp_path):
+    with pytest.raises(vt.ReadError, match="expected a place to write, found no such file or directory"):
+        write_atomically(tmp_path / "none" / "a.json", "x")
+
+
+def test_folder_appears_only_when_complete(tmp_path):
+    target = tmp_path / "out"
+
+    def interrupted():
+        with folder_atomically(target) as folder:
+            (folder / "a").write_text("x")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+    with folder_atomically(target) as folder:
+        (folder / "a").write_text("x")
+    assert [p.name for p in target.iterdir()] == ["a"]
+
+
+def test_folder_with_files_is_never_replaced(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(vt.ReadError, match="a new or empty folder"), folder_atomically(tmp_path):
+        pass
+    assert (tmp_path / "mine").read_text() == "x"
+
+
+def test_missing_file_shows_the_nearest_name(tmp_path):
+    (tmp_path / "instances.json").write_text("{}")
+    with pytest.raises(vt.ReadError, match=r"did you mean 'instances\.json'"):
+        existing(tmp_path / "instance.json")
+
+
+def test_text_that_is_not_utf8_names_line_and_byte(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"good\nb\xe4d\n")
+    with pytest.raises(vt.ReadError, match=r"a.txt:2: expected UTF-8 text, found byte 0xe4 at position 6"):
+        read_text(tmp_path / "a.txt")
+
+
+def test_limits_are_raised_through_the_environment(monkeypatch):
+    assert limit("json_depth") == 64
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "128")
+    assert limit("json_depth") == 128
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "many")
+    with pytest.raises(vt.BadParameter, match="VERITE_LIMIT_JSON_DEPTH: expected a whole number, found 'many'"):
+        limit("json_depth")
+
+
+def test_file_beyond_the_limit_names_the_limit(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("12345")
+    monkeypatch.setenv("VERITE_LIMIT_FILE_BYTES", "4")
+    with pytest.raises(vt.ReadError, match="at most 4 bytes, found 5; raise the limit with VERITE_LIMIT_FILE_BYTES"):
+        read_text(tmp_path / "a.txt")
