@@ -44,13 +44,13 @@ struct Brief {
     std::int32_t outcome;  // where the outcomes of its ranges are; -1 for those that took nothing
 };
 
-struct Digest {
+struct Summary {
     Array<Brief> briefs;      // by slot
     Array<Outcome> outcomes;  // of all ranges, one prediction after the other
 };
 
-Digest digest(const Matched& given) {
-    Digest found;
+Summary summarise(const Matched& given) {
+    Summary found;
     found.briefs.resize(given.ranks.size());
     std::vector<Outcome> outcomes(given.ranges);
     for (std::size_t slot = 0; slot < found.briefs.size(); ++slot) {
@@ -83,11 +83,18 @@ constexpr std::size_t together = 8;
 
 // Walks the predictions of a class once, with the counts of all ranges and thresholds side by side.
 class Walk {
-public:
-    Walk(const Matched& given, const Digest& digest, const Asked& asked, const Curves& out)
-        : given_(given), digest_(digest), asked_(asked), out_(out), levels_(asked.recalls.size()),
-          states_(given.ranges * given.thresholds), needed_(given.ranges * (levels_ + 1)), outside_(given.ranges),
-          best_(together * states_.size() * levels_), reached_at_(out.confidence.empty() ? 0 : best_.size()),
+  public:
+    Walk(const Matched& given, const Summary& summary, const Asked& asked, const Curves& out)
+        : given_(given),
+          summary_(summary),
+          asked_(asked),
+          out_(out),
+          levels_(asked.recalls.size()),
+          states_(given.ranges * given.thresholds),
+          needed_(given.ranges * (levels_ + 1)),
+          outside_(given.ranges),
+          best_(together * states_.size() * levels_),
+          reached_at_(out.confidence.empty() ? 0 : best_.size()),
           found_(together * asked.limits.size() * states_.size()) {}
 
     void run(std::size_t first_label, std::size_t last_label) {
@@ -99,7 +106,7 @@ public:
             const std::int64_t last = given_.label_offsets[label + 1];
             for (std::int64_t i = given_.label_offsets[label]; i < last; ++i) {
                 constexpr std::int64_t ahead = 24;
-                prefetch(&digest_.briefs[given_.by_label[std::min(i + ahead, last - 1)]]);
+                prefetch(&summary_.briefs[given_.by_label[std::min(i + ahead, last - 1)]]);
                 step(given_.by_label[i]);
             }
             finish();
@@ -107,7 +114,7 @@ public:
         write(first_label, last_label);
     }
 
-private:
+  private:
     struct State {
         std::int64_t found;    // truths found so far
         std::int64_t ignored;  // predictions that count for nothing, beyond those in outside_
@@ -132,7 +139,7 @@ private:
     }
 
     void step(std::int32_t slot) {
-        const auto [rank, outside, outcome] = digest_.briefs[slot];
+        const auto [rank, outside, outcome] = summary_.briefs[slot];
         const bool counts = rank < asked_.most;
         if (counts) {
             if (++seen_ == 1) begin(slot);
@@ -144,7 +151,7 @@ private:
         while (limit < asked_.limits.size() && rank >= asked_.limits[limit]) ++limit;
         for (std::size_t range = 0; range < given_.ranges; ++range) {
             if (positives_[range] == 0) continue;
-            const auto [hits, spared] = digest_.outcomes[static_cast<std::size_t>(outcome) * given_.ranges + range];
+            const auto [hits, spared] = summary_.outcomes[static_cast<std::size_t>(outcome) * given_.ranges + range];
             const bool is_outside = outside >> range & 1;
             const std::size_t first = range * given_.thresholds;
             if (limit < asked_.limits.size())
@@ -197,7 +204,9 @@ private:
         }
     }
 
-    std::size_t place(std::size_t curve, std::size_t level) const { return (curve * levels_ + level) * together + lane_; }
+    std::size_t place(std::size_t curve, std::size_t level) const {
+        return (curve * levels_ + level) * together + lane_;
+    }
 
     std::size_t limit_place(std::size_t limit, std::size_t curve) const {
         return (limit * states_.size() + curve) * together + lane_;
@@ -230,7 +239,7 @@ private:
     }
 
     const Matched& given_;
-    const Digest& digest_;
+    const Summary& summary_;
     const Asked& asked_;
     const Curves& out_;
     std::size_t levels_;
@@ -252,9 +261,9 @@ void check(const Matched& given, const Asked& asked, const Curves& out) {
     };
     const std::size_t slots = given.ranks.size(), cells = given.ranges * given.thresholds * given.labels();
     expect(given.thresholds <= most_thresholds && given.ranges <= most_ranges, "at most 64 thresholds and 31 ranges");
-    expect(given.by_label.size() == slots && given.outside.size() == slots &&
-               given.candidates.offsets.size() == slots + 1,
-           "columns of equal length for predictions");
+    expect(
+        given.by_label.size() == slots && given.outside.size() == slots && given.candidates.offsets.size() == slots + 1,
+        "columns of equal length for predictions");
     expect(out.confidence.empty() || given.confidence.size() == slots, "the confidence of every prediction");
     expect(given.matched.size() == given.ranges * given.candidates.truth.size(), "matches for every candidate");
     expect(given.is_void.empty() || given.is_void.size() == given.ignored.size(), "a flag for every truth");
@@ -278,9 +287,9 @@ void count_positives(std::span<const std::int32_t> labels, std::span<const Range
 
 void accumulate(const Matched& given, const Asked& asked, unsigned threads, const Curves& out) {
     check(given, asked, out);
-    const Digest digested = digest(given);
+    const Summary summary = summarise(given);
     in_parallel((given.labels() + together - 1) / together, threads, [&](std::size_t piece) {
-        Walk walk(given, digested, asked, out);
+        Walk walk(given, summary, asked, out);
         walk.run(piece * together, std::min(given.labels(), (piece + 1) * together));
     });
 }

@@ -20,8 +20,8 @@ struct Matched {
     CandidateView candidates;
     std::span<const Bits> matched;  // [candidate][range]
     // Truths
-    std::span<const Ranges> ignored;        // the ranges in which a truth neither rewards nor punishes
-    std::span<const std::uint8_t> is_void;  // truths that count as no match though they were taken; may be empty
+    std::span<const Ranges> ignored;          // the ranges in which a truth neither rewards nor punishes
+    std::span<const std::uint8_t> is_void;    // truths that count as no match though they were taken; may be empty
     std::span<const std::int64_t> positives;  // [label][range] truths to be found
 
     std::size_t thresholds = 0, ranges = 0;

@@ -29,7 +29,8 @@ nb::tuple order_predictions_(const Int32s& image, const Int32s& label, const Dou
     Ordered ordered;
     {
         nb::gil_scoped_release released;
-        ordered = order_predictions({span_of(image), span_of(label), images, labels}, span_of(confidence), most, threads);
+        ordered =
+            order_predictions({span_of(image), span_of(label), images, labels}, span_of(confidence), most, threads);
     }
     auto& cells = ordered.cells;
     return nb::make_tuple(nb::make_tuple(to_numpy(std::move(cells.rows)), to_numpy(std::move(cells.labels)),
@@ -157,9 +158,10 @@ void register_detection(nb::module_& module) {
                "COCO's overlap of every prediction (rows) with every truth (columns).");
     module.def("outside_ranges", &outside_ranges_, "rows"_a, "areas"_a, "left_out"_a, "ranges"_a,
                "For each row, the set of area ranges it is not in, one bit each.");
-    module.def("match_greedily", &match_greedily_, "truth"_a, "pred"_a, "candidates"_a, "thresholds"_a, "ranges"_a,
-               "ignored"_a, "shared"_a, "grasping"_a, "threads"_a = 1,
-               "COCO's greedy rule: for each candidate and range the thresholds at which it was matched, one bit each.");
+    module.def(
+        "match_greedily", &match_greedily_, "truth"_a, "pred"_a, "candidates"_a, "thresholds"_a, "ranges"_a,
+        "ignored"_a, "shared"_a, "grasping"_a, "threads"_a = 1,
+        "COCO's greedy rule: for each candidate and range the thresholds at which it was matched, one bit each.");
     module.def("count_positives", &count_positives_, "labels"_a, "ignored"_a, "ranges"_a, "classes"_a,
                "How many truths each class has to be found in each range.");
     module.def("accumulate", &accumulate_, "by_label"_a, "label_offsets"_a, "ranks"_a, "outside"_a, "candidates"_a,

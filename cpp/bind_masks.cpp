@@ -37,7 +37,8 @@ nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Col
         expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
         check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
         expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
-        if (objects.size()) check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
+        if (objects.size())
+            check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
         // Offsets count points; the kernel counts numbers.
         Array<std::int64_t> starts(rings.size());
         std::transform(rings.data(), rings.data() + rings.size(), starts.begin(), [](std::int64_t i) { return 2 * i; });
@@ -93,8 +94,8 @@ nb::tuple mask_candidates_(const CellArrays& truth, const RunArrays& truth_masks
 // Pair i is object truth_rows[i] with object pred_rows[i]: shared pixels of both rims over all, or over the
 // prediction's where the truth is a crowd.
 auto rim_ratios(const RunArrays& truths, const RunArrays& preds, const Column1<std::int64_t>& truth_rows,
-              const Column1<std::int64_t>& pred_rows, const Column1<bool>& crowd,
-              const Column1<std::int64_t>& widths, unsigned threads) {
+                const Column1<std::int64_t>& pred_rows, const Column1<bool>& crowd, const Column1<std::int64_t>& widths,
+                unsigned threads) {
     const std::size_t pairs = truth_rows.size();
     Array<double> out(pairs);
     {
@@ -111,7 +112,8 @@ auto rim_ratios(const RunArrays& truths, const RunArrays& preds, const Column1<s
             const std::size_t first = at * piece, count = std::min(piece, pairs - first);
             std::vector<double> sizes(3 * count);
             rim_overlaps({truth.masks, {}, truth.rows.subspan(first, count)},
-                         {pred.masks, {}, pred.rows.subspan(first, count)}, span_of(widths).subspan(first, count), sizes);
+                         {pred.masks, {}, pred.rows.subspan(first, count)}, span_of(widths).subspan(first, count),
+                         sizes);
             for (std::size_t i = 0; i < count; ++i) {
                 const double mine = sizes[3 * i + 1], shared = sizes[3 * i + 2];
                 const double all = crowd.data()[first + i] ? mine : sizes[3 * i] + mine - shared;
@@ -141,9 +143,9 @@ auto decode_masks(const RunArrays& arrays) {
     const std::size_t pixels = size.pixels(), count = runs.size();
     for (std::size_t i = 0; i < count; ++i) expect(runs.size_of(i) == size, "masks of one size");
     Array<std::uint8_t> out(count * pixels);
-    for (std::size_t i = 0; i < count; ++i)
-        decode_pixels(runs.counts[i], std::span(out).subspan(i * pixels, pixels));
-    return to_numpy(std::move(out), {count, static_cast<std::size_t>(size.width), static_cast<std::size_t>(size.height)});
+    for (std::size_t i = 0; i < count; ++i) decode_pixels(runs.counts[i], std::span(out).subspan(i * pixels, pixels));
+    return to_numpy(std::move(out),
+                    {count, static_cast<std::size_t>(size.width), static_cast<std::size_t>(size.height)});
 }
 
 auto merge_masks(const RunArrays& arrays, bool is_intersection) {
@@ -171,8 +173,8 @@ void register_masks(nb::module_& module) {
                "COCO's overlap of every prediction (rows) with every truth (columns).");
     module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_masks"_a, "crowd"_a, "pred"_a, "pred_masks"_a,
                "floor"_a, "threads"_a = 1, "Pairs of the same cell whose masks overlap by COCO's rule.");
-    module.def("rim_ratios", &rim_ratios, "truth"_a, "pred"_a, "truth_rows"_a, "pred_rows"_a, "crowd"_a,
-               "widths"_a, "threads"_a = 1, "How much the rims of pairs of masks overlap.");
+    module.def("rim_ratios", &rim_ratios, "truth"_a, "pred"_a, "truth_rows"_a, "pred_rows"_a, "crowd"_a, "widths"_a,
+               "threads"_a = 1, "How much the rims of pairs of masks overlap.");
     module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,

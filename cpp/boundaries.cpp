@@ -34,7 +34,7 @@ void shorten(std::uint64_t* column, std::int32_t words, std::int64_t width, std:
 
 // A region without its rim, in the words of its own raster.
 class Core {
-public:
+  public:
     void read(const Raster& region, std::int64_t width) {
         words_ = region.words();
         columns_ = region.frame().width();
@@ -54,7 +54,7 @@ public:
         return x >= shift_ && x - shift_ < columns_ ? bits_[(x - shift_) * words_ + w] : 0;
     }
 
-private:
+  private:
     void and_columns(std::int64_t steps) {
         for (std::int64_t x = 0; x < columns_; ++x)
             for (std::int64_t w = 0; w < words_; ++w)

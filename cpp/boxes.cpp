@@ -57,13 +57,14 @@ double coco_overlap(const double* pred, const double* truth, bool is_crowd) {
 namespace {
 
 class CocoMeasure {
-public:
+  public:
     CocoMeasure(std::span<const double> truth, std::span<const std::uint8_t> crowd, std::span<const double> pred)
         : truth_(truth), crowd_(crowd), pred_(pred) {}
 
     void meet(std::span<const std::int32_t> truths) {
         others_.resize(truths.size());
-        for (std::size_t t = 0; t < truths.size(); ++t) others_[t] = Box(&truth_[4 * std::size_t(truths[t])], crowd_[truths[t]]);
+        for (std::size_t t = 0; t < truths.size(); ++t)
+            others_[t] = Box(&truth_[4 * std::size_t(truths[t])], crowd_[truths[t]]);
     }
 
     void start(std::int32_t row) { mine_ = Box(&pred_[4 * static_cast<std::size_t>(row)], false); }
@@ -79,7 +80,7 @@ public:
         return shared / (other.is_crowd ? mine_.area : mine_.area + other.area - shared);
     }
 
-private:
+  private:
     struct Box {
         double left, top, right, bottom, area;
         const double* sizes;
@@ -87,8 +88,14 @@ private:
 
         Box() = default;
         Box(const double* box, bool is_crowd)
-            : left(box[0]), top(box[1]), right(box[2] + box[0]), bottom(box[3] + box[1]), area(box[2] * box[3]),
-              sizes(box), has_nan(std::isnan(right + bottom + left + top)), is_crowd(is_crowd) {}
+            : left(box[0]),
+              top(box[1]),
+              right(box[2] + box[0]),
+              bottom(box[3] + box[1]),
+              area(box[2] * box[3]),
+              sizes(box),
+              has_nan(std::isnan(right + bottom + left + top)),
+              is_crowd(is_crowd) {}
     };
 
     std::span<const double> truth_;

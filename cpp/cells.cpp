@@ -93,8 +93,8 @@ void sort_by_key(std::span<Entry> entries, std::span<Entry> spare) {
 
 // All entries, class by class; within a class by rank of the image, then as given.
 Array<Entry> entries_by_label(const Places& places, std::span<const double> confidence,
-                                    std::span<const std::int64_t> image_offsets,
-                                    std::span<const std::int64_t> label_offsets) {
+                              std::span<const std::int64_t> image_offsets,
+                              std::span<const std::int64_t> label_offsets) {
     Array<std::int64_t> next(image_offsets.begin(), image_offsets.end() - 1);
     Array<std::int32_t> by_image(static_cast<std::size_t>(image_offsets.back()));
     for (std::size_t row = 0; row < places.size(); ++row)

@@ -43,7 +43,7 @@ Grouped group_objects(const Places& places);
 // Predictions by falling confidence. Equal confidences stay in the order (rank of the image, order given); a
 // confidence that is not a number comes last.
 struct Ordered {
-    Grouped cells;                            // each cell by falling confidence, cut off after `most`
+    Grouped cells;                      // each cell by falling confidence, cut off after `most`
     Array<std::int32_t> ranks;          // place of each slot within its cell, from 0
     Array<std::int32_t> by_label;       // slots, class by class, all images together by falling confidence
     Array<std::int64_t> label_offsets;  // class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]

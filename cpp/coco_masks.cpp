@@ -142,7 +142,8 @@ Facts facts_of(const Runs& masks, std::size_t i) {
 std::vector<Facts> facts_of(const Runs& masks, std::span<const std::int32_t> rows, unsigned threads) {
     std::vector<Facts> facts(masks.size());
     in_parallel((rows.size() + piece_size - 1) / piece_size, threads, [&](std::size_t piece) {
-        for (const std::int32_t row : rows.subspan(piece * piece_size, std::min(piece_size, rows.size() - piece * piece_size)))
+        for (const std::int32_t row :
+             rows.subspan(piece * piece_size, std::min(piece_size, rows.size() - piece * piece_size)))
             facts[row] = facts_of(masks, row);
     });
     return facts;
@@ -150,10 +151,14 @@ std::vector<Facts> facts_of(const Runs& masks, std::span<const std::int32_t> row
 
 // Overlaps of a cell's masks. Ends of runs are found when first needed: most pairs are settled by areas and bounds.
 class MaskMeasure {
-public:
+  public:
     MaskMeasure(const Runs& truths, std::span<const Facts> truth_facts, std::span<const std::uint8_t> crowd,
                 const Runs& preds, std::span<const Facts> pred_facts, double floor)
-        : truths_(truths), truth_facts_(truth_facts), crowd_(crowd), preds_(preds), pred_facts_(pred_facts),
+        : truths_(truths),
+          truth_facts_(truth_facts),
+          crowd_(crowd),
+          preds_(preds),
+          pred_facts_(pred_facts),
           floor_(floor) {}
 
     void meet(std::span<const std::int32_t> truths) {
@@ -172,8 +177,10 @@ public:
         const Facts &mine = pred_facts_[pred_], &other = truth_facts_[row];
         const bool is_crowd = crowd_[row];
         if (mine.is_odd || other.is_odd) return mask_overlap(preds_, pred_, truths_, row, is_crowd);
-        const std::int64_t width = std::min(mine.bounds.right, other.bounds.right) - std::max(mine.bounds.left, other.bounds.left);
-        const std::int64_t height = std::min(mine.bounds.bottom, other.bounds.bottom) - std::max(mine.bounds.top, other.bounds.top);
+        const std::int64_t width =
+            std::min(mine.bounds.right, other.bounds.right) - std::max(mine.bounds.left, other.bounds.left);
+        const std::int64_t height =
+            std::min(mine.bounds.bottom, other.bounds.bottom) - std::max(mine.bounds.top, other.bounds.top);
         if (width <= 0 || height <= 0) return 0;
         if (mine.size != other.size) return -1;
         const auto ratio = [&](std::uint64_t shared) {
@@ -190,7 +197,7 @@ public:
         return ratio(shared_pixels(pred_ends_, truth_ends_[t]));
     }
 
-private:
+  private:
     const Runs& truths_;
     std::span<const Facts> truth_facts_;
     std::span<const std::uint8_t> crowd_;
@@ -283,9 +290,8 @@ Candidates mask_candidates(const Cells& truth, const Runs& truth_masks, std::spa
                            const Cells& pred, const Runs& pred_masks, double floor, unsigned threads) {
     const auto truth_facts = facts_of(truth_masks, truth.rows, threads);
     const auto pred_facts = facts_of(pred_masks, pred.rows, threads);
-    return find_candidates(truth, pred, floor, threads, [&] {
-        return MaskMeasure(truth_masks, truth_facts, crowd, pred_masks, pred_facts, floor);
-    });
+    return find_candidates(truth, pred, floor, threads,
+                           [&] { return MaskMeasure(truth_masks, truth_facts, crowd, pred_masks, pred_facts, floor); });
 }
 
 }  // namespace verite

@@ -33,8 +33,8 @@ void mask_areas(const Runs& masks, std::span<double> out);
 // Left, top, width and height of the pixels of each mask, as pycocotools tells them.
 void mask_bounds(const Runs& masks, std::span<double> out);
 
-// The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where the
-// truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
+// The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where
+// the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
 double mask_overlap(const Runs& preds, std::size_t pred, const Runs& truths, std::size_t truth, bool is_crowd);
 
 // Candidates of laid-out cells by that overlap. `crowd` has one entry a truth.

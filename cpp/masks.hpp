@@ -21,7 +21,7 @@ void unite_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t>
 
 // Runs from stretches told column by column, downwards; stretches that touch become one.
 class RunWriter {
-public:
+  public:
     RunWriter(Size size, std::vector<std::uint32_t>& counts) : size_(size), counts_(counts), start_(counts.size()) {}
 
     void tell(std::int64_t x, std::int64_t y1, std::int64_t y2) {
@@ -41,7 +41,7 @@ public:
         if (rest > 0 || counts_.size() == start_) counts_.push_back(static_cast<std::uint32_t>(rest));
     }
 
-private:
+  private:
     Size size_;
     std::vector<std::uint32_t>& counts_;
     std::size_t start_;

@@ -10,7 +10,7 @@ namespace verite {
 namespace {
 
 class Matcher {
-public:
+  public:
     Matcher(const CandidateView& candidates, const Rules& rules, std::span<Bits> matched)
         : candidates_(candidates), rules_(rules), matched_(matched) {
         const std::size_t count = rules.thresholds.size();
@@ -39,7 +39,7 @@ public:
         }
     }
 
-private:
+  private:
     struct Choice {
         std::int64_t candidate;
         double overlap;

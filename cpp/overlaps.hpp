@@ -58,8 +58,8 @@ inline std::vector<std::size_t> cut_images(const Cells& cells, std::size_t piece
     std::vector<std::size_t> cuts{0};
     const auto slots = static_cast<std::size_t>(cells.images.back());
     for (std::size_t i = 1; i < pieces; ++i) {
-        const auto at = std::lower_bound(cells.images.begin(), cells.images.end(),
-                                         static_cast<std::int64_t>(slots * i / pieces));
+        const auto at =
+            std::lower_bound(cells.images.begin(), cells.images.end(), static_cast<std::int64_t>(slots * i / pieces));
         cuts.push_back(std::max(cuts.back(), static_cast<std::size_t>(at - cells.images.begin())));
     }
     cuts.push_back(cells.image_count());
@@ -110,7 +110,8 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                     if (has_nan) {
                         part.truth.resize(before);
                         part.overlap.resize(before);
-                        for (std::size_t t = 0; t < count; ++t) add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
+                        for (std::size_t t = 0; t < count; ++t)
+                            add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
                     }
                     end_slots(p + 1);
                 }

@@ -22,7 +22,8 @@ void decode_pixels(std::span<const std::uint32_t> counts, std::span<std::uint8_t
     std::size_t at = 0;
     std::uint8_t value = 0;
     for (const std::uint32_t count : counts) {
-        if (count > pixels.size() - at) throw std::invalid_argument("runs that add up to more than the mask has pixels");
+        if (count > pixels.size() - at)
+            throw std::invalid_argument("runs that add up to more than the mask has pixels");
         std::fill_n(pixels.begin() + at, count, value);
         at += count;
         value = !value;

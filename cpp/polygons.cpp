@@ -18,7 +18,7 @@ constexpr std::size_t most_crossings = std::size_t{1} << 28;
 
 // Runs from one crossing to the next, which are told in order; two at the same place undo each other.
 class CrossingWriter {
-public:
+  public:
     explicit CrossingWriter(std::vector<std::uint32_t>& counts) : counts_(counts), start_(counts.size()) {}
 
     void operator()(std::uint64_t place) {
@@ -34,7 +34,7 @@ public:
         }
     }
 
-private:
+  private:
     std::vector<std::uint32_t>& counts_;
     std::size_t start_;
     std::uint64_t before_ = 0;

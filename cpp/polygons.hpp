@@ -20,10 +20,10 @@ void rasterise(Ragged<double> rings, std::size_t first, std::size_t last, Size s
 
 // Draws ring after ring with memory that is used again.
 class RingDrawer {
-public:
+  public:
     void draw(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts);
 
-private:
+  private:
     struct Corner {
         int x, y;
     };
@@ -47,9 +47,9 @@ private:
     static constexpr std::size_t room = 8;  // crossings of a column that are kept beside each other
 
     std::vector<Corner> corners_;
-    std::vector<std::uint8_t> filled_;    // how many crossings each column has
-    std::vector<std::uint32_t> rows_;     // [column][room] where they are, in order
-    std::vector<std::uint32_t> places_;   // all crossings of a ring that folds over itself more often than that
+    std::vector<std::uint8_t> filled_;   // how many crossings each column has
+    std::vector<std::uint32_t> rows_;    // [column][room] where they are, in order
+    std::vector<std::uint32_t> places_;  // all crossings of a ring that folds over itself more often than that
 };
 
 }  // namespace verite

@@ -28,7 +28,7 @@ Frame frame_of(std::span<const std::uint32_t> counts, Size size);
 
 // Columns of bits. Rows start at a multiple of 64, so that words of two rasters line up.
 class Raster {
-public:
+  public:
     // The smallest frame around the object, and its bits. Everything outside is background.
     void read(std::span<const std::uint32_t> counts, Size size);
     void read(const std::uint8_t* rows, Size size);  // row by row, anything but 0 is object
@@ -51,7 +51,7 @@ public:
     template <class Visit>
     static void common(const Raster& a, const Raster& b, bool outside, Visit visit);
 
-private:
+  private:
     void reframe(const Frame& frame);
 
     Frame frame_;

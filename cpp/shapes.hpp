@@ -17,7 +17,7 @@ struct Side {
 
 // One region, read once however many pairs in a row ask for it.
 class Shape {
-public:
+  public:
     void read(const Side& side, std::int64_t row);
 
     const Raster& region() const { return region_; }
@@ -26,7 +26,7 @@ public:
     std::uint64_t area() const { return area_; }
     Frame frame() const { return around(region_.frame(), contour_.frame()); }
 
-private:
+  private:
     std::int64_t row_ = -1;
     Raster region_, contour_;
     std::vector<Pixel> pixels_;

@@ -1,5 +1,8 @@
 """The native core: loops over plain arrays (see cpp/)."""
 
+from os import PathLike
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -96,3 +99,33 @@ def rim_ratios(
 def encode_masks(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], Int64s]: ...
 def decode_masks(masks: RunArrays) -> NDArray[np.uint8]: ...
 def merge_masks(masks: RunArrays, is_intersection: bool = False) -> NDArray[np.uint32]: ...
+
+class ParseError(ValueError):
+    code: str
+    byte: int
+    line: int
+    section: str
+    record: int | None
+
+class CocoFile:
+    images: dict[str, Any]
+    categories: dict[str, Any]
+    annotations: dict[str, Any]
+    is_results: bool
+    keys: list[str]
+    region_kinds: NDArray[np.uint8] | None
+    region_bytes: NDArray[np.int64] | None
+    region_lengths: NDArray[np.int64] | None
+    def polygons(
+        self, records: NDArray[np.int64], limits: tuple[int, int, int, float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
+    def runs(
+        self, records: NDArray[np.int64], limits: tuple[int, int, int, float]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int32]]: ...
+
+def read_coco(
+    path: str | PathLike[str], threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576
+) -> CocoFile: ...
+def read_coco_bytes(content: bytes, threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576) -> CocoFile: ...
+def find_positions(ids: Int64s, table: Int64s) -> tuple[Int32s, int]: ...
+def digest(thing: NDArray[Any] | bytes) -> int: ...

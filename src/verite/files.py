@@ -28,14 +28,24 @@ def existing(path: str | os.PathLike[str]) -> Path:
 
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file."""
+    check_size(path)
     try:
-        size = path.stat().st_size
-        if size > limit("file_bytes"):
-            largest = f"at most {limit('file_bytes'):,} bytes"
-            raise ReadError(path, expected=largest, found=f"{size:,}", remedy=remedy("file_bytes"))
         return path.read_bytes()
     except OSError as error:
         raise ReadError(path, expected="a readable file", found=reason(error)) from None
+
+
+def check_size(path: Path) -> None:
+    """Is it a file, and not too large to be read?"""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise ReadError(path, expected="a readable file", found=reason(error)) from None
+    if path.is_dir():
+        raise ReadError(path, expected="a file", found="a folder")
+    if size > limit("file_bytes"):
+        largest = f"at most {limit('file_bytes'):,} bytes"
+        raise ReadError(path, expected=largest, found=f"{size:,}", remedy=remedy("file_bytes"))
 
 
 def read_text(path: Path) -> str:

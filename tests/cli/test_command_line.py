@@ -230,7 +230,7 @@ def test_inspect_of_healthy_files_finds_nothing(typed):
 def test_convert_says_what_is_lost(typed, tmp_path):
     status, _, err = typed("convert", DATA / "demo" / "truth.json", tmp_path / "out", "--to", "voc")
     assert status == 0
-    assert "because Pascal VOC XML cannot hold it: area, class id, crowd, id" in err
+    assert "because Pascal VOC XML cannot hold it: area, class id, crowd, image id" in err
     again = vt.read(tmp_path / "out")
     assert len(again) == len(vt.read(DATA / "demo" / "truth.json"))
 

@@ -14,7 +14,7 @@ from verite.model.annotations import FLAGS
 NAMES = st.text("abcXYZ019é漢🚢&<>\"'#:;,[]{}-_.!%", min_size=1, max_size=8)
 BLANKED = st.builds("{} {}".format, NAMES, NAMES)
 STEMS = st.text("abcXYZ019é漢-_", min_size=1, max_size=6)
-SIDES = st.integers(1, 12)
+SIDES = st.integers(1, 6)
 NUMBERS = st.floats(0, 12, width=32).map(lambda v: round(v, 3))
 LABEL_KINDS = ("names", "ids", "order", "numbers")
 KINDS = ("box", "polygon", "rings", "mask")

@@ -137,7 +137,7 @@ def test_infinite_score_reaches_the_checks(tmp_path):
 def test_nan_does_not_hide_another_mistake(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('[{"image_id": 1, "category_id": "x", "bbox": [1, 2, 3, 4], "score": NaN}]')
-    with pytest.raises(vt.ReadError, match=r"a.json: \[0\].category_id: expected a whole number, found text"):
+    with pytest.raises(vt.ReadError, match=r"a.json: results\[0\].category_id: expected a number, found a string"):
         vt.read(path)
 
 

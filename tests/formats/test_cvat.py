@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,15 @@ def test_sizes_are_needed_to_write(tmp_path):
     truth = vt.Annotations.of(["a.jpg"], ["boat"], [[1, 2, 3, 4]])
     with pytest.raises(vt.ReadError, match=r"expected the size of every image, found none for 'a\.jpg'"):
         vt.write(truth, tmp_path / "a.xml", "cvat")
+
+
+def test_mask_of_another_size_than_its_image_is_not_written(tmp_path):
+    truth = vt.read(sample("coco", "good", "instances.json"), image_offset=0)
+    turned = vt.Images(truth.images.names, truth.images.ids, widths=[640, 3, 640], heights=[480, 4, 480])
+    with pytest.raises(
+        vt.ReadError, match="expected a mask of its image's height and width, 4 x 3, found 3 x 4 in object 2"
+    ):
+        vt.write(replace(truth, images=turned), tmp_path / "a.xml", "cvat")
 
 
 def runs_of(pixels):

@@ -53,7 +53,8 @@ def test_circle_is_a_polygon_of_64_corners(harbour):
 
 def test_what_is_left_out_is_counted(harbour):
     assert harbour.source.notes == (
-        "1 scores of a truth left out",
+        "1 scores left out, as this is a truth",
+        "1 shapes joined to others by their group_id",
         "1 shapes of type 'line' left out",
         "1 shapes of type 'point' left out",
     )
@@ -86,5 +87,5 @@ def test_written_files_are_the_same_again(harbour, tmp_path):
 def test_masks_and_confidences_are_told_to_be_lost(tmp_path):
     truth = vt.read(sample("coco", "good", "instances.json"))
     lost = vt.write(truth, tmp_path / "out", "labelme")
-    assert lost == ("area", "class id", "id", "image id", "mask", "unused class")
+    assert lost == ("area", "class id", "image id", "mask", "object id", "unused class")
     assert len(vt.read(tmp_path / "out")) == 4

@@ -46,9 +46,15 @@ def test_class_numbers_get_their_names_from_the_user():
     assert vt.read(sample("text", "numbers")).labels.names == ("0", "1")
 
 
+def test_names_given_for_numbers_do_not_touch_names():
+    truth = vt.read(sample("text", "good"), names=["gull", "crane"])  # perhaps meant for the predictions
+    assert truth.labels.names == ("gull", "crane", "boat")
+    assert [truth.labels.name(i) for i in truth.label] == ["boat", "gull", "boat"]
+
+
 def test_class_number_without_a_name_is_an_error():
     with pytest.raises(
-        vt.ReadError, match=r"pier.txt:1: expected a class number from 0 to 0, as there are names, found '1'"
+        vt.ReadError, match=r"pier.txt:1: expected a class number from 0 to 0, as there are names, found 1"
     ):
         vt.read(sample("text", "numbers"), names=["boat"])
 

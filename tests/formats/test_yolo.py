@@ -50,6 +50,11 @@ def test_names_are_found_from_inside_the_data_set():
         assert vt.read(sample("yolo", "good", *place.split("/"))).labels.names == ("boat", "gull", "crane")
 
 
+def test_file_of_somebody_else_above_is_not_taken_for_names(tmp_path):
+    (tmp_path / "dataset.yaml").write_text("licence: MIT\n")
+    assert vt.read(folder(tmp_path / "preds", a="3 0.5 0.5 0.2 0.2\n")).labels.ids.tolist() == [3]
+
+
 def test_darknet_data_set_and_its_lists():
     truth = vt.read(sample("yolo", "darknet"))
     assert truth.images.names == ("pier",)
@@ -200,7 +205,7 @@ def test_sizes_are_needed_to_write(tmp_path):
 def test_polygon_of_several_rings_is_written_as_its_box(tmp_path):
     truth = vt.read(sample("coco", "good", "instances.json"))
     lost = vt.write(truth, tmp_path / "out", "yolo")
-    assert {"polygon of several rings", "mask", "crowd", "area", "id", "class id", "image id"} <= set(lost)
+    assert {"polygon of several rings", "mask", "crowd", "area", "object id", "class id", "image id"} <= set(lost)
     assert "polygon" not in lost
     again = vt.read(tmp_path / "out", like=truth)
     np.testing.assert_allclose(again.regions.boxes, truth.regions.boxes[[2, 3, 0, 1]])  # by file name

@@ -7,245 +7,223 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.errors import ReadError, excerpt
 from verite.formats.class_names import check_name, check_names
+from verite.formats.coco_file import Outlines, open_coco, presence, texts
 from verite.formats.coco_write import HOLDS, write
-from verite.formats.document import decode
 from verite.formats.format import Format, Look, Options
-from verite.formats.outlines import NO_BOX, bounds_of_rings, bounds_of_runs, check_mask_size, checked_ring, checked_runs
+from verite.formats.outlines import bounds_of_rings, bounds_of_runs
 from verite.formats.sizes import check_size, in_pixels
 from verite.model.annotations import Annotations, Source
+from verite.model.ids import Ids, Positions, positions_in
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
-from verite.model.regions import MASK, POLYGON, Polygons, Regions, Runs
+from verite.model.regions import MASK, POLYGON, Regions
 
-Id = int | str
-# Where a NaN is a finding about an object, to be named with its code, and not a broken file.
-NAN_IN = frozenset({"score", "bbox", "area"})
-
-
-class Image(msgspec.Struct, omit_defaults=True):
-    id: Id
-    file_name: str | None = None
-    width: int | None = None
-    height: int | None = None
-
-
-class Category(msgspec.Struct):
-    id: int
-    name: str | None = None
-
-
-class Mask(msgspec.Struct):
-    size: tuple[int, int]
-    counts: str | list[int]
-
-
-class Annotation(msgspec.Struct, omit_defaults=True):
-    image_id: Id
-    category_id: int
-    bbox: tuple[float, float, float, float] | None = None
-    score: float | None = None
-    segmentation: list[list[float]] | Mask | None = None
-    area: float | None = None
-    iscrowd: int | bool | None = None
-    ignore: int | bool | None = None
-    id: Id | None = None
-
-
-class Document(msgspec.Struct):
-    images: list[Image]
-    annotations: list[Annotation]
-    categories: list[Category]
+SECTIONS = ("images", "annotations", "categories")
 
 
 def recognise(look: Look) -> str | None:
     start = look.head.lstrip()
     if look.is_folder or not start.startswith("{"):
         return None
-    keys = [key for key in ("images", "annotations", "categories") if f'"{key}"' in start]
+    keys = [key for key in SECTIONS if f'"{key}"' in start]
     return f"a JSON object with {' and '.join(keys)}" if keys else None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    document = decode(path, Document, nan_in=NAN_IN)
-    images, image_notes = image_table(path, document.images, options.image_offset)
-    labels, label_notes = label_table(path, document.categories, options.label_offset)
-    rows = document.annotations
-    image = positions(path, [row.image_id for row in rows], "image_id", [i.id for i in document.images], "images")
-    categories = [c.id for c in document.categories]
-    label = positions(path, [row.category_id for row in rows], "category_id", categories, "categories")
-    notes = (*image_notes, *label_notes)
-    return columns(path, "coco", rows, images, labels, image, label, options, notes)
+    file = open_coco(path)
+    if file.is_results:
+        raise ReadError(f"{path}: top level", expected="an object", found="an array")
+    for key in SECTIONS:
+        if key not in file.keys:
+            raise ReadError(f"{path}: top level", expected=f"a key {key!r}", found="none")
+    images, image_ids, image_notes = image_table(path, file.images, options.image_offset)
+    labels, label_ids, label_notes = label_table(path, file.categories, options.label_offset)
+    used = id_column(file.annotations["image_id"])
+    image = image_positions(path, used, image_ids)
+    classes = column(file.annotations["category_id"], np.int64)
+    label = known_positions(path, positions_in(label_ids, classes), classes, "category_id", "categories")
+    return columns(path, "coco", file, images, labels, image, label, options, [*image_notes, *label_notes])
 
 
-def image_table(path: Path, images: list[Image], offset: int) -> tuple[Images, list[str]]:
-    """The images, and what to say about their names."""
-    ids = [image.id for image in images]
+def column(values: Any, dtype: Any) -> NDArray[Any]:
+    """A column, empty where the file has no record."""
+    return values if values is not None else np.empty(0, dtype=dtype)
+
+
+def id_column(values: Any) -> Ids | list[str]:
+    """Ids as numbers, or as texts where they are texts."""
+    return texts(values) if isinstance(values, tuple) else column(values, np.int64)
+
+
+def image_table(path: Path, table: dict[str, Any], offset: int) -> tuple[Images, Ids | list[str], list[str]]:
+    """The images, their ids as the file has them, and what to say about their names."""
+    ids = id_column(table["id"])
     check_unique(path, "images", ids)
-    is_text = check_kind(f"{path}: images", "id", ids)
-    sizes = [(image.width or 0, image.height or 0) for image in images]
-    for i, size in enumerate(sizes):
-        check_size(f"{path}: images[{i}]", *size)
-    names, notes = image_names(images, is_text)
-    known = int_ids(f"{path}: images", "id", [int(id) + offset for id in ids]) if not is_text else None
-    return Images(names, known, widths=[w for w, _ in sizes], heights=[h for _, h in sizes]), notes
+    none = np.zeros(table["count"], dtype=np.int64)
+    widths, heights = (none if table[side] is None else table[side] for side in ("width", "height"))
+    check_sizes(path, widths, heights)
+    file_names = texts(table["file_name"]) if np.any(table["present"]["file_name"]) else None
+    names, notes = image_names(ids, file_names)
+    known = None if isinstance(ids, list) else ids + offset
+    return Images(names, known, widths=widths, heights=heights), ids, notes
 
 
-def image_names(images: list[Image], is_text: bool) -> tuple[list[str] | None, list[str]]:
+def check_sizes(path: Path, widths: NDArray[np.int64], heights: NDArray[np.int64]) -> None:
+    """All sizes at once where the largest and the smallest pass; one by one where one does not."""
+    ends = [(f(widths, initial=0), f(heights, initial=0)) for f in (np.min, np.max)]
+    try:
+        check_size(path, int(ends[0][0]), int(ends[0][1]))
+        check_size(path, int(ends[1][0]), int(ends[1][1]))
+        if np.any((widths > 0) != (heights > 0)):
+            raise ReadError(path, expected="both width and height or neither", found="one")
+    except ReadError:
+        for i, (width, height) in enumerate(zip(widths.tolist(), heights.tolist(), strict=True)):
+            check_size(f"{path}: images[{i}]", width, height)
+
+
+def image_names(ids: Ids | list[str], file_names: list[str] | None) -> tuple[list[str] | None, list[str]]:
     """The file names. Where ids are texts, results speak of images by them, so they are the names unless both agree."""
-    odd = next((i for i in images if is_text and i.file_name and stem(i.file_name) != stem(str(i.id))), None)
-    if odd is not None:
-        note = f"images named by their ids, which are texts; file names such as {excerpt(odd.file_name)} left out"
-        return [str(image.id) for image in images], [note]
-    if images and not is_text and not any(image.file_name for image in images):
-        return None, []
-    return [image.file_name or str(image.id) for image in images], []
+    if file_names is None:
+        return (list(ids), []) if isinstance(ids, list) else (None if len(ids) else [], [])
+    if isinstance(ids, list):
+        pairs = zip(ids, file_names, strict=True)
+        odd = next((name for id, name in pairs if name and stem(name) != stem(id)), None)
+        if odd is not None:
+            return ids, [f"images named by their ids, which are texts; file names such as {excerpt(odd)} left out"]
+    return [name or str(id) for id, name in zip(ids, file_names, strict=True)], []
 
 
-def label_table(path: Path, categories: list[Category], offset: int) -> tuple[Labels, list[str]]:
-    """The classes; those of the same name are told apart by their ids."""
-    check_unique(path, "categories", [c.id for c in categories])
-    ids = int_ids(f"{path}: categories", "id", [c.id + offset for c in categories])
-    if categories and all(c.name is None for c in categories):
-        return Labels(None, ids), []
-    for i, category in enumerate(categories):
-        if category.name is None:
-            raise ReadError(f"{path}: categories[{i}]", expected="a key 'name'", found="none")
-        check_name(f"{path}: categories[{i}].name", category.name)
-    counts = Counter(c.name for c in categories)
-    names = [f"{c.name} (id {c.id})" if counts[c.name] > 1 else str(c.name) for c in categories]
+def label_table(path: Path, table: dict[str, Any], offset: int) -> tuple[Labels, Ids, list[str]]:
+    """The classes, their ids as the file has them, and a word about those of the same name, told apart by their ids."""
+    ids = column(table["id"], np.int64)
+    check_unique(path, "categories", ids)
+    has_name = presence(table, "name")
+    if len(ids) and not has_name.any():
+        return Labels(None, ids + offset), ids, []
+    if not has_name.all():
+        place = f"{path}: categories[{int(np.argmin(has_name))}]"
+        raise ReadError(place, expected="a key 'name'", found="none")
+    given = texts(table["name"]) if len(ids) else []
+    for i, name in enumerate(given):
+        check_name(f"{path}: categories[{i}].name", name)
+    counts = Counter(given)
+    names = [f"{name} (id {id})" if counts[name] > 1 else name for name, id in zip(given, ids, strict=True)]
     check_names(f"{path}: categories", names)
-    shared = [str(name) for name, count in counts.items() if count > 1]
-    return Labels(names, ids), [f"classes of the same name {excerpt(name)} told apart by their ids" for name in shared]
+    shared = [name for name, count in counts.items() if count > 1]
+    notes = [f"classes of the same name {excerpt(name)} told apart by their ids" for name in shared]
+    return Labels(names, ids + offset), ids, notes
 
 
-def check_unique(path: Path, what: str, ids: Sequence[Id]) -> None:
-    if len(set(ids)) < len(ids):
+def check_unique(path: Path, what: str, ids: Ids | list[str]) -> None:
+    values = ids if isinstance(ids, list) else ids.tolist()
+    if len(set(values)) < len(values):
         first: dict[Any, int] = {}
-        for i, id in enumerate(ids):
+        for i, id in enumerate(values):
             if first.setdefault(id, i) != i:
                 twice = f"{id!r} in {what}[{first[id]}] and {what}[{i}]"
                 raise ReadError(path, expected=f"each id once in {what}", found=twice)
 
 
-def check_kind(table: str, key: str, ids: Sequence[Id]) -> bool:
-    """Are the ids texts? All are or none is."""
-    is_text = bool(ids) and isinstance(ids[0], str)
-    for i, id in enumerate(ids):
-        if isinstance(id, str) != is_text:
-            kinds = ("text", "a number") if is_text else ("a number", "text")
-            expected = f"{kinds[0]} as in the first record"
-            raise ReadError(f"{table}[{i}].{key}", expected=expected, found=f"{kinds[1]}, {excerpt(id)}")
-    return is_text
+def image_positions(path: Path, used: Ids | list[str], ids: Ids | list[str]) -> Positions:
+    """For each annotation, the position of its image in the table."""
+    if isinstance(used, list) != isinstance(ids, list) and len(used) and len(ids):
+        hint = f"ids are text in one place and numbers in the other (V212), images[0] has {plain(ids[0])!r}"
+        place = f"{path}: annotations[0].image_id"
+        raise ReadError(place, expected="an id out of images", found=excerpt(plain(used[0])), remedy=hint)
+    if isinstance(used, list):
+        index = {id: i for i, id in enumerate(ids)}
+        found = np.array([index.get(id, -1) for id in used], dtype=np.int32)
+    else:
+        found = positions_in(np.asarray(ids, dtype=np.int64), used)
+    return known_positions(path, found, used, "image_id", "images")
 
 
-def int_ids(table: str, key: str, ids: Sequence[int]) -> NDArray[np.int64]:
-    try:
-        return np.array(ids, dtype=np.int64)
-    except OverflowError:
-        at = next(i for i, id in enumerate(ids) if not -(2**63) <= id < 2**63)
-        raise ReadError(f"{table}[{at}].{key}", expected="an id of at most 64 bits", found=excerpt(ids[at])) from None
+def known_positions(path: Path, found: Positions, used: Sequence[Any] | Ids, key: str, table: str) -> Positions:
+    """The positions, all of which must be in the table."""
+    if len(found) and found.min() < 0:
+        at = int(np.argmin(found))
+        place = f"{path}: annotations[{at}].{key}"
+        raise ReadError(place, expected=f"an id out of {table}", found=excerpt(plain(used[at])))
+    return found
 
 
-def positions(path: Path, used: Sequence[Id], key: str, ids: Sequence[Id], table: str) -> NDArray[np.int32]:
-    """For each annotation, the position of its image or category in the table."""
-    index = {id: i for i, id in enumerate(ids)}
-    try:
-        return np.array([index[id] for id in used], dtype=np.int32)
-    except KeyError as error:
-        id = error.args[0]
-        place = f"{path}: annotations[{used.index(id)}].{key}"
-        is_other_kind = bool(ids) and isinstance(id, str) != isinstance(ids[0], str)
-        hint = f"ids are text in one place and numbers in the other (V212), {table}[0] has {ids[0]!r}"
-        remedy = hint if is_other_kind else ""
-        raise ReadError(place, expected=f"an id out of {table}", found=excerpt(id), remedy=remedy) from None
+def plain(id: Any) -> int | str:
+    return id if isinstance(id, str) else int(id)
 
 
 def columns(
     path: Path,
     format: str,
-    rows: list[Annotation],
+    file: _core.CocoFile,
     images: Images,
     labels: Labels,
-    image: NDArray[np.int32],
-    label: NDArray[np.int32],
+    image: Positions,
+    label: Positions,
     options: Options,
     notes: Sequence[str] = (),
 ) -> Annotations:
-    """Typed records to columns."""
-    table = f"{path}: annotations" if format == "coco" else f"{path}: "
-    polygons, runs = outlines(table, rows)
-    boxes = np.array([row.bbox or NO_BOX for row in rows], dtype=np.float64).reshape(-1, 4)
-    without = [i for i, row in enumerate(rows) if row.bbox is None]
-    regions = Regions(boxes, layout_name(options.boxes or "xywh"), polygons=polygons, runs=runs)
-    regions, unit = in_pixels(regions, options.coords or "abs", images, image)
-    if without:
-        regions = with_bounds(table, regions, without)
-    given = any(row.score is not None for row in rows)
-    areas = [row.area for row in rows]
-    ids = [row.id for row in rows if isinstance(row.id, int)]
+    """The objects of a file as annotations."""
+    table = file.annotations
+    count = table["count"]
+    has_score = presence(table, "score")
+    flags = {"crowd": table["iscrowd"], "ignore": table["ignore"]}
+    flags["unscored"] = ~has_score if has_score.any() else None
+    has_ids = isinstance(table["id"], np.ndarray) and presence(table, "id").all()
+    if not has_ids and np.any(table["present"]["id"]):
+        missing = count - int(presence(table, "id").sum()) if isinstance(table["id"], np.ndarray) else count
+        notes = [*notes, f"object ids left out: {missing} of {count} are texts or missing"]
+    regions, unit = regions_of(path, file, images, image, options)
     return Annotations(
         images=images,
         labels=labels,
         image=image,
         label=label,
         regions=regions,
-        confidence=np.array([np.nan if row.score is None else row.score for row in rows]) if given else None,
-        area=np.array([np.nan if a is None else a for a in areas]) if any(a is not None for a in areas) else None,
-        ids=int_ids(table, "id", ids) if rows and len(ids) == len(rows) else None,
-        flags={
-            "crowd": np.array([bool(row.iscrowd) for row in rows], dtype=np.bool_),
-            "ignore": np.array([bool(row.ignore) for row in rows], dtype=np.bool_),
-            "unscored": np.array([given and row.score is None for row in rows], dtype=np.bool_),
-        },
+        confidence=table["score"],
+        area=table["area"],
+        ids=table["id"] if has_ids else None,
+        flags={name: values for name, values in flags.items() if values is not None},
         unit=unit,
-        source=Source(str(path), format, notes=(*notes, *notes_on_ids(rows, len(ids)))),
+        source=Source(str(path), format, notes=tuple(notes)),
     )
 
 
-def notes_on_ids(rows: list[Annotation], kept: int) -> list[str]:
-    if kept < len(rows) and any(row.id is not None for row in rows):
-        return [f"object ids left out: {len(rows) - kept} of {len(rows)} are texts or missing"]
-    return []
+def regions_of(
+    path: Path, file: _core.CocoFile, images: Images, image: Positions, options: Options
+) -> tuple[Regions, Any]:
+    """The boxes, and the outlines for later."""
+    table = file.annotations
+    count = table["count"]
+    boxes = table["bbox"] if table["bbox"] is not None else np.zeros((count, 4))
+    outlines = Outlines(path, file, count)
+    regions = Regions(boxes, layout_name(options.boxes or "xywh"), outlines=outlines, kinds=outlines.kinds)
+    regions, unit = in_pixels(regions, options.coords or "abs", images, image)
+    without = np.flatnonzero(~presence(table, "bbox"))
+    return (with_bounds(path, file, regions, without) if len(without) else regions), unit
 
 
-def outlines(table: str, rows: list[Annotation]) -> tuple[Polygons | None, Runs | None]:
-    polygons: list[list[Any]] = [[] for _ in rows]
-    runs: list[Any] = [None] * len(rows)
-    for i, row in enumerate(rows):
-        place = f"{table}[{i}].segmentation"
-        if isinstance(row.segmentation, Mask):
-            height, width = row.segmentation.size
-            check_mask_size(f"{place}.size", height, width)
-            runs[i] = checked_runs(f"{place}.counts", row.segmentation.counts, height, width), (height, width)
-        elif row.segmentation:
-            polygons[i] = [checked_ring(f"{place}[{r}]", ring) for r, ring in enumerate(row.segmentation)]
-    return (
-        Polygons.of(polygons) if any(polygons) else None,
-        Runs.of(runs) if any(r is not None for r in runs) else None,
-    )
-
-
-def with_bounds(table: str, regions: Regions, rows: list[int]) -> Regions:
+def with_bounds(path: Path, file: _core.CocoFile, regions: Regions, rows: NDArray[np.int64]) -> Regions:
     """Boxes around the polygon or mask of the objects that came without one."""
     values = regions.sizes.copy()
-    for row in rows:
+    for row in rows.tolist():
         if regions.kinds[row] == POLYGON and regions.polygons is not None:
             left, top, right, bottom = bounds_of_rings(regions.polygons[row])
             values[row] = [left, top, right - left, bottom - top]
         elif regions.kinds[row] == MASK and regions.runs is not None:
             values[row] = bounds_of_runs(regions.runs[row], int(regions.runs.sizes[row, 0]))
         else:
-            raise ReadError(f"{table}[{row}]", expected="a bbox or a segmentation", found="neither")
+            section = "results" if file.is_results else "annotations"
+            raise ReadError(f"{path}: {section}[{row}]", expected="a bbox or a segmentation", found="neither")
     boxed = np.ones(len(values), dtype=np.bool_)
     boxed[rows] = False
-    return Regions(values, "xywh", polygons=regions.polygons, runs=regions.runs, boxed=boxed)
+    return Regions(values, "xywh", outlines=lambda: regions.outlines, kinds=regions.kinds, boxed=boxed)
 
 
 FORMAT = Format("coco", "COCO JSON", recognise, read, write, HOLDS)

@@ -11,10 +11,11 @@ import numpy as np
 from verite.errors import ReadError
 from verite.files import write_atomically
 from verite.formats import coco
+from verite.formats.coco_file import open_coco
 from verite.formats.coco_write import ids_or_count, records
-from verite.formats.document import decode
 from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
+from verite.model.ids import distinct
 from verite.model.images import Images
 from verite.model.labels import Labels
 
@@ -29,20 +30,20 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    rows = decode(path, list[coco.Annotation], nan_in=coco.NAN_IN)
-    if coco.check_kind(f"{path}: ", "image_id", [row.image_id for row in rows]):
-        names, image = np.unique(np.array([row.image_id for row in rows], dtype=object), return_inverse=True)
-        images = Images(names.tolist())
+    file = open_coco(path)
+    if not file.is_results:
+        raise ReadError(f"{path}: top level", expected="an array", found="an object")
+    used = coco.id_column(file.annotations["image_id"])
+    if isinstance(used, list):
+        names = sorted(set(used))
+        order = {name: i for i, name in enumerate(names)}
+        images, image = Images(names), np.array([order[name] for name in used], dtype=np.int32)
     else:
-        ids = coco.int_ids(f"{path}: ", "image_id", [row.image_id + options.image_offset for row in rows])
-        known, image = np.unique(ids, return_inverse=True)
-        images = Images(None, known)
-    classes = coco.int_ids(f"{path}: ", "category_id", [row.category_id + options.label_offset for row in rows])
-    known, label = np.unique(classes, return_inverse=True)
-    labels = Labels(None, known)
-    return coco.columns(
-        path, "coco-results", rows, images, labels, image.astype(np.int32), label.astype(np.int32), options
-    )
+        known, image = distinct(used)
+        images = Images(None, known + options.image_offset)
+    classes, label = distinct(coco.column(file.annotations["category_id"], np.int64))
+    labels = Labels(None, classes + options.label_offset)
+    return coco.columns(path, "coco-results", file, images, labels, image, label, options)
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -30,13 +30,13 @@ HOLDS = frozenset(
         "confidence",
         "crowd",
         "empty image",
-        "id",
         "ignore",
         "image folder or suffix",
         "image id",
         "image name",
         "image size",
         "mask",
+        "object id",
         "polygon",
         "polygon of several rings",
         "unscored",
@@ -82,6 +82,7 @@ def records(
     """One JSON record an object. Truth gets COCO's usual keys, results only what results have."""
     need_pixels(annotations, path)
     confidence, ids, unscored = annotations.confidence, annotations.ids, annotations.flag("unscored")
+    crowd, ignore = annotations.crowd, annotations.ignore
     check_finite(path, "boxes", annotations.regions.values)
     if confidence is not None:
         check_finite(path, "confidences", np.where(unscored, 0.0, confidence))
@@ -95,8 +96,8 @@ def records(
         if is_truth:
             record["id"] = int(ids[i]) if ids is not None else i + 1
             record["area"] = area_of(annotations, i, box)
-            record["iscrowd"] = int(annotations.crowd[i])
-            if annotations.ignore[i]:
+            record["iscrowd"] = int(crowd[i])
+            if ignore[i]:
                 record["ignore"] = 1
         if confidence is not None and not unscored[i]:
             record["score"] = float(confidence[i])

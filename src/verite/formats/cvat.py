@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
+from verite.formats.class_names import check_name
 from verite.formats.cvat_masks import box_runs, image_runs
+from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options
 from verite.formats.markup import Element, check_writable, parse, to_whole
 from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, checked_ring, checked_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
-from verite.formats.words import to_number
+from verite.formats.words import to_numbers
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON
 
@@ -74,7 +76,10 @@ def label_names(root: Element) -> list[str]:
     meta = root.find("meta")
     owners = meta.children if meta is not None else []
     labels = [label for owner in owners for table in owner.all("labels") for label in table.all("label")]
-    return list(dict.fromkeys(label.need("name").text.strip() for label in labels))
+    names = [label.need("name").text.strip() for label in labels]
+    for label, name in zip(labels, names, strict=True):
+        check_name(label.where, name)
+    return list(dict.fromkeys(names))
 
 
 def add_shape(rows: Rows, image: str, shape: Element, height: int, width: int) -> None:
@@ -103,11 +108,11 @@ def read_box(shape: Element, height: int, width: int) -> Outline:
 
 
 def read_polygon(shape: Element, height: int, width: int) -> Outline:
-    points = [point.split(",") for point in shape.attribute("points").split(";") if point.strip()]
-    for point in points:
-        if len(point) != 2:
-            raise ReadError(shape.where, expected="points 'x,y;x,y;…'", found=excerpt(",".join(point)))
-    ring = [to_number(word, shape.where, "a number in 'points'") for point in points for word in point]
+    points = [point for point in shape.attribute("points").split(";") if point.strip()]
+    odd = next((point for point in points if point.count(",") != 1), None)
+    if odd is not None:
+        raise ReadError(shape.where, expected="points 'x,y;x,y;…'", found=excerpt(odd))
+    ring = to_numbers(",".join(points).split(","), shape.where, "a number in 'points'") if points else []
     return bounds_of_rings([checked_ring(shape.where, ring)]), ring, None
 
 
@@ -141,16 +146,30 @@ def write(annotations: Annotations, path: Path) -> None:
         unsized = int(np.argmin(np.minimum(images.widths, images.heights)))
         found = f"none for {images.name(unsized)!r}"
         raise ReadError(path, expected="the size of every image", found=found, remedy="give --images FOLDER")
+    check_mask_frames(annotations, path)
     shapes: list[list[str]] = [[] for _ in range(len(images))]
-    corners = annotations.regions.boxes.tolist()
+    corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
     for row, image in enumerate(annotations.image):
-        shapes[image].append(shape_text(annotations, row, corners[row]))
+        shapes[image].append(shape_text(annotations, row, corners[row], flags[row]))
     text = ['<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n', meta_text(names)]
     for i, lines in enumerate(shapes):
         size = f'width="{images.widths[i]}" height="{images.heights[i]}"'
         text.append(f'  <image id="{i}" name={quoteattr(images.name(i))} {size}>\n')
         text += [*lines, "  </image>\n"]
     write_atomically(path, "".join([*text, "</annotations>\n"]))
+
+
+def check_mask_frames(annotations: Annotations, path: Path) -> None:
+    """CVAT's masks lie in their image, so both must be of one size."""
+    if annotations.regions.runs is None:
+        return
+    images, frames = annotations.images, annotations.regions.runs.sizes
+    sizes = np.stack([images.heights, images.widths], axis=1)[annotations.image]
+    odd = np.flatnonzero((annotations.regions.kinds == MASK) & (frames != sizes).any(axis=1))
+    if len(odd):
+        height, width = sizes[odd[0]]
+        found = f"{frames[odd[0], 0]} x {frames[odd[0], 1]} in object {odd[0]}"
+        raise ReadError(path, expected=f"a mask of its image's height and width, {height} x {width}", found=found)
 
 
 def meta_text(names: tuple[str, ...]) -> str:
@@ -161,7 +180,7 @@ def meta_text(names: tuple[str, ...]) -> str:
     return f"  <meta>\n    <task>\n      <labels>\n{lines}      </labels>\n    </task>\n  </meta>\n"
 
 
-def shape_text(annotations: Annotations, row: int, box: list[float]) -> str:
+def shape_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
     """A shape; what CVAT has no shape for, a polygon of several rings, is written as its box."""
     regions = annotations.regions
     kind = regions.kinds[row]
@@ -175,12 +194,8 @@ def shape_text(annotations: Annotations, row: int, box: list[float]) -> str:
     else:
         tag, shape = "box", " ".join(f'{side}="{v!r}"' for side, v in zip(CORNERS, box, strict=True))
     label = quoteattr(annotations.labels.name(int(annotations.label[row])))
-    occluded = int(annotations.flag("occluded")[row])
-    attributes = [
-        f'      <attribute name="{flag}">{str(bool(annotations.flag(flag)[row])).lower()}</attribute>\n'
-        for flag in CVAT_FLAGS
-        if flag in annotations.flags
-    ]
+    attributes = [f'      <attribute name="{flag}">true</attribute>\n' for flag in CVAT_FLAGS if flag in flags]
+    occluded = int("occluded" in flags)
     start = f'    <{tag} label={label} source="manual" occluded="{occluded}" {shape} z_order="0">\n'
     return "".join([start, *attributes, f"    </{tag}>\n"])
 

@@ -16,6 +16,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import read_bytes, read_text
 from verite.limits import limit, remedy
 
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "null": "null"}
 WORDS |= {"array": "an array", "object": "an object"}
@@ -122,11 +123,9 @@ def check_depth(path: Path, data: bytes) -> None:
 
 
 def depth_of(data: bytes) -> int:
-    brackets = np.frombuffer(data, dtype=np.uint8)
-    opened = (brackets == ord("[")) | (brackets == ord("{"))
-    closed = (brackets == ord("]")) | (brackets == ord("}"))
-    depth = np.cumsum(opened.astype(np.int8) - closed.astype(np.int8), dtype=np.int32)
-    return int(depth.max(initial=0))
+    brackets = np.frombuffer(data.translate(None, NO_BRACKETS), dtype=np.uint8)
+    is_opening = (brackets == ord("[")) | (brackets == ord("{"))
+    return int(np.cumsum(np.where(is_opening, 1, -1), dtype=np.int64).max(initial=0))
 
 
 def too_deep(path: Path) -> ReadError:

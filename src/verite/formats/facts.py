@@ -20,7 +20,7 @@ def facts_of(annotations: Annotations) -> set[str]:
         "area": annotations.area is not None,
         "confidence": annotations.confidence is not None,
         "empty image": len(np.unique(annotations.image)) < len(annotations.images),
-        "id": annotations.ids is not None,
+        "object id": annotations.ids is not None,
         "unused class": is_unused and labels.names is not None,
         "unused class id": is_unused and labels.names is None,
         **facts_of_images(annotations.images),
@@ -28,6 +28,15 @@ def facts_of(annotations: Annotations) -> set[str]:
         **facts_of_regions(annotations.regions, 1e-9 if annotations.unit == "rel" else 1e-6),
     }
     return {fact for fact, there in present.items() if there} | set(annotations.flags)
+
+
+def flags_by_row(annotations: Annotations) -> list[list[str]]:
+    """The names of the flags that each object carries."""
+    found: list[list[str]] = [[] for _ in range(len(annotations))]
+    for name, column in annotations.flags.items():
+        for row in np.flatnonzero(column).tolist():
+            found[row].append(name)
+    return found
 
 
 def facts_of_images(images: Images) -> dict[str, bool]:

@@ -20,6 +20,7 @@ import numpy as np
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically
 from verite.formats.document import check_finite, decode
+from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.outlines import bounds_of_rings, checked_ring
 from verite.formats.rows import Rows
@@ -64,31 +65,33 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
-    skipped: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
     for file in files:
         document = decode(file, Document)
         name = document.image_path or file.stem
         rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
-        for group in grouped(document.shapes, skipped):
+        for group in grouped(document.shapes, remarks):
             add_object(rows, file, name, group)
-    rows.notes += [f"{count} {what} left out" for what, count in sorted(skipped.items()) if count]
+    rows.notes += [f"{count} {what}" for what, count in sorted(remarks.items()) if count]
     return rows.annotations("labelme", layout="xyxy")
 
 
 Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
 
 
-def grouped(shapes: list[Shape], skipped: Counter[str]) -> list[Group]:
+def grouped(shapes: list[Shape], remarks: Counter[str]) -> list[Group]:
     """The shapes object by object; those that have no inside are counted and left out."""
     groups: dict[Any, Group] = {}
     for i, shape in enumerate(shapes):
         kind = shape.shape_type or "polygon"
-        skipped["scores of a truth"] += shape.score is not None
+        remarks["scores left out, as this is a truth"] += shape.score is not None
         if kind in READERS:
             key = (shape.label, shape.group_id) if shape.group_id is not None else i
             groups.setdefault(key, []).append((i, shape))
         else:
-            skipped[f"shapes of type {excerpt(kind)}"] += 1
+            remarks[f"shapes of type {excerpt(kind)} left out"] += 1
+    for group in groups.values():
+        remarks["shapes joined to others by their group_id"] += len(group) - 1
     return list(groups.values())
 
 
@@ -151,8 +154,9 @@ def write(annotations: Annotations, path: Path) -> None:
     check_order(annotations, path)
     images = annotations.images
     shapes: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    flags = flags_by_row(annotations)
     for row, image in enumerate(annotations.image):
-        shapes[image] += shapes_of(annotations, row)
+        shapes[image] += shapes_of(annotations, row, flags[row])
     stems = file_stems(images, path)
     with folder_atomically(path) as folder:
         for i, name in enumerate(stems):
@@ -176,7 +180,7 @@ def check_order(annotations: Annotations, path: Path) -> None:
         raise ReadError(path, expected="boxes from left to right and top to bottom", found=found)
 
 
-def shapes_of(annotations: Annotations, row: int) -> list[dict[str, Any]]:
+def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[dict[str, Any]]:
     """A rectangle, or a polygon for each ring, held together by a group_id."""
     regions = annotations.regions
     rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
@@ -185,7 +189,7 @@ def shapes_of(annotations: Annotations, row: int) -> list[dict[str, Any]]:
         "points": regions.boxes[row].reshape(2, 2).tolist(),
         "group_id": row if len(rings) > 1 else None,
         "shape_type": "polygon" if rings else "rectangle",
-        "flags": {name: True for name in FLAGS if annotations.flag(name)[row]},
+        "flags": dict.fromkeys(flags, True),
     }
     return [{**shape, "points": ring.tolist()} for ring in rings] or [shape]
 

@@ -60,7 +60,11 @@ def cells(line: str, separator: str) -> list[str]:
 def columns_of(header: list[str]) -> dict[str, int]:
     """Where the columns we know are, whatever the case of their names."""
     known = {name.casefold(): name for name in COLUMNS}
-    return {known[key]: i for i, cell in enumerate(header) if (key := cell.strip().casefold()) in known}
+    found: dict[str, int] = {}
+    for i, cell in enumerate(header):
+        if (key := cell.strip().casefold()) in known:
+            found.setdefault(known[key], i)
+    return found
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -74,6 +78,9 @@ def read(path: Path, options: Options) -> Annotations:
             others = (cell.strip() for i, cell in enumerate(header) if i not in columns.values())
             remedy = did_you_mean(name, others).removeprefix("; ")
             raise ReadError(f"{file}:{number}", expected=f"a column {name}", found=found, remedy=remedy)
+    again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c])), None)
+    if again is not None:
+        raise ReadError(f"{file}:{number}", expected="each column once", found=f"a second {excerpt(again)}")
     body = list(lines)
     rows = Rows(path, options)
     score, why = score_column(columns, body)
@@ -127,13 +134,13 @@ def has_confidences(columns: dict[str, int], body: list[tuple[int, list[str]]]) 
 
 
 def add_line(rows: Rows, where: str, cells: dict[str, str], score: str | None) -> None:
-    box = [number(cells[name], where, name) for name in CORNERS]
-    confidence = number(cells[score], where, score) if score and cells[score].strip() else None
+    box = [decimal(cells[name], where, name) for name in CORNERS]
+    confidence = decimal(cells[score], where, score) if score and cells[score].strip() else None
     flags = [flag for column, flag in FLAG_COLUMNS.items() if column in cells and is_yes(cells[column], where, column)]
     rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, flags=flags)
 
 
-def number(cell: str, where: str, column: str) -> float:
+def decimal(cell: str, where: str, column: str) -> float:
     """A number, its decimal point perhaps a comma."""
     is_comma = cell.count(",") == 1 and "." not in cell
     return to_number(cell.replace(",", ".") if is_comma else cell, where, f"a number in {column}")

@@ -65,12 +65,12 @@ def in_pixels(
     return regions.scaled(scale), "px" if is_sized else "rel"
 
 
-def pictures_in(folder: Path) -> dict[str, list[Path]]:
-    """The image files below a folder, by stem."""
+def pictures_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
+    """The image files in a folder, and in those below it, by stem."""
     if not folder.is_dir():
         raise ReadError(folder, expected="a folder with pictures", found="nothing" if not folder.exists() else "a file")
     pictures: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(folder.rglob("*") if is_deep else folder.iterdir()):
         if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith("."):
             pictures.setdefault(path.stem, []).append(path)
     return pictures

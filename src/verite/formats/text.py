@@ -17,7 +17,7 @@ from verite.formats.class_names import class_names
 from verite.formats.format import Format, Look, Options, file_stems, frame_of, is_list
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
-from verite.formats.words import confidence_place, is_number, to_number
+from verite.formats.words import confidence_place, is_number, to_numbers
 from verite.model.annotations import Annotations
 
 
@@ -53,7 +53,7 @@ def read(path: Path, options: Options) -> Annotations:
         found = "only lists of classes or images" if look.with_suffix(".txt") else "none"
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
-    rows = Rows(path, options, names=names, is_numbered=names is not None)
+    rows = Rows(path, options, names=names)
     for file in files:
         rows.add_image(file, file.stem)
         for number, line in enumerate(read_text(file).splitlines(), start=1):
@@ -83,22 +83,20 @@ def add_line(rows: Rows, file: Path, number: int, line: str) -> None:
             found=f"{len(words)} words ({excerpt(line.strip())})",
             remedy="class names may contain no blanks",
         )
-    numbers = [to_number(word, where) for word in words[1:]]
+    numbers = to_numbers(words[1:], where)
     confidence = numbers.pop(0) if len(numbers) == 5 else None
-    label = words[0] if rows.names is None else class_number(where, words[0], rows)
-    rows.add(where, file.stem, label, numbers, confidence)
+    rows.add(where, file.stem, class_name(where, words[0], rows), numbers, confidence)
 
 
-def class_number(where: str, word: str, rows: Rows) -> int:
-    """The class a number stands for, counted from 0 in the names."""
-    assert rows.names is not None
-    number = int(word) + rows.options.label_offset if word.isdecimal() and len(word) < 10 else -1
+def class_name(where: str, word: str, rows: Rows) -> str:
+    """The class of a line: a name, or a number that the user has given a name, counted from 0."""
+    if rows.names is None or not word.isdecimal() or len(word) > 9:
+        return word
+    number = int(word) + rows.options.label_offset
     if not 0 <= number < len(rows.names):
         expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names"
-        raise ReadError(
-            where, expected=expected, found=excerpt(word), remedy="leave the names out if classes have names"
-        )
-    return number
+        raise ReadError(where, expected=expected, found=str(number), remedy="are these the right names?")
+    return rows.names[number]
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -6,11 +6,13 @@ The numbers are kept as they stand; the protocol that counts pixels adds its own
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from verite.errors import ReadError
 from verite.files import folder_atomically
+from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.markup import Element, check_writable, parse, to_whole
 from verite.formats.rows import Rows
@@ -64,13 +66,15 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 
 def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
+    # VOC has one word for what neither rewards nor punishes; crowds and groups keep that, though not their name.
+    annotations = replace(annotations, flags={**annotations.flags, "difficult": annotations.ignored})
     check_writable(path, "class names", annotations.labels.all_names)
     check_writable(path, "image names", annotations.images.names or ())
     stems = file_stems(annotations.images, path)
     objects: list[list[str]] = [[] for _ in stems]
-    corners = annotations.regions.boxes.tolist()
+    corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
     for row, image in enumerate(annotations.image):
-        objects[image].append(object_text(annotations, row, corners[row]))
+        objects[image].append(object_text(annotations, row, corners[row], flags[row]))
     with folder_atomically(path) as folder:
         for i, name in enumerate(stems):
             text = image_text(annotations, i) + "".join(objects[i]) + "</annotation>\n"
@@ -86,9 +90,9 @@ def image_text(annotations: Annotations, i: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def object_text(annotations: Annotations, row: int, box: list[float]) -> str:
+def object_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
     lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
-    lines += [f"    <{flag}>{int(annotations.flag(flag)[row])}</{flag}>" for flag in VOC_FLAGS]
+    lines += [f"    <{flag}>{int(flag in flags)}</{flag}>" for flag in VOC_FLAGS]
     if annotations.confidence is not None:
         lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
     sides = zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)

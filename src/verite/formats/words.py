@@ -27,6 +27,16 @@ def to_number(word: str, where: str, expected: str = "a number") -> float:
     raise ReadError(where, expected=expected, found=excerpt(word), remedy=remedy)
 
 
+def to_numbers(words: Sequence[str], where: str, expected: str = "a number") -> list[float]:
+    """The numbers of a line."""
+    try:
+        if not any("_" in word for word in words):
+            return list(map(float, words))
+    except ValueError:
+        pass
+    return [to_number(word, where, expected) for word in words]  # names the word that is none
+
+
 # How far a fraction may leave 0..1: rounding, and boxes drawn to the very edge.
 TOLERANCE = 0.01
 

@@ -7,7 +7,7 @@ Names come from classes.txt, obj.names or data.yaml beside or above the files. A
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,11 @@ import numpy as np
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
-from verite.formats.format import Format, Look, Options, file_stems, is_list
+from verite.formats.format import Format, Look, Options, file_stems, head_of, is_list
 from verite.formats.outlines import bounds_of_rings, checked_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
-from verite.formats.words import confidence_place, is_number, relative_lines, to_number
+from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.layouts import layout_name, spell_as
 from verite.model.regions import POLYGON, Regions
@@ -62,7 +62,7 @@ def read(path: Path, options: Options) -> Annotations:
     files = label_files(path)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
-    names, origin = class_names(options, *(place / name for place in places_of_names(path) for name in NAMES_FILES))
+    names, origin = class_names(options, *names_files(path))
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
     for file in files:
@@ -76,14 +76,17 @@ def read(path: Path, options: Options) -> Annotations:
     return rows.annotations("yolo", layout=layout, coords="rel", why=why)
 
 
-def places_of_names(path: Path) -> Iterator[Path]:
-    """Folders that may hold the class names: the files' own, then those above, as far as the data set goes."""
+def names_files(path: Path) -> list[Path]:
+    """Files that may hold the class names: beside the annotations, then above, as far as the data set goes."""
     folder = path if path.is_dir() else path.parent
-    yield folder
-    yield from label_folders(folder)
-    yield folder.parent
-    if folder.parent.name == "labels":
-        yield folder.parent.parent
+    above = [folder.parent, folder.parent.parent] if folder.parent.name == "labels" else [folder.parent]
+    beside = [place / name for place in (folder, *label_folders(folder)) for name in NAMES_FILES]
+    # Above, a YAML file without names belongs to somebody else.
+    return beside + [place / name for place in above for name in NAMES_FILES if has_names(place / name)]
+
+
+def has_names(path: Path) -> bool:
+    return path.suffix not in (".yaml", ".yml") or re.search(r"^names\s*:", head_of(path), re.MULTILINE) is not None
 
 
 def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
@@ -91,10 +94,11 @@ def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
     pictures: dict[str, list[Path]] = {}
     for folder in sorted(folders):
         parts = list(folder.absolute().parts)
-        if "labels" in parts:
+        is_apart = "labels" in parts
+        if is_apart:
             parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
         images = Path(*parts)
-        for stem, paths in (pictures_in(images) if images.is_dir() else {}).items():
+        for stem, paths in (pictures_in(images, is_deep=is_apart) if images.is_dir() else {}).items():
             known = pictures.setdefault(stem, [])
             known += [p for p in paths if p not in known]
     return pictures
@@ -106,7 +110,7 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str)
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
         raise ReadError(where, expected=expected, found=f"{len(words)} words ({excerpt(' '.join(words))})")
     label = class_number(where, words[0], rows)
-    numbers = [to_number(word, where) for word in words[1:]]
+    numbers = to_numbers(words[1:], where)
     confidence = numbers.pop() if len(numbers) % 2 else None
     if len(numbers) == 4:
         rows.add(where, file.stem, label, numbers, confidence)

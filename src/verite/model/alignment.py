@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from verite.errors import DataError
 from verite.model.annotations import Annotations
+from verite.model.ids import Positions, positions_in
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
 
-Positions = NDArray[np.int32]  # -1: not in the truth
 T = TypeVar("T", bound=Images | Labels)
 
 
@@ -86,11 +86,7 @@ def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
     """Positions of my ids among theirs."""
     assert mine.ids is not None
     assert theirs.ids is not None
-    if not len(theirs.ids):
-        return np.full(len(mine.ids), -1, dtype=np.int32)
-    order = np.argsort(theirs.ids, kind="stable")
-    at = np.minimum(np.searchsorted(theirs.ids, mine.ids, sorter=order), len(order) - 1)
-    return np.where(theirs.ids[order[at]] == mine.ids, order[at], -1).astype(np.int32)
+    return positions_in(theirs.ids, mine.ids)
 
 
 def extended(

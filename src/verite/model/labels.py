@@ -29,7 +29,7 @@ class Labels:
             raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.ids)}")
         for what, index, values in (
             ("name", self.index_of_name, self.names),
-            ("id", self.index_of_id, self.ids),
+            ("id", self.index_of_id, None if self.ids is None else self.ids.tolist()),
         ):
             if values is not None and len(index) != len(values):
                 repeated = next(v for i, v in enumerate(values) if index[v] != i)

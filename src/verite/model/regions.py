@@ -106,6 +106,9 @@ class Runs:
         return Runs(np.concatenate(counts) if counts else np.empty(0, np.uint32), offsets_of(lengths), sizes)
 
 
+Outlines = Callable[[], tuple[Polygons | None, Runs | None]]
+
+
 class Regions:
     """One region per object. Boxes are continuous coordinates; pixel rules belong to the protocols.
 
@@ -121,22 +124,27 @@ class Regions:
         *,
         polygons: Polygons | None = None,
         runs: Runs | None = None,
+        outlines: Outlines | None = None,
+        kinds: NDArray[np.uint8] | None = None,
         boxed: NDArray[np.bool_] | None = None,
     ) -> None:
+        """`outlines` gives polygons and runs when they are first asked for; `kinds` says beforehand what.
+
+        `boxed` says which objects came with a box; those of the others were put around their polygon or mask.
+        """
         values = np.asarray(boxes, dtype=np.float64)
         if values.size == 0:
             values = values.reshape(0, 4)
         if values.ndim != 2 or values.shape[1] != 4:
             raise BadParameter(f"boxes: expected shape (n, 4), found {values.shape}")
-        for name, part in (("polygons", polygons), ("runs", runs)):
-            if part is not None and len(part) != len(values):
-                raise BadParameter(f"{name}: expected {len(values)} objects as in boxes, found {len(part)}")
         kept, self.kept = keep(values, layout_name(layout))
         self.values: Floats = frozen(kept, np.float64)
-        self.polygons = polygons if polygons is not None and len(polygons.rings) > 1 else None
-        self.runs = runs if runs is not None and len(runs.counts) else None
-        # Which objects came with a box; None: all. The others' boxes were put around their polygon or mask.
-        self.boxed = frozen(boxed, np.bool_) if boxed is not None and not np.all(boxed) else None
+        self.boxed = frozen(boxed, np.bool_) if boxed is not None and not np.all(boxed) else None  # None: all
+        self._outlines = outlines
+        if kinds is not None:
+            self.__dict__["kinds"] = frozen(kinds, np.uint8)
+        if outlines is None:
+            self.__dict__["outlines"] = self.checked(polygons, runs)
 
     kept: Kept
 
@@ -154,6 +162,34 @@ class Regions:
         return frozen(to_sizes(self.values, self.kept), np.float64)
 
     @cached_property
+    def outlines(self) -> tuple[Polygons | None, Runs | None]:
+        """Polygons and run-length masks, of those objects that have them."""
+        assert self._outlines is not None
+        return self.checked(*self._outlines())
+
+    def checked(self, polygons: Polygons | None, runs: Runs | None) -> tuple[Polygons | None, Runs | None]:
+        for name, part in (("polygons", polygons), ("runs", runs)):
+            if part is not None and len(part) != len(self):
+                raise BadParameter(f"{name}: expected {len(self)} objects as in boxes, found {len(part)}")
+        return (
+            polygons if polygons is not None and len(polygons.rings) > 1 else None,
+            runs if runs is not None and len(runs.counts) else None,
+        )
+
+    @property
+    def polygons(self) -> Polygons | None:
+        return self.outlines[0]
+
+    @property
+    def runs(self) -> Runs | None:
+        return self.outlines[1]
+
+    @property
+    def has_only_boxes(self) -> bool:
+        """Is there no polygon and no mask at all? Known without reading them."""
+        return not self.kinds.any()
+
+    @cached_property
     def kinds(self) -> NDArray[np.uint8]:
         """What each object has best: BOX, POLYGON or MASK."""
         kinds = np.full(len(self), BOX, dtype=np.uint8)
@@ -165,16 +201,20 @@ class Regions:
 
     def take(self, rows: NDArray[np.integer]) -> Regions:
         """The regions of these objects."""
-        return Regions(
-            self.values[rows],
-            self.kept,
-            polygons=self.polygons.take(rows) if self.polygons else None,
-            runs=self.runs.take(rows) if self.runs else None,
-            boxed=self.boxed[rows] if self.boxed is not None else None,
-        )
+
+        def taken() -> tuple[Polygons | None, Runs | None]:
+            polygons, runs = self.outlines
+            return polygons.take(rows) if polygons else None, runs.take(rows) if runs else None
+
+        boxed = self.boxed[rows] if self.boxed is not None else None
+        return Regions(self.values[rows], self.kept, outlines=taken, kinds=self.kinds[rows], boxed=boxed)
 
     def scaled(self, factors: Floats) -> Regions:
         """Boxes and polygons of object i stretched by factors[i] = (x, y). Masks are made of pixels and stay."""
-        polygons = self.polygons.moved(lambda points, owner: points * factors[owner]) if self.polygons else None
+
+        def stretched() -> tuple[Polygons | None, Runs | None]:
+            polygons, runs = self.outlines
+            return polygons.moved(lambda points, owner: points * factors[owner]) if polygons else None, runs
+
         values = self.values * np.tile(factors, 2)
-        return Regions(values, self.kept, polygons=polygons, runs=self.runs, boxed=self.boxed)
+        return Regions(values, self.kept, outlines=stretched, kinds=self.kinds, boxed=self.boxed)

@@ -1,9 +1,6 @@
-#include "memory.hpp"
+#include "columns.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #if defined(__linux__)
@@ -75,6 +72,11 @@ void* resize_block(void* block, std::size_t old_bytes, std::size_t new_bytes) {
     }
 #endif
     return resize_on_heap(block, new_bytes);
+}
+
+std::shared_ptr<char> make_shared_block(std::size_t bytes) {
+    bytes = std::max(bytes, huge_page);
+    return {static_cast<char*>(resize_block(nullptr, 0, bytes)), [bytes](char* block) { free_block(block, bytes); }};
 }
 
 }  // namespace verite

@@ -1,0 +1,53 @@
+"""Ids of images and classes: which are there, and where in a table each is found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Positions = NDArray[np.int32]  # -1: not in the table
+
+# A direct look-up table is used as long as it is not much longer than what is looked up.
+SPREAD = 16
+SMALL = 1 << 20
+
+
+def positions_in(table: Ids, ids: Ids) -> Positions:
+    """The position of each id in a table of distinct ids; -1 where it is not there.
+
+    >>> positions_in(np.array([7, 3]), np.array([3, 7, 5]))
+    array([ 1,  0, -1], dtype=int32)
+    """
+    if not len(table) or not len(ids):
+        return np.full(len(ids), -1, dtype=np.int32)
+    low, high = int(min(table.min(), ids.min())), int(max(table.max(), ids.max()))
+    if is_dense(high - low, len(table) + len(ids)):
+        index = np.full(high - low + 1, -1, dtype=np.int32)
+        index[table - low] = np.arange(len(table), dtype=np.int32)
+        return index[ids - low]
+    order = np.argsort(table, kind="stable")
+    at = np.minimum(np.searchsorted(table, ids, sorter=order), len(order) - 1)
+    return np.where(table[order[at]] == ids, order[at], -1).astype(np.int32)
+
+
+def distinct(ids: Ids) -> tuple[Ids, Positions]:
+    """The ids that occur, rising, and the position of each given id among them.
+
+    >>> distinct(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1], dtype=int32))
+    """
+    if not len(ids):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+    low, high = int(ids.min()), int(ids.max())
+    if is_dense(high - low, len(ids)):
+        is_there = np.zeros(high - low + 1, dtype=np.bool_)
+        is_there[ids - low] = True
+        table = np.flatnonzero(is_there) + low
+        return table, positions_in(table, ids)
+    table, inverse = np.unique(ids, return_inverse=True)
+    return table, inverse.astype(np.int32)
+
+
+def is_dense(span: int, count: int) -> bool:
+    return span < max(SMALL, SPREAD * count)
