@@ -261,9 +261,8 @@ void check(const Matched& given, const Asked& asked, const Curves& out) {
     };
     const std::size_t slots = given.ranks.size(), cells = given.ranges * given.thresholds * given.labels();
     expect(given.thresholds <= most_thresholds && given.ranges <= most_ranges, "at most 64 thresholds and 31 ranges");
-    expect(
-        given.by_label.size() == slots && given.outside.size() == slots && given.candidates.offsets.size() == slots + 1,
-        "columns of equal length for predictions");
+    expect(given.outside.size() == slots && given.candidates.offsets.size() == slots + 1,
+           "columns of equal length for predictions");
     expect(out.confidence.empty() || given.confidence.size() == slots, "the confidence of every prediction");
     expect(given.matched.size() == given.ranges * given.candidates.truth.size(), "matches for every candidate");
     expect(given.is_void.empty() || given.is_void.size() == given.ignored.size(), "a flag for every truth");

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from verite.model.results import Results as Results
     from verite.model.results import Score as Score
     from verite.model.results import compare as compare
+    from verite.protocols.coco import CocoResults as CocoResults
+    from verite.protocols.coco import coco as coco
+    from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
     from verite.protocols.voc import voc as voc
     from verite.signature import Signature as Signature
 
@@ -45,6 +48,8 @@ HOMES = {
     "verite.model.labels": ["Labels"],
     "verite.model.regions": ["Polygons", "Regions", "Runs"],
     "verite.model.results": ["Results", "Score", "compare"],
+    "verite.protocols.coco": ["CocoResults", "coco"],
+    "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.voc": ["voc"],
     "verite.signature": ["Signature"],
 }

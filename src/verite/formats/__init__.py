@@ -104,7 +104,7 @@ def read(
     check_offset("label offset", label_offset, annotations.labels.ids is not None, chosen)
     check_offset("image offset", image_offset, annotations.images.ids is not None, chosen)
     why = "; ".join(w for w in (why, annotations.source.why) if w)
-    annotations = replace(annotations, source=replace(annotations.source, why=why))
+    annotations = annotations.said_to_be(replace(annotations.source, why=why))
     return annotations if like is None else annotations.like(like)
 
 

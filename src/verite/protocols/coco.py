@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.model.results import Results
 from verite.model.tables import ABSENT, Table
+from verite.protocols.coco_images import evaluate_images
 from verite.protocols.coco_settings import On, Settings
 from verite.protocols.coco_stages import Arrays, Evaluation
 from verite.protocols.preparation import prepare
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+PER = ("class", "threshold", "image")
 SHORT = {"small": "s", "medium": "m", "large": "l"}
 
 
@@ -40,6 +42,7 @@ def coco(
     classes: Literal["each", "together"] = "each",
     mode: Literal["verite", "pycocotools"] = "verite",
     labels: Sequence[str] | None = None,
+    per: Literal["class", "threshold", "image"] = "class",
     name: str | None = None,
     checks: Checks = "stop",
     threads: int | None = None,
@@ -55,7 +58,7 @@ def coco(
     of predictions; AP follows the largest of them. ``ignore="explicit"`` also honours the `ignore` of annotations,
     which COCO overwrites by `iscrowd`. ``classes="together"`` asks only where objects are, not what they are.
     ``mode="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files both modes
-    give the same bits.
+    give the same bits. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
 
     Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
 
@@ -78,14 +81,16 @@ def coco(
         truth = truth.only(settings.labels)
         pred = pred.only([name for name in pred.labels.all_names if name in set(settings.labels)])
     evaluation = Evaluation(settings, truth, pred, thread_count(threads))
-    return CocoResults(evaluation, name=name, findings=findings)
+    return CocoResults(evaluation, per=per, name=name, findings=findings)
 
 
 class CocoResults(Results):
     """The twelve numbers, and on demand the same by class, by threshold and by image, and the arrays they come from."""
 
-    def __init__(self, evaluation: Evaluation, **about: Any) -> None:
-        self.evaluation, self.settings = evaluation, evaluation.settings
+    def __init__(self, evaluation: Evaluation, *, per: str = "class", **about: Any) -> None:
+        if per not in PER:
+            raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
+        self.evaluation, self.settings, self.per = evaluation, evaluation.settings, per
         super().__init__(
             protocol="coco",
             signature=self.settings.signature("coco", iou=None, area=None, most=None),
@@ -196,6 +201,21 @@ class CocoResults(Results):
         ar = [self.mean("recall", t, 0, last) for t in range(len(self.settings.iou))]
         return Table.of("IoU", [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
 
+    def image_table(self) -> Table:
+        """For each image how many truths it has, how many are found and missed and how many predictions are false at the
+        first threshold, and its AP when it is evaluated alone; the worst image comes first.
+        """
+        found = evaluate_images(self.evaluation)
+        order = np.lexsort([found.false + found.missed, -np.nan_to_num(found.ap, nan=2.0)])[::-1]
+        names = [self.truth.images.name(int(i)) for i in found.images[order]]
+        columns: dict[str, Sequence[Any]] = {"AP": found.ap[order].tolist()}
+        for column in ("truths", "found", "missed", "false"):
+            columns[column] = getattr(found, column)[order].tolist()
+        return Table.of("image", names, columns)
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "thresholds": self.threshold_table(), "images": self.image_table()}
+
     def __str__(self) -> str:
         keys = list(self.scores)
         half = keys.index(next(key for key in keys if key.startswith("AR")))
@@ -206,7 +226,8 @@ class CocoResults(Results):
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
         notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
-        return "\n".join([*lines, "", str(self.class_table()), "", str(self.signature), *notes])
+        table = {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
+        return "\n".join([*lines, "", str(table), "", str(self.signature), *notes])
 
     __repr__ = __str__
 
@@ -222,7 +243,12 @@ class CocoResults(Results):
         thresholds = [
             {"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)
         ]
-        return {key: score.value for key, score in self.scores.items()} | {"classes": classes, "thresholds": thresholds}
+        document = {key: score.value for key, score in self.scores.items()}
+        document |= {"classes": classes, "thresholds": thresholds}
+        if self.per == "image":
+            table = self.image_table()
+            document["images"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
+        return document
 
 
 def index_of(thresholds: Sequence[float], wanted: float) -> int:
