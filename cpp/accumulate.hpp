@@ -9,6 +9,7 @@
 namespace verite {
 
 // Everything that is known once predictions are matched.
+template <class Bits>
 struct Matched {
     // Predictions
     std::span<const std::int32_t> by_label;       // slots, class by class, by falling confidence
@@ -47,6 +48,7 @@ void count_positives(std::span<const std::int32_t> labels, std::span<const Range
                      std::span<std::int64_t> out);
 
 // COCO's accumulation, bit for bit: precision is tp / (tp + fp + 2^-52), sampled where recall first reaches a level.
-void accumulate(const Matched& given, const Asked& asked, unsigned threads, const Curves& out);
+template <class Bits>
+void accumulate(const Matched<Bits>& given, const Asked& asked, unsigned threads, const Curves& out);
 
 }  // namespace verite

@@ -51,6 +51,14 @@ auto to_numpy(Container&& values) {
     return to_numpy(std::forward<Container>(values), {count});
 }
 
+template <class T>
+auto to_numpy(Column<T>&& values) {
+    auto* kept = new Column<T>(std::move(values));
+    kept->shrink();
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(kept->data(), {kept->rows()}, owner);
+}
+
 // As Python hands them over: cells are (rows, labels, images), candidates (offsets, truth, overlap).
 using CellArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, Column1<std::int64_t>>;
 using CandidateArrays = std::tuple<Column1<std::int64_t>, Column1<std::int32_t>, Column1<double>>;

@@ -72,20 +72,26 @@ auto outside_ranges_(const Int32s& rows, const Doubles& areas, const Flags& left
     return to_numpy(std::move(out));
 }
 
-auto match_greedily_(const CellArrays& truth, const CellArrays& pred, const CandidateArrays& candidates,
-                     const Doubles& thresholds, std::size_t ranges, const Column1<Ranges>& ignored, const Flags& shared,
-                     const Flags& grasping, unsigned threads) {
-    const Rules rules{span_of(thresholds), ranges, span_of(ignored), flags_of(shared), flags_of(grasping)};
-    Array<Bits> matched;
+template <class Bits>
+auto match(const Cells& truths, const Cells& preds, const CandidateView& pairs, const Rules& rules, unsigned threads) {
+    Array<Bits> matched(rules.ranges * pairs.truth.size());
     {
         nb::gil_scoped_release released;
-        const Cells truths = cells_of(truth, INT32_MAX), preds = cells_of(pred, INT32_MAX);
-        const CandidateView pairs = candidates_of(candidates, preds.rows.size(), truths.rows.size());
-        matched.resize(ranges * pairs.truth.size());
-        match_greedily(truths, preds, pairs, rules, threads, matched);
+        match_greedily<Bits>(truths, preds, pairs, rules, threads, matched);
     }
-    const std::size_t pairs = std::get<1>(candidates).size();
-    return to_numpy(std::move(matched), {pairs, ranges});
+    return to_numpy(std::move(matched), {pairs.truth.size(), rules.ranges});
+}
+
+// Sixteen bits are enough for most; more thresholds get sixty-four.
+nb::object match_greedily_(const CellArrays& truth, const CellArrays& pred, const CandidateArrays& candidates,
+                           const Doubles& thresholds, std::size_t ranges, const Column1<Ranges>& ignored,
+                           const Flags& shared, const Flags& grasping, unsigned threads) {
+    const Rules rules{span_of(thresholds), ranges, span_of(ignored), flags_of(shared), flags_of(grasping)};
+    const Cells truths = cells_of(truth, INT32_MAX), preds = cells_of(pred, INT32_MAX);
+    const CandidateView pairs = candidates_of(candidates, preds.rows.size(), truths.rows.size());
+    if (thresholds.size() <= most_thresholds<std::uint16_t>)
+        return nb::cast(match<std::uint16_t>(truths, preds, pairs, rules, threads));
+    return nb::cast(match<std::uint64_t>(truths, preds, pairs, rules, threads));
 }
 
 auto count_positives_(const Int32s& labels, const Column1<Ranges>& ignored, std::size_t ranges, std::size_t classes) {
@@ -97,6 +103,7 @@ auto count_positives_(const Int32s& labels, const Column1<Ranges>& ignored, std:
 }
 
 // Absent values are NaN. Confidences are asked for by giving those of the predictions, slot by slot.
+template <class Bits>
 nb::tuple accumulate_(const Int32s& by_label, const Int64s& label_offsets, const Int32s& ranks,
                       const Column1<Ranges>& outside, const CandidateArrays& candidates,
                       const nb::ndarray<const Bits, nb::ndim<2>, nb::c_contig, nb::device::cpu>& matched,
@@ -113,18 +120,18 @@ nb::tuple accumulate_(const Int32s& by_label, const Int64s& label_offsets, const
         check_below(span_of(by_label), ranks.size(), "predictions that have a rank");
         check_offsets(span_of(label_offsets), by_label.size(), "classes that end with the last prediction");
         expect(label_offsets.size() == labels + 1, "positives for each class");
-        const Matched given{span_of(by_label),
-                            span_of(label_offsets),
-                            span_of(ranks),
-                            span_of(confidence),
-                            span_of(outside),
-                            candidates_of(candidates, ranks.size(), ignored.size()),
-                            {matched.data(), matched.size()},
-                            span_of(ignored),
-                            flags_of(is_void),
-                            {positives.data(), positives.size()},
-                            thresholds,
-                            ranges};
+        const Matched<Bits> given{span_of(by_label),
+                                  span_of(label_offsets),
+                                  span_of(ranks),
+                                  span_of(confidence),
+                                  span_of(outside),
+                                  candidates_of(candidates, ranks.size(), ignored.size()),
+                                  {matched.data(), matched.size()},
+                                  span_of(ignored),
+                                  flags_of(is_void),
+                                  {positives.data(), positives.size()},
+                                  thresholds,
+                                  ranges};
         precision.assign(ranges * thresholds * levels * labels, absent);
         at.assign(confidence.size() ? precision.size() : 0, absent);
         recall.assign(limits.size() * ranges * thresholds * labels, absent);
@@ -164,11 +171,15 @@ void register_detection(nb::module_& module) {
         "COCO's greedy rule: for each candidate and range the thresholds at which it was matched, one bit each.");
     module.def("count_positives", &count_positives_, "labels"_a, "ignored"_a, "ranges"_a, "classes"_a,
                "How many truths each class has to be found in each range.");
-    module.def("accumulate", &accumulate_, "by_label"_a, "label_offsets"_a, "ranks"_a, "outside"_a, "candidates"_a,
-               "matched"_a, "ignored"_a, "is_void"_a, "positives"_a, "thresholds"_a, "recalls"_a, "most"_a, "limits"_a,
-               "confidence"_a, "threads"_a = 1,
-               "Precision [range, threshold, recall, class], the confidences where it is reached, and recall "
-               "[limit, range, threshold, class].");
+    const auto def_accumulate = [&](auto accumulate) {
+        module.def("accumulate", accumulate, "by_label"_a, "label_offsets"_a, "ranks"_a, "outside"_a, "candidates"_a,
+                   "matched"_a, "ignored"_a, "is_void"_a, "positives"_a, "thresholds"_a, "recalls"_a, "most"_a,
+                   "limits"_a, "confidence"_a, "threads"_a = 1,
+                   "Precision [range, threshold, recall, class], the confidences where it is reached, and recall "
+                   "[limit, range, threshold, class].");
+    };
+    def_accumulate(&accumulate_<std::uint16_t>);
+    def_accumulate(&accumulate_<std::uint64_t>);
     module.def("box_areas", &box_areas_, "sizes"_a, "Width times height of each box.");
 }
 

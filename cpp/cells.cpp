@@ -7,39 +7,76 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "parallel.hpp"
 
 namespace verite {
 namespace {
 
-bool is_left_out(const Places& places, std::size_t row) { return (places.image[row] | places.label[row]) < 0; }
-
-// How many objects each image and each class has, as offsets. Objects out of range are refused here.
-struct Counts {
+// The rows of objects image by image, and offsets of images and classes. Objects out of range are refused here.
+struct ByImage {
+    Array<std::int32_t> rows;
     Array<std::int64_t> images, labels;
 };
 
-Counts count(const Places& places) {
+ByImage by_image(const Places& places) {
     if (places.label.size() != places.size())
         throw std::invalid_argument("places: expected as many labels as images, found " +
                                     std::to_string(places.label.size()) + " and " + std::to_string(places.size()));
     if (places.images < 0 || places.labels < 0) throw std::invalid_argument("places: a negative number of images");
     if (places.size() > INT32_MAX) throw std::invalid_argument("places: expected at most 2,147,483,647 objects");
-    Counts counts{Array<std::int64_t>(static_cast<std::size_t>(places.images) + 1, 0),
+    ByImage found{{},
+                  Array<std::int64_t>(static_cast<std::size_t>(places.images) + 1, 0),
                   Array<std::int64_t>(static_cast<std::size_t>(places.labels) + 1, 0)};
     for (std::size_t row = 0; row < places.size(); ++row) {
         const std::int32_t image = places.image[row], label = places.label[row];
         if ((image | label) < 0) continue;
         if (image >= places.images || label >= places.labels)
             throw std::invalid_argument("places: object " + std::to_string(row) + " is out of range");
-        ++counts.images[static_cast<std::size_t>(image) + 1];
-        ++counts.labels[static_cast<std::size_t>(label) + 1];
+        ++found.images[static_cast<std::size_t>(image) + 1];
+        ++found.labels[static_cast<std::size_t>(label) + 1];
     }
-    std::partial_sum(counts.images.begin(), counts.images.end(), counts.images.begin());
-    std::partial_sum(counts.labels.begin(), counts.labels.end(), counts.labels.begin());
-    return counts;
+    std::partial_sum(found.images.begin(), found.images.end(), found.images.begin());
+    std::partial_sum(found.labels.begin(), found.labels.end(), found.labels.begin());
+    found.rows.resize(static_cast<std::size_t>(found.images.back()));
+    Array<std::int64_t> next(found.images.begin(), found.images.end() - 1);
+    for (std::size_t row = 0; row < places.size(); ++row)
+        if ((places.image[row] | places.label[row]) >= 0)
+            found.rows[next[places.image[row]]++] = static_cast<std::int32_t>(row);
+    return found;
 }
+
+// Puts the objects of one image after the other into the order of their classes, equal ones as they come. What it
+// counts by is made once: few of the classes occur in an image.
+class LabelSorter {
+  public:
+    explicit LabelSorter(std::size_t labels) : counts_(labels, 0) {}
+
+    // Reads the rows of an image and writes them to `sorted`; afterwards `cells` are the classes that occur.
+    void sort(std::span<const std::int32_t> rows, std::span<const std::int32_t> label, std::int32_t* sorted) {
+        cells.clear();
+        for (const std::int32_t row : rows)
+            if (counts_[label[row]]++ == 0) cells.push_back({label[row], 0});
+        std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.label < b.label; });
+        std::int32_t start = 0;
+        for (Cell& cell : cells) {
+            cell.count = counts_[cell.label];
+            counts_[cell.label] = start;
+            start += cell.count;
+        }
+        for (const std::int32_t row : rows) sorted[counts_[label[row]]++] = row;
+        for (const Cell& cell : cells) counts_[cell.label] = 0;
+    }
+
+    struct Cell {
+        std::int32_t label, count;
+    };
+    std::vector<Cell> cells;
+
+  private:
+    Array<std::int32_t> counts_;
+};
 
 // A number that rises where the confidence falls; equal confidences have equal keys.
 std::uint64_t falling_key(double confidence) {
@@ -48,9 +85,10 @@ std::uint64_t falling_key(double confidence) {
     return bits >> 63 ? bits : ~bits & (UINT64_MAX >> 1);
 }
 
+// Something to be sorted by confidence: a row or a slot.
 struct Entry {
     std::uint64_t key;
-    std::int32_t row, image;
+    std::int32_t what;
 };
 
 bool is_before(const Entry& a, const Entry& b) { return a.key < b.key; }
@@ -73,8 +111,9 @@ void sort_rest(std::span<Entry> entries, int sorted_from) {
 }
 
 // Stable. Two radix passes over the highest bits in which keys differ tell most confidences apart.
-void sort_by_key(std::span<Entry> entries, std::span<Entry> spare) {
+void sort_by_key(std::span<Entry> entries, Array<Entry>& spare) {
     if (entries.size() < 256) return std::stable_sort(entries.begin(), entries.end(), is_before);
+    if (spare.size() < entries.size()) spare.resize(entries.size());
     std::uint64_t differing = 0;
     for (const Entry& entry : entries) differing |= entry.key ^ entries[0].key;
     const int high = std::max(0, 64 - std::countl_zero(differing) - digit_bits), low = std::max(0, high - digit_bits);
@@ -87,100 +126,42 @@ void sort_by_key(std::span<Entry> entries, std::span<Entry> spare) {
     std::exclusive_scan(lows.begin(), lows.end(), lows.begin(), 0u);
     std::exclusive_scan(highs.begin(), highs.end(), highs.begin(), 0u);
     for (const Entry& entry : entries) spare[lows[digit(entry.key, low)]++] = entry;
-    for (const Entry& entry : spare) entries[highs[digit(entry.key, high)]++] = entry;
+    for (const Entry& entry : std::span(spare).first(entries.size())) entries[highs[digit(entry.key, high)]++] = entry;
     if (low > 0) sort_rest(entries, low);
 }
 
-// All entries, class by class; within a class by rank of the image, then as given.
-Array<Entry> entries_by_label(const Places& places, std::span<const double> confidence,
-                              std::span<const std::int64_t> image_offsets,
-                              std::span<const std::int64_t> label_offsets) {
-    Array<std::int64_t> next(image_offsets.begin(), image_offsets.end() - 1);
-    Array<std::int32_t> by_image(static_cast<std::size_t>(image_offsets.back()));
-    for (std::size_t row = 0; row < places.size(); ++row)
-        if (!is_left_out(places, row)) by_image[next[places.image[row]]++] = static_cast<std::int32_t>(row);
-    next.assign(label_offsets.begin(), label_offsets.end() - 1);
-    Array<Entry> entries(by_image.size());
-    for (const std::int32_t row : by_image)
-        entries[next[places.label[row]]++] = {falling_key(confidence[row]), row, places.image[row]};
-    return entries;
-}
-
-// The number of predictions each image keeps, as offsets, where at most `most` of a cell are kept.
-Array<std::int64_t> count_kept(const Places& places, std::span<const Entry> entries,
-                               std::span<const std::int64_t> label_offsets, std::int32_t most,
-                               std::span<std::uint8_t> is_kept) {
-    struct Cursor {
-        std::int32_t label, rank;
-    };
-    Array<Cursor> cursors(places.images, Cursor{-1, 0});
-    Array<std::int64_t> images(static_cast<std::size_t>(places.images) + 1, 0);
-    for (std::int32_t label = 0; label < places.labels; ++label) {
-        for (std::int64_t i = label_offsets[label]; i < label_offsets[label + 1]; ++i) {
-            Cursor& cursor = cursors[entries[i].image];
-            cursor.rank = cursor.label == label ? cursor.rank + 1 : 0;
-            cursor.label = label;
-            is_kept[i] = cursor.rank < most;
-            images[static_cast<std::size_t>(entries[i].image) + 1] += is_kept[i];
-        }
+// The predictions of one cell: few, and often in order already.
+void sort_cell(std::span<Entry> entries) {
+    if (entries.size() > 48) {
+        if (!std::is_sorted(entries.begin(), entries.end(), is_before))
+            std::stable_sort(entries.begin(), entries.end(), is_before);
+        return;
     }
-    std::partial_sum(images.begin(), images.end(), images.begin());
-    return images;
-}
-
-// Slots for entries in the order of their class and confidence. Walking class by class, each cell meets its predictions
-// by falling confidence, so the next free slot of the image is theirs. `is_kept` is empty where all are.
-void lay_out(std::span<const Entry> entries, std::span<const std::uint8_t> is_kept, Ordered& ordered) {
-    auto& cells = ordered.cells;
-    const auto slots = static_cast<std::size_t>(cells.images.back());
-    cells.rows.resize(slots);
-    ordered.by_label.resize(slots);
-    Array<std::int64_t> next(cells.images.begin(), cells.images.end() - 1);
-    std::size_t at = 0, i = 0;
-    for (auto& offset : ordered.label_offsets) {
-        const auto last = static_cast<std::size_t>(offset);
-        for (; i < last; ++i) {
-            if (!is_kept.empty() && !is_kept[i]) continue;
-            const std::int64_t slot = next[entries[i].image]++;
-            cells.rows[slot] = entries[i].row;
-            ordered.by_label[at++] = static_cast<std::int32_t>(slot);
-        }
-        offset = static_cast<std::int64_t>(at);
-    }
-}
-
-void rank_slots(const Places& places, Ordered& ordered) {
-    auto& cells = ordered.cells;
-    cells.labels.resize(cells.rows.size());
-    ordered.ranks.resize(cells.rows.size());
-    for (std::int32_t image = 0; image < places.images; ++image) {
-        std::int32_t label = -1, rank = 0;
-        for (std::int64_t slot = cells.images[image]; slot < cells.images[image + 1]; ++slot) {
-            const std::int32_t mine = places.label[cells.rows[slot]];
-            rank = mine == label ? rank + 1 : 0;
-            cells.labels[slot] = label = mine;
-            ordered.ranks[slot] = rank;
-        }
+    for (std::size_t i = 1; i < entries.size(); ++i) {
+        const Entry entry = entries[i];
+        std::size_t place = i;
+        for (; place > 0 && entry.key < entries[place - 1].key; --place) entries[place] = entries[place - 1];
+        entries[place] = entry;
     }
 }
 
 }  // namespace
 
 Grouped group_objects(const Places& places) {
-    auto [images, labels] = count(places);
-    Array<std::int32_t> by_label(static_cast<std::size_t>(labels.back()));
-    for (std::size_t row = 0; row < places.size(); ++row)
-        if (!is_left_out(places, row)) by_label[labels[places.label[row]]++] = static_cast<std::int32_t>(row);
+    ByImage found = by_image(places);
     Grouped grouped;
-    grouped.rows.resize(by_label.size());
-    grouped.labels.resize(by_label.size());
-    Array<std::int64_t> next(images.begin(), images.end() - 1);
-    for (const std::int32_t row : by_label) {
-        const std::int64_t slot = next[places.image[row]]++;
-        grouped.rows[slot] = row;
-        grouped.labels[slot] = places.label[row];
+    grouped.rows.resize(found.rows.size());
+    grouped.labels.resize(found.rows.size());
+    LabelSorter sorter(static_cast<std::size_t>(places.labels));
+    for (std::int32_t image = 0; image < places.images; ++image) {
+        const auto first = static_cast<std::size_t>(found.images[image]);
+        const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
+        sorter.sort(std::span(found.rows).subspan(first, count), places.label, &grouped.rows[first]);
+        std::size_t slot = first;
+        for (const auto& cell : sorter.cells)
+            for (std::int32_t i = 0; i < cell.count; ++i) grouped.labels[slot++] = cell.label;
     }
-    grouped.images = std::move(images);
+    grouped.images = std::move(found.images);
     return grouped;
 }
 
@@ -189,25 +170,66 @@ Ordered order_predictions(const Places& places, std::span<const double> confiden
     if (confidence.size() != places.size())
         throw std::invalid_argument("predictions: expected a confidence each, found " +
                                     std::to_string(confidence.size()) + " for " + std::to_string(places.size()));
-    auto [images, labels] = count(places);
-    Array<Entry> entries = entries_by_label(places, confidence, images, labels);
-    {
-        Array<Entry> spare(entries.size());
-        in_parallel(static_cast<std::size_t>(places.labels), threads, [&](std::size_t label) {
-            const std::size_t first = labels[label], size = labels[label + 1] - first;
-            sort_by_key(std::span(entries).subspan(first, size), std::span(spare).subspan(first, size));
-        });
-    }
-    std::int64_t fullest = 0;
-    for (std::int32_t image = 0; image < places.images; ++image)
-        fullest = std::max(fullest, images[image + 1] - images[image]);
+    ByImage found = by_image(places);
     Ordered ordered;
-    Array<std::uint8_t> is_kept(fullest > most ? entries.size() : 0);
-    if (fullest > most) images = count_kept(places, entries, labels, most, is_kept);
-    ordered.cells.images = std::move(images);
-    ordered.label_offsets = std::move(labels);
-    lay_out(entries, is_kept, ordered);
-    rank_slots(places, ordered);
+    auto& cells = ordered.cells;
+    cells.rows.resize(found.rows.size());
+    cells.labels.resize(found.rows.size());
+    ordered.ranks.resize(found.rows.size());
+    // Image by image, so that each class meets its predictions in the order of images: a stable sort by confidence then
+    // leaves equal ones in that order.
+    Array<Entry> entries(found.rows.size());
+    Array<std::int64_t> next(found.labels.begin(), found.labels.end() - 1);
+    LabelSorter sorter(static_cast<std::size_t>(places.labels));
+    std::vector<std::int32_t> rows;
+    std::vector<Entry> cell_entries;
+    std::size_t slot = 0;
+    for (std::int32_t image = 0; image < places.images; ++image) {
+        const auto first = static_cast<std::size_t>(found.images[image]);
+        const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
+        found.images[image] = static_cast<std::int64_t>(slot);
+        rows.resize(count);
+        sorter.sort(std::span(found.rows).subspan(first, count), places.label, rows.data());
+        const std::int32_t* at = rows.data();
+        for (const auto& [label, size] : sorter.cells) {
+            cell_entries.clear();
+            for (const std::int32_t row : std::span(at, static_cast<std::size_t>(size)))
+                cell_entries.push_back({falling_key(confidence[row]), row});
+            sort_cell(cell_entries);
+            for (std::int32_t rank = 0; rank < std::min(size, most); ++rank, ++slot) {
+                cells.rows[slot] = cell_entries[rank].what;
+                cells.labels[slot] = label;
+                ordered.ranks[slot] = rank;
+                entries[next[label]++] = {cell_entries[rank].key, static_cast<std::int32_t>(slot)};
+            }
+            at += size;
+        }
+    }
+    found.images[places.images] = static_cast<std::int64_t>(slot);
+    cells.images = std::move(found.images);
+    cells.rows.resize(slot);
+    cells.labels.resize(slot);
+    ordered.ranks.resize(slot);
+
+    // Each class has its entries from its old offset on; those beyond the limit left room behind them.
+    ordered.label_offsets.resize(found.labels.size());
+    ordered.label_offsets[0] = 0;
+    for (std::int32_t label = 0; label < places.labels; ++label)
+        ordered.label_offsets[label + 1] = ordered.label_offsets[label] + next[label] - found.labels[label];
+    ordered.by_label.resize(slot);
+    // A thread takes a stretch of classes, so that the memory it sorts in is used again.
+    const auto labels = static_cast<std::size_t>(places.labels);
+    const std::size_t pieces = threads > 1 ? std::min<std::size_t>(labels, std::size_t{8} * threads) : 1;
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+        Array<Entry> spare;
+        for (std::size_t label = labels * piece / pieces; label < labels * (piece + 1) / pieces; ++label) {
+            const auto count = static_cast<std::size_t>(next[label] - found.labels[label]);
+            const auto mine = std::span(entries).subspan(static_cast<std::size_t>(found.labels[label]), count);
+            sort_by_key(mine, spare);
+            std::int32_t* out = ordered.by_label.data() + ordered.label_offsets[label];
+            for (const Entry& entry : mine) *out++ = entry.what;
+        }
+    });
     return ordered;
 }
 

@@ -172,6 +172,11 @@ class MaskMeasure {
         pred_has_ends_ = false;
     }
 
+    template <class Visit>
+    void each_possible(Visit&& visit) const {
+        for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
+    }
+
     double overlap(std::size_t t) {
         const std::int32_t row = rows_[t];
         const Facts &mine = pred_facts_[pred_], &other = truth_facts_[row];

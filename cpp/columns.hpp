@@ -101,6 +101,7 @@ class Column {
     }
 
     void clear() { rows_ = 0; }
+    void cut(std::size_t rows) { rows_ = std::min(rows_, rows); }
 
     // Gives back the room behind the last row, where it is more than small change.
     void shrink() {

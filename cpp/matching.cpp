@@ -9,12 +9,13 @@
 namespace verite {
 namespace {
 
+template <class Bits>
 class Matcher {
   public:
     Matcher(const CandidateView& candidates, const Rules& rules, std::span<Bits> matched)
         : candidates_(candidates), rules_(rules), matched_(matched) {
         const std::size_t count = rules.thresholds.size();
-        all_ = count == most_thresholds ? ~Bits{0} : (Bits{1} << count) - 1;
+        all_ = static_cast<Bits>(count == most_thresholds<Bits> ? ~Bits{0} : (Bits{1} << count) - 1);
     }
 
     // The truths of the next predictions have the slots first .. last.
@@ -34,7 +35,7 @@ class Matcher {
             for (const bool is_second_round : {false, true})
                 for (const Choice& choice : choices_) {
                     if (is_ignored(choice.candidate, range) != is_second_round) continue;
-                    open &= ~take(choice.candidate, range, open & choice.reached);
+                    open &= static_cast<Bits>(~take(choice.candidate, range, open & choice.reached));
                 }
         }
     }
@@ -68,7 +69,8 @@ class Matcher {
 
     Bits reached(double overlap) const {
         Bits bits = 0;
-        for (std::size_t t = 0; t < rules_.thresholds.size(); ++t) bits |= Bits{!(overlap < rules_.thresholds[t])} << t;
+        for (std::size_t t = 0; t < rules_.thresholds.size(); ++t)
+            bits |= static_cast<Bits>(Bits{!(overlap < rules_.thresholds[t])} << t);
         return bits;
     }
 
@@ -87,7 +89,7 @@ class Matcher {
                         found = c;
                     }
                 }
-                if (found >= 0) take(found, range, Bits{1} << t);
+                if (found >= 0) take(found, range, static_cast<Bits>(Bits{1} << t));
             }
     }
 
@@ -101,7 +103,7 @@ class Matcher {
 
     // The thresholds at which the truth of a candidate may still be taken.
     Bits free(std::int64_t candidate, std::size_t range) {
-        return rules_.shared[candidates_.truth[candidate]] ? all_ : all_ & ~taken(candidate, range);
+        return rules_.shared[candidates_.truth[candidate]] ? all_ : static_cast<Bits>(all_ & ~taken(candidate, range));
     }
 
     // The thresholds, out of those wanted, at which the prediction takes the truth of this candidate.
@@ -122,13 +124,14 @@ class Matcher {
     std::vector<Choice> choices_;
 };
 
+template <class Bits>
 void check(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Rules& rules,
            std::span<Bits> matched) {
     const auto expect = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(std::string("matching: expected ") + what);
     };
-    expect(rules.thresholds.size() <= most_thresholds, "at most 64 thresholds");
-    expect(rules.ranges <= most_ranges, "at most 31 area ranges");
+    expect(rules.thresholds.size() <= most_thresholds<Bits>, "no more thresholds than bits");
+    expect(rules.ranges <= most_ranges, "at most 24 area ranges");
     expect(truth.image_count() == pred.image_count(), "as many images on both sides");
     expect(candidates.offsets.size() == pred.rows.size() + 1, "candidates for every prediction");
     expect(rules.ignored.size() == truth.rows.size() && rules.shared.size() == truth.rows.size(),
@@ -139,13 +142,14 @@ void check(const Cells& truth, const Cells& pred, const CandidateView& candidate
 
 }  // namespace
 
+template <class Bits>
 void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Rules& rules,
                     unsigned threads, std::span<Bits> matched) {
     check(truth, pred, candidates, rules, matched);
     std::fill(matched.begin(), matched.end(), Bits{0});
     const auto cuts = cut_images(pred, threads > 1 ? std::size_t{8} * threads : 1);
     in_parallel(cuts.size() - 1, threads, [&](std::size_t piece) {
-        Matcher matcher(candidates, rules, matched);
+        Matcher<Bits> matcher(candidates, rules, matched);
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             const std::int64_t first = pred.images[image], last = pred.images[image + 1];
             if (candidates.offsets[first] == candidates.offsets[last]) continue;
@@ -159,10 +163,15 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
     });
 }
 
+template void match_greedily(const Cells&, const Cells&, const CandidateView&, const Rules&, unsigned,
+                             std::span<std::uint16_t>);
+template void match_greedily(const Cells&, const Cells&, const CandidateView&, const Rules&, unsigned,
+                             std::span<std::uint64_t>);
+
 void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> areas,
                     std::span<const std::uint8_t> left_out, std::span<const double> ranges, std::span<Ranges> out) {
     const std::size_t count = ranges.size() / 2;
-    if (count > most_ranges) throw std::invalid_argument("area ranges: expected at most 31");
+    if (count > most_ranges) throw std::invalid_argument("area ranges: expected at most 24");
     const Ranges all = (Ranges{1} << count) - 1;
     for (std::size_t slot = 0; slot < rows.size(); ++slot) {
         const double area = areas[rows[slot]];

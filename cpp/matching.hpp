@@ -9,12 +9,12 @@
 
 namespace verite {
 
-// A set of thresholds, one bit each.
-using Bits = std::uint64_t;
-constexpr std::size_t most_thresholds = 64;
+// Sets of thresholds, one bit each, come in two sizes: sixteen are enough for most, and a quarter of the memory.
+template <class Bits>
+constexpr std::size_t most_thresholds = 8 * sizeof(Bits);
 // A set of area ranges, one bit each.
 using Ranges = std::uint32_t;
-constexpr std::size_t most_ranges = 31;
+constexpr std::size_t most_ranges = 24;
 
 // What matching must know of truths and predictions, slot by slot.
 struct Rules {
@@ -28,6 +28,7 @@ struct Rules {
 // COCO's greedy rule. By falling confidence, a prediction takes the truth it overlaps most among those still free (of
 // equal overlaps the later one), at each threshold and in each range for itself; truths that are ignored come after
 // all others. Bit t of matched[c * ranges + range] says that candidate pair c was matched at threshold t.
+template <class Bits>
 void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Rules& rules,
                     unsigned threads, std::span<Bits> matched);
 

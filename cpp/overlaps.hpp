@@ -17,8 +17,8 @@ namespace verite {
 // are laid out in cells, else objects as given.
 struct Candidates {
     Array<std::int64_t> offsets;  // prediction i has the candidates offsets[i] .. offsets[i + 1]
-    Array<std::int32_t> truth;
-    Array<double> overlap;
+    Column<std::int32_t> truth;
+    Column<double> overlap;
 };
 
 // The same in the caller's memory.
@@ -66,11 +66,10 @@ inline std::vector<std::size_t> cut_images(const Cells& cells, std::size_t piece
     return cuts;
 }
 
-// All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows), a
-// prediction by start(row), and is then asked for its overlap with the t-th of these truths by overlap(t); where that
-// cannot reach the floor, anything below the floor will do. An overlap that is not a number compares with nothing: then
-// all truths of the cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep
-// scratch memory.
+// All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
+// prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
+// floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
+// cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep scratch memory.
 template <class MakeMeasure>
 Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, unsigned threads,
                            MakeMeasure&& make_measure) {
@@ -86,11 +85,11 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
         Candidates& part = parts[piece];
         std::int64_t done = pred.images[cuts[piece]];
         const auto end_slots = [&](std::int64_t last) {
-            for (; done < last; ++done) found.offsets[done + 1] = static_cast<std::int64_t>(part.truth.size());
+            for (; done < last; ++done) found.offsets[done + 1] = static_cast<std::int64_t>(part.truth.rows());
         };
         const auto add = [&](std::int64_t t, double overlap) {
-            part.truth.push_back(static_cast<std::int32_t>(t));
-            part.overlap.push_back(overlap);
+            part.truth.push(static_cast<std::int32_t>(t));
+            part.overlap.push(overlap);
         };
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
@@ -99,17 +98,17 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                 measure.meet(truth.rows.subspan(t1, count));
                 for (std::int64_t p = p1; p < p2; ++p) {
                     measure.start(pred.rows[p]);
-                    const std::size_t before = part.truth.size();
+                    const std::size_t before = part.truth.rows();
                     bool has_nan = false;
-                    for (std::size_t t = 0; t < count; ++t) {
+                    measure.each_possible([&](std::size_t t) {
                         const double overlap = measure.overlap(t);
-                        if (overlap < floor) continue;
+                        if (overlap < floor) return;
                         has_nan |= std::isnan(overlap);
                         add(t1 + static_cast<std::int64_t>(t), overlap);
-                    }
+                    });
                     if (has_nan) {
-                        part.truth.resize(before);
-                        part.overlap.resize(before);
+                        part.truth.cut(before);
+                        part.overlap.cut(before);
                         for (std::size_t t = 0; t < count; ++t)
                             add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
                     }
@@ -125,16 +124,14 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
         found.overlap = std::move(parts[0].overlap);
         return found;
     }
-    std::vector<std::size_t> starts(pieces + 1);
-    for (std::size_t i = 0; i < pieces; ++i) starts[i + 1] = starts[i] + parts[i].truth.size();
-    found.truth.resize(starts.back());
-    found.overlap.resize(starts.back());
-    in_parallel(pieces, threads, [&](std::size_t i) {
-        std::copy(parts[i].truth.begin(), parts[i].truth.end(), found.truth.begin() + starts[i]);
-        std::copy(parts[i].overlap.begin(), parts[i].overlap.end(), found.overlap.begin() + starts[i]);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const auto start = static_cast<std::int64_t>(found.truth.rows());
+        found.truth.append(parts[i].truth.values());
+        found.overlap.append(parts[i].overlap.values());
+        parts[i] = {};
         for (std::int64_t slot = pred.images[cuts[i]]; slot < pred.images[cuts[i + 1]]; ++slot)
-            found.offsets[slot + 1] += static_cast<std::int64_t>(starts[i]);
-    });
+            found.offsets[slot + 1] += start;
+    }
     return found;
 }
 

@@ -97,7 +97,9 @@ class Files:
         else:
             classes, label = np.unique(np.array(self.names, dtype=object), return_inverse=True)
             labels = Labels(list(classes))
-        regions, unit = in_pixels(Regions(self.pred_numbers, layout_name(boxes or self.kept)), coords or "abs", images, image)
+        regions, unit = in_pixels(
+            Regions(self.pred_numbers, layout_name(boxes or self.kept)), coords or "abs", images, image
+        )
         return Annotations(
             images=images,
             labels=labels,

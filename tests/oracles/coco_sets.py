@@ -51,7 +51,11 @@ def random_set(seed: int) -> tuple[Record, list[Record]]:
         for _ in range(int(rng.integers(0, 9))):
             box = random_box(rng, size)
             is_crowd = int(rng.random() < 0.12)
-            area = box[2] * box[3] if rng.random() < 0.8 else float(rng.choice([0.0, 1023.0, 1024.0, 1025.0, 9216.0, 1e10, 2e10]))
+            area = (
+                box[2] * box[3]
+                if rng.random() < 0.8
+                else float(rng.choice([0.0, 1023.0, 1024.0, 1025.0, 9216.0, 1e10, 2e10]))
+            )
             annotations.append(
                 {"image_id": image, "category_id": int(rng.choice(with_truth)), "bbox": box, "area": area,
                  "iscrowd": is_crowd, **({"ignore": int(rng.random() < 0.5)} if rng.random() < 0.2 else {})}

@@ -49,9 +49,7 @@ def read(path: Path, options: Options) -> Annotations:
     return coco.columns(path, "coco-results", file, images, labels, image, label, options)
 
 
-def known_positions(
-    used: Ids, classes: Ids, options: Options
-) -> tuple[Images, Labels, Positions, Positions] | None:
+def known_positions(used: Ids, classes: Ids, options: Options) -> tuple[Images, Labels, Positions, Positions] | None:
     """The truth's own tables and the places in them, where the truth knows every id: the common case, done quickly."""
     truth = options.like
     if truth is None or truth.images.ids is None or truth.labels.ids is None:

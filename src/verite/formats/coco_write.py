@@ -18,6 +18,7 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
+
 def write_document(annotations: Annotations, path: Path) -> None:
     """A whole COCO document; predictions keep their scores."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from pathlib import PurePath
 from typing import Any
 
@@ -209,7 +209,9 @@ def check_comparable(first: Results, other: Results) -> None:
         raise NotComparable(f"{first.name} and {other.name}: expected the same signature, found different {listed}")
     digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
     if len(set(digests)) > 1:
-        raise NotComparable(f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})")
+        raise NotComparable(
+            f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})"
+        )
 
 
 def digest_for(signature: Signature, annotations: Annotations) -> str:
@@ -238,3 +240,20 @@ def to_json(document: Any, *, indent: int = 0) -> str:
 
     data = msgspec.json.encode(document)
     return (msgspec.json.format(data, indent=indent) if indent else data).decode()
+
+
+def to_small_json(document: Any, *, indent: int = 0) -> str:
+    """The same for documents without long lists, for which loading a fast encoder would take longer than encoding."""
+    import json
+
+    separators = (",", ": ") if indent else (",", ":")
+    return json.dumps(without_nan(document), indent=indent or None, separators=separators, ensure_ascii=False)
+
+
+def without_nan(value: Any) -> Any:
+    """Plain values with None for every number that is not one."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.model.results import Results
+from verite.model.results import Results, to_small_json
 from verite.model.tables import ABSENT, Table
-from verite.protocols.coco_images import evaluate_images
 from verite.protocols.coco_settings import On, Settings
 from verite.protocols.coco_stages import Arrays, Evaluation
 from verite.protocols.preparation import prepare
@@ -126,7 +125,11 @@ class CocoResults(Results):
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """The mean over everything present, in the reference's order, because sums depend on it."""
-        if self.settings.is_exact and (kind, threshold, area) == ("precision", None, 0) and 100 not in self.settings.max_dets:
+        if (
+            self.settings.is_exact
+            and (kind, threshold, area) == ("precision", None, 0)
+            and 100 not in self.settings.max_dets
+        ):
             return np.nan  # the reference reads AP at 100 predictions, whatever it was asked for
         values = self.part(kind, threshold, area, limit)
         present = self.evaluation.positives[:, area] > 0
@@ -205,6 +208,8 @@ class CocoResults(Results):
         """For each image how many truths it has, how many are found and missed and how many predictions are false at the
         first threshold, and its AP when it is evaluated alone; the worst image comes first.
         """
+        from verite.protocols.coco_images import evaluate_images
+
         found = evaluate_images(self.evaluation)
         order = np.lexsort([found.false + found.missed, -np.nan_to_num(found.ap, nan=2.0)])[::-1]
         names = [self.truth.images.name(int(i)) for i in found.images[order]]
@@ -221,7 +226,9 @@ class CocoResults(Results):
         half = keys.index(next(key for key in keys if key.startswith("AR")))
         lines = [self.name]
         for group in (keys[:half], keys[half:]):
-            cells = [(key, ABSENT if np.isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group]
+            cells = [
+                (key, ABSENT if np.isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group
+            ]
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
@@ -230,6 +237,9 @@ class CocoResults(Results):
         return "\n".join([*lines, "", str(table), "", str(self.signature), *notes])
 
     __repr__ = __str__
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_small_json(self.to_dict(), indent=indent)
 
     def details(self) -> dict[str, Any]:
         """The documented keys: the twelve numbers, and the same by class and by threshold."""
@@ -240,9 +250,7 @@ class CocoResults(Results):
             for k, name in enumerate(self.class_names)
         }
         at = self.threshold_table()
-        thresholds = [
-            {"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)
-        ]
+        thresholds = [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)]
         document = {key: score.value for key, score in self.scores.items()}
         document |= {"classes": classes, "thresholds": thresholds}
         if self.per == "image":

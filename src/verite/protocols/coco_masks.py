@@ -70,7 +70,14 @@ def pred_areas(pred: Annotations, masks: Runs, *, by_first: bool) -> Floats:
 
 
 def with_rims(
-    candidates: Candidates, truth: Cells, pred: Cells, truths: Runs, preds: Runs, crowd: NDArray[np.bool_], floor: float, threads: int
+    candidates: Candidates,
+    truth: Cells,
+    pred: Cells,
+    truths: Runs,
+    preds: Runs,
+    crowd: NDArray[np.bool_],
+    floor: float,
+    threads: int,
 ) -> Candidates:
     """Pairs by boundary IoU: how much masks overlap, or their rims if that is less."""
     slots = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))

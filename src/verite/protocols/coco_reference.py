@@ -19,7 +19,9 @@ def as_indexed(side: Annotations) -> Annotations:
     """
     if are_results(side) or side.ids is None or len(np.unique(side.ids)) == len(side):
         return side
-    ranks = side.image if side.images.ids is None else np.argsort(np.argsort(side.images.ids, kind="stable"))[side.image]
+    ranks = (
+        side.image if side.images.ids is None else np.argsort(np.argsort(side.images.ids, kind="stable"))[side.image]
+    )
     order = np.argsort(ranks, kind="stable")
     # Sorted by id, then by place in the file: the last of each group is the one that is found.
     sorted_rows = np.argsort(side.ids, kind="stable")

@@ -31,7 +31,7 @@ AREAS = {
     "large": (96.0**2, 1e5**2),
 }
 LIMITS = (1, 10, 100)
-MOST_THRESHOLDS, MOST_AREAS = 64, 31
+MOST_THRESHOLDS, MOST_AREAS = 64, 24
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,9 @@ class Evaluation:
         truth, pred, crowd = self.truth_cells, self.ordered.cells, self.truth.crowd
         if self.settings.on == "box":
             boxes = self.truth.regions.sizes, self.pred.regions.sizes
-            found = _core.coco_box_candidates(truth.arrays, boxes[0], crowd, pred.arrays, boxes[1], self.floor, self.threads)
+            found = _core.coco_box_candidates(
+                truth.arrays, boxes[0], crowd, pred.arrays, boxes[1], self.floor, self.threads
+            )
             return Candidates(*found)
         masks = self.truth_masks.arrays, self.pred_masks.arrays
         found = _core.mask_candidates(truth.arrays, masks[0], crowd, pred.arrays, masks[1], self.floor, self.threads)

@@ -60,7 +60,9 @@ class CocoEvaluator:
         """Add the images of a batch."""
         predictions, truths = ([items] if isinstance(items, Mapping) else list(items) for items in (preds, targets))
         if len(predictions) != len(truths):
-            raise BadParameter(f"update: expected as many targets as predictions, found {len(truths)} and {len(predictions)}")
+            raise BadParameter(
+                f"update: expected as many targets as predictions, found {len(truths)} and {len(predictions)}"
+            )
         # Everything is checked before anything is kept, so that a bad batch leaves no trace.
         found = [
             (columns_of(pred, "predictions", i), columns_of(target, "targets", i), image_of(pred, target, i))
@@ -130,7 +132,8 @@ class CocoEvaluator:
             confidence=joined([c["scores"] for c in parts], np.float64) if side == "predictions" else None,
             area=areas if not np.isnan(areas).all() else None,
             flags={
-                flag: joined([c[key] for c in parts], np.bool_) for flag, key in (("crowd", "iscrowd"), ("ignore", "ignore"))
+                flag: joined([c[key] for c in parts], np.bool_)
+                for flag, key in (("crowd", "iscrowd"), ("ignore", "ignore"))
             },
         )
 
@@ -230,7 +233,10 @@ def joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 def joined_masks(parts: list[Columns], counts: list[int]) -> Runs | None:
     if not any("counts" in part for part in parts):
         return None
-    lengths = [np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64) for part, n in zip(parts, counts, strict=True)]
+    lengths = [
+        np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
+        for part, n in zip(parts, counts, strict=True)
+    ]
     sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
     runs = joined([part["counts"] for part in parts if "counts" in part], np.uint32)
     return Runs(runs, offsets_of(joined(lengths, np.int64)), joined(sizes, np.int32).reshape(-1, 2))

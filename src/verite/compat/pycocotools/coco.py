@@ -67,7 +67,11 @@ class COCO:
             print(f"{key}: {value}")
 
     def getAnnIds(  # noqa: N802
-        self, imgIds: Any = (), catIds: Any = (), areaRng: Sequence[float] = (), iscrowd: Any = None  # noqa: N803
+        self,
+        imgIds: Any = (),
+        catIds: Any = (),
+        areaRng: Sequence[float] = (),
+        iscrowd: Any = None,  # noqa: N803
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""
         images, classes = listed(imgIds), listed(catIds)

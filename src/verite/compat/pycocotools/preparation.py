@@ -158,6 +158,3 @@ def outlines_of(coco: COCO, records: list[Record]) -> dict[str, Any]:
         mask = outline if isinstance(outline, dict) else coco.annToRLE(record)
         runs.append((masks.counts_of(mask), masks.size_of(mask)))
     return {"runs": Runs.of(runs) if runs else None}
-
-
-
