@@ -105,6 +105,7 @@ inline nb::tuple to_python(Candidates&& found) {
 }
 
 void register_detection(nb::module_& module);
+void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_tables(nb::module_& module);

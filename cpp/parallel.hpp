@@ -5,11 +5,30 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace verite {
+
+// Calls work(0) to work(count - 1), each on a thread of its own while the system has threads to give, the rest here.
+// `work` must not throw.
+template <class Work>
+void run_on_threads(std::size_t count, const Work& work) {
+    std::vector<std::thread> helpers;
+    helpers.reserve(count);
+    std::size_t started = 1;
+    try {
+        for (; started < count; ++started) helpers.emplace_back(std::cref(work), started);
+    } catch (const std::system_error&) {
+        // No more threads; slower, but the same result.
+    }
+    work(0);
+    for (std::size_t i = started; i < count; ++i) work(i);
+    for (auto& helper : helpers) helper.join();
+}
 
 // Calls work(piece) for every piece from 0 to `pieces`. The first exception ends the work and is thrown here.
 template <class Work>
@@ -22,7 +41,7 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::mutex failing;
-    const auto run = [&] {
+    run_on_threads(workers, [&](std::size_t) {
         try {
             for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) work(piece);
         } catch (...) {
@@ -30,11 +49,7 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
             const std::lock_guard guard(failing);
             if (!failure) failure = std::current_exception();
         }
-    };
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < workers; ++i) others.emplace_back(run);
-    run();
-    for (auto& other : others) other.join();
+    });
     if (failure) std::rethrow_exception(failure);
 }
 

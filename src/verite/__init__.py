@@ -34,6 +34,17 @@ if TYPE_CHECKING:
     from verite.protocols.coco import coco as coco
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
     from verite.protocols.voc import voc as voc
+    from verite.ranking.answers import Answers as Answers
+    from verite.ranking.confidence import Confidences as Confidences
+    from verite.ranking.models import Asymmetric as Asymmetric
+    from verite.ranking.models import AtMost as AtMost
+    from verite.ranking.models import Audit as Audit
+    from verite.ranking.models import Bernoulli as Bernoulli
+    from verite.ranking.models import Exactly as Exactly
+    from verite.ranking.models import PerItem as PerItem
+    from verite.ranking.models import Shared as Shared
+    from verite.ranking.rank import rank as rank
+    from verite.ranking.result import Ranking as Ranking
     from verite.signature import Signature as Signature
 
 __version__ = "0.1.0"
@@ -51,6 +62,11 @@ HOMES = {
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.voc": ["voc"],
+    "verite.ranking.answers": ["Answers"],
+    "verite.ranking.confidence": ["Confidences"],
+    "verite.ranking.models": ["Asymmetric", "AtMost", "Audit", "Bernoulli", "Exactly", "PerItem", "Shared"],
+    "verite.ranking.rank": ["rank"],
+    "verite.ranking.result": ["Ranking"],
     "verite.signature": ["Signature"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}

@@ -17,6 +17,24 @@ def box_candidates(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 def decode_runs(text: bytes, height: int, width: int) -> NDArray[np.uint32]: ...
 def encode_runs(counts: NDArray[np.uint32]) -> bytes: ...
+def independent_changes(
+    kind: NDArray[np.int32],
+    groups: NDArray[np.int64],
+    share: NDArray[np.float64],
+    ways: NDArray[np.float64],
+    change: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    seed: int,
+    first_draw: int,
+) -> NDArray[np.float64]: ...
+def chosen_changes(
+    kind: NDArray[np.int32],
+    ways: NDArray[np.float64],
+    change: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    seed: int,
+    first_draw: int,
+) -> NDArray[np.float64]: ...
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -117,10 +135,10 @@ class CocoFile:
     region_bytes: NDArray[np.int64] | None
     region_lengths: NDArray[np.int64] | None
     def polygons(
-        self, records: NDArray[np.int64], limits: tuple[int, int, int, float]
+        self, records: NDArray[np.int64], strict: bool = True, limits: tuple[int, int, int, float] = ...
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
     def runs(
-        self, records: NDArray[np.int64], limits: tuple[int, int, int, float]
+        self, records: NDArray[np.int64], strict: bool = True, limits: tuple[int, int, int, float] = ...
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int32]]: ...
 
 def read_coco(

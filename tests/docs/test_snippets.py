@@ -29,6 +29,7 @@ def place(tmp_path, monkeypatch):
     bundled = files("verite") / "data"
     shutil.copytree(str(bundled / "example"), tmp_path / "example")
     shutil.copytree(str(bundled / "demo"), tmp_path / "harbour")
+    shutil.copytree(str(bundled / "ranking"), tmp_path / "ranking")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

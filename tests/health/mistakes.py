@@ -121,11 +121,11 @@ def with_wrong_boxes(data, mistake, side="pred"):
 
 
 def recall_lost(data, files):
-    """The share of truths, found in the data set, that the files as read do not find any more."""
-    before = best(data.truth, data.pred) >= 0.5
+    """How much recall the mistake costs: 0 nothing, 1 all of it."""
+    before = (best(data.truth, data.pred) >= 0.5).sum()
     truth = replace(data.truth, boxes=as_corners(files.truth_numbers))
     pred = replace(data.pred, boxes=as_corners(files.pred_numbers))
-    return float((before & (best(truth, pred) < 0.5)).sum() / max(before.sum(), 1))
+    return 1 - float((best(truth, pred) >= 0.5).sum() / max(before, 1))
 
 
 def as_corners(numbers):

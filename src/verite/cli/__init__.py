@@ -18,6 +18,7 @@ VERBS = {
     "demo": "demo",
     "voc": "evaluate",
     "coco": "evaluate",
+    "rank": "rank",
     "inspect": "files",
     "convert": "files",
     "metrics": "metrics",
@@ -55,6 +56,7 @@ Examples:
   verite coco truth.json predictions.json         COCO's twelve numbers
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
+  verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
   verite inspect truth.json predictions.json      what is in there, what is wrong
 Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 )

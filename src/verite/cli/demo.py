@@ -50,6 +50,20 @@ TOUR = (
         "and the numbers are the same.",
         "voc results/truth-voc results/hawk-text --quiet",
     ),
+    (
+        "How sure is that ranking if one object in twenty is wrong in the truth? Probabilities, not hopes.",
+        "rank harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json --epsilon 0.05 --quiet"
+        " -o results/rank-harbour",
+    ),
+    (
+        "The worked example of the paper behind it: two algorithms, ten answers, and the published values as rings\n"
+        "in the plot.",
+        "rank ranking/table3.csv --epsilon 0.2 --quiet --published ranking/table3-published.csv -o results/rank-table3",
+    ),
+    (
+        "Three algorithms that cannot all be told apart, with errors that come in groups.",
+        "rank ranking/table2.csv --epsilon 0.1 --shared item --correlation 0.3 --quiet -o results/rank-table2",
+    ),
     ("What can be measured?", "metrics"),
 )
 
@@ -66,7 +80,7 @@ def demo(folder: str) -> None:
     from verite.cli import follow
 
     home = prepared(Path(folder))
-    for bundled, name in (("example", "example"), ("demo", "harbour")):
+    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking")):
         with as_file(files("verite") / "data" / bundled) as source:
             shutil.copytree(source, home / name, dirs_exist_ok=True)
     with chdir(home):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verite.health.boxes import box_findings
+from verite.health.classes import class_findings
 from verite.health.findings import Finding, Fix, stop_on_errors
 from verite.health.geometry import explain
-from verite.health.names import class_findings, image_findings
+from verite.health.images import image_findings
 from verite.health.sample import draw
 from verite.health.values import value_findings
 from verite.model.annotations import Annotations
@@ -32,11 +33,11 @@ def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
     alone = examine(pred, is_truth=False)
     sample = draw(truth, pred)
     plain, found = explain(sample) if sample else (None, None)
-    if found and found.side == "pred":
-        alone = [f for f in alone if f.code != "V106"]  # sizes turn negative when boxes are read wrongly
     together: list[Finding] = []
     if sample and plain:
         together += box_findings(truth, pred, sample, plain, found)
+    if any(f.severity == "error" for f in together):
+        alone = [f for f in alone if f.code != "V106"]  # sizes turn negative when boxes are read wrongly
     together += image_findings(truth, pred, sample, plain, found)
     together += class_findings(truth, pred, sample, found or plain)
     return sorted([*together, *alone], key=lambda finding: finding.severity != "error")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite import _core
+from verite.health.explanations import Explanation, boxes_under
 from verite.health.findings import EXAMPLES, Finding, Fix, Side
-from verite.health.geometry import Explanation, boxes_under, looks_like_fractions, looks_like_pixels
+from verite.health.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.health.readings import NAMES, Reading, code_of, fix_of
 from verite.health.sample import Sample
 from verite.health.values import spelled

@@ -21,7 +21,6 @@ FOUND = 0.5  # overlap from which a truth counts as found
 PRECISE = 0.75  # overlap that does not come about by size and place alone
 BETTER = 0.1  # a truth is won when its overlap grows by this
 FEWEST = 6  # truths an explanation must win
-SHARE = 0.08  # and their share among those that could be found
 ODDS = 3  # truths won for each one lost
 MORE = 0.35  # truths won, net, for each one found before
 NATS = 12.0  # chance must be less likely than e^-12
@@ -37,18 +36,31 @@ def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: In
     return best
 
 
+def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
+    """Each truth with the prediction that overlaps it most; of equal ones with the most confident."""
+    order = np.lexsort((by, -overlap, which))
+    first = order[np.diff(which[order], prepend=-1) > 0]
+    return which[first], by[first]
+
+
 def most_possible(truth: Group, pred: Group) -> int:
     """How many truths could be found at all, given how many predictions each image has."""
     return int(np.minimum(truth.counts, pred.counts).sum())
 
 
-def is_dominant(new: Floats, old: Floats, possible: int) -> bool:
-    """Does the new reading find enough truths that the old one does not, and far more than the other way round?"""
+def wins(new: Floats, old: Floats) -> tuple[int, int]:
+    """How many truths the new reading finds and the old one does not, and the other way round."""
     gain = new - old
-    won = int(((new >= FOUND) & (old < FOUND) & (gain >= BETTER)).sum())
-    lost = int(((old >= FOUND) & (new < FOUND) & (gain <= -BETTER)).sum())
+    won = (new >= FOUND) & (old < FOUND) & (gain >= BETTER)
+    lost = (old >= FOUND) & (new < FOUND) & (gain <= -BETTER)
+    return int(won.sum()), int(lost.sum())
+
+
+def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
+    """Does the new reading win enough truths, far more than it loses, and many compared to those found before?"""
+    won, lost = wins(new, old)
     before = int((old >= FOUND).sum())
-    return won >= FEWEST + ODDS * lost and won >= SHARE * possible and won - lost >= MORE * before
+    return won >= fewest + ODDS * lost and won - lost >= more * before
 
 
 def turns(images: int) -> list[int]:
@@ -87,12 +99,12 @@ def exceeds_random_boxes(hits: int, expected: float, at_least: float) -> bool:
 
 
 def places(boxes: Floats) -> int:
-    """In how many of 6 x 6 parts of the image are boxes centred? The image ends where the last box does."""
+    """In how many of 5 x 5 parts of the image are a fair share of boxes centred? It ends where the last box does."""
     if not len(boxes):
         return 0
-    centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * 3
-    cells = np.clip(centres, 0, 5).astype(np.int64)
-    return len(np.unique(cells[:, 0] * 6 + cells[:, 1]))
+    centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * 2.5
+    cells = np.clip(centres, 0, 4).astype(np.int64)
+    return int((np.bincount(cells[:, 0] * 5 + cells[:, 1]) >= max(1, 0.03 * len(boxes))).sum())
 
 
 def relative_to_images(boxes: Floats, sizes: Floats) -> Floats:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from verite.errors import DataError, one_line
+from verite.errors import DataError, did_you_mean, one_line
 
 Side = Literal["truth", "pred"]
 Severity = Literal["error", "warning"]
 EXAMPLES = 5
+COMPARED = 2000  # names among which the nearest is looked for
 
 
 @dataclass(frozen=True)
@@ -88,3 +89,12 @@ def stop_on_errors(findings: Sequence[Finding], path: object) -> None:
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
     way_out = f"{more}verite inspect shows everything, --checks warn goes on regardless"
     raise DataError(one_line(f"{where}{errors[0]} ({way_out})"))
+
+
+def near_word(word: str, known: Sequence[str]) -> str | None:
+    """What did_you_mean would say, the bare word; among many names only those that begin or end alike."""
+    if len(known) > COMPARED:
+        alike = [k for k in known if k[:3] == word[:3] or k[-8:] == word[-8:]]
+        known = (alike or list(known))[:COMPARED]
+    said = did_you_mean(word, known)
+    return said.removeprefix("; did you mean '").removesuffix("'?") or None

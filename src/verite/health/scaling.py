@@ -6,13 +6,13 @@ their sizes, and all such pairs share one ratio. Other pairs rarely agree in bot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from verite import _core
-from verite.health.evidence import FEWEST, FOUND, best_overlaps
+from verite.health.evidence import FEWEST, FOUND, best_overlaps, best_pairs
 from verite.health.readings import Measure, Reading, scale_and_pad
 from verite.health.sample import Group
 from verite.model.layouts import Floats
@@ -72,23 +72,20 @@ def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
 
 def fitted_ratio(
     truth: Floats, pred: Floats, image: Ints, pred_image: Ints, ratio: Floats, *, is_one_number: bool
-) -> Floats | None:
-    """The ratio again, by least squares over the pairs that overlap under a first estimate; None if it is biased."""
+) -> tuple[Floats, Ints, Ints] | None:
+    """The ratio again, over the pairs that overlap most under a first estimate, and these pairs; None if too few do.
+
+    A ratio of sums, as least squares would make it too small: predictions have errors, too.
+    """
     for _ in range(2):
         offsets, which, overlap = _core.box_candidates(truth, image, pred * np.tile(ratio, 2), pred_image, 0.0, FOUND)
         other = np.repeat(np.arange(len(pred)), np.diff(offsets))
-        if len(which) < FEWEST:
+        one, other = best_pairs(which.astype(np.int64), other, overlap)
+        if len(one) < FEWEST:
             return None
-        t, p = truth[which], pred[other]
-        products, squares = t * p * overlap[:, None], p * p * overlap[:, None]
-        ratio = (products[:, :2] + products[:, 2:]).sum(axis=0) / (squares[:, :2] + squares[:, 2:]).sum(axis=0)
-        if is_one_number:
-            ratio = np.full(2, products.sum() / squares.sum())
-    sizes = np.log((t[:, 2:] - t[:, :2]) / (p[:, 2:] - p[:, :2]) / ratio)
-    centres = np.log((t[:, 2:] + t[:, :2]) / (p[:, 2:] + p[:, :2]) / ratio)
-    bias = np.abs(np.median(sizes - centres, axis=0))
-    noise = 3 * (sizes - centres).std(axis=0) / np.sqrt(len(t))
-    return None if np.any(bias > np.maximum(BIASED, noise)) else ratio
+        sums, pred_sums = truth[one].sum(axis=0).reshape(2, 2), pred[other].sum(axis=0).reshape(2, 2)
+        ratio = np.full(2, sums.sum() / pred_sums.sum()) if is_one_number else sums.sum(axis=0) / pred_sums.sum(axis=0)
+    return ratio, one, other
 
 
 def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Reading | None:
@@ -103,15 +100,45 @@ def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Readi
     is_one_number = measure not in ("rel", "frame")
     differences = logarithms(boxes)[one] - logarithms(numbers)[other]
     ratio = common_ratio(differences, is_one_number=is_one_number)
-    if ratio is not None:
-        ratio = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
     if ratio is None:
         return None
-    if not is_unsized:
-        return Reading(layout, measure, (float(1 / ratio[0]), float(1 / ratio[1])))
-    # Of a frame and the images' common size only the quotient shows.
-    unit = 1.0 if measure == "rel" else NETWORK
-    return Reading(layout, measure, (unit, unit), (float(ratio[0] * unit), float(ratio[1] * unit)))
+    fitted = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
+    if fitted is None:
+        return None
+    ratio, one, other = fitted
+    if is_unsized:  # of a frame and the images' common size only the quotient shows
+        side = 1.0 if measure == "rel" else NETWORK
+        size = (float(ratio[0] * side), float(ratio[1] * side))
+        reading = Reading(layout, measure, (side, side), size)
+    else:
+        size = (float(1 / ratio[0]), float(1 / ratio[1]))
+        reading = Reading(layout, measure, size)
+    if not has_usual_shape(measure, size):
+        return None
+    return reading if is_scale(truth.corners()[one], pred.corners()[other], pred.corners(reading)[other]) else None
+
+
+def is_scale(truth: Floats, as_read: Floats, scaled: Floats) -> bool:
+    """Do scaled boxes fit in place and in size? Boxes that are too large, too small or moved are not scaled ones."""
+    sizes, scaled_sizes = truth[:, 2:] - truth[:, :2], scaled[:, 2:] - scaled[:, :2]
+    centres, scaled_centres = (truth[:, 2:] + truth[:, :2]) / 2, (scaled[:, 2:] + scaled[:, :2]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.log(sizes / scaled_sizes) - np.log(centres / scaled_centres)
+    growth = growth[np.isfinite(growth).all(axis=1)]
+    if len(growth) < FEWEST:
+        return False
+    noise = 4 * growth.std(axis=0) / np.sqrt(len(growth))
+    if np.any(np.abs(np.median(growth, axis=0)) > np.maximum(BIASED, noise)):
+        return False
+    moves = centres - (as_read[:, 2:] + as_read[:, :2]) / 2
+    as_shift = np.abs(moves - np.median(moves, axis=0)).mean(axis=0)
+    as_scale = np.abs(centres - scaled_centres).mean(axis=0)
+    return not np.any(as_shift < 0.9 * as_scale)
+
+
+def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:
+    """Pictures are not ten times as wide as high."""
+    return measure not in ("rel", "frame") or 0.4 <= size[0] / size[1] <= 2.5
 
 
 def rounded(pred: Group, truth: Group, reading: Reading) -> Reading:
@@ -120,37 +147,52 @@ def rounded(pred: Group, truth: Group, reading: Reading) -> Reading:
     def fit(candidate: Reading) -> float:
         return float(best_overlaps(truth.corners(), truth.image, pred.corners(candidate), pred.image).sum())
 
-    is_size = reading.image_size is not None
-    exact = reading.image_size or reading.unit
     goal = fit(reading)
-    for loss, grid in FACTORS if reading.measure == "factor" else LENGTHS:
-        near = grid(exact[0]), grid(exact[1])
-        if all(abs(a / b - 1) < 0.12 for a, b in zip(near, exact, strict=True)):
-            candidate = replace(reading, image_size=near) if is_size else replace(reading, unit=near)
-            if fit(candidate) >= (1 - loss) * goal:
-                return candidate
+    for grid, loss in GRIDS:
+        near = [on_grid for way in ways_to_put(reading, truth) if (on_grid := snapped(way, grid)) is not None]
+        fits = [fit(candidate) for candidate in near]
+        if fits and max(fits) >= (1 - loss) * goal:
+            return near[fits.index(max(fits))]
     return reading
 
 
-def multiple_of(step: float) -> Callable[[float], float]:
-    """To the nearest multiple of a step; numbers below one to the nearest reciprocal of one."""
+def ways_to_put(reading: Reading, truth: Group) -> Iterator[Reading]:
+    """The same scale as a factor and as a frame, where all images have one size and both mean the same."""
+    yield reading
+    if reading.measure not in ("factor", "frame") or not truth.is_sized or np.ptp(truth.sizes, axis=0).any():
+        return
+    size = truth.sizes[0]
+    if reading.measure == "frame":
+        factor = float(np.mean(reading.unit / size))
+        yield replace(reading, measure="factor", unit=(factor, factor))
+    else:
+        yield replace(reading, measure="frame", unit=(reading.unit[0] * size[0], reading.unit[1] * size[1]))
 
-    def nearest(value: float) -> float:
-        return 1 / nearest(1 / value) if value < 1 else round(value / step) * step or step
 
-    return nearest
+def snapped(reading: Reading, grid: str) -> Reading | None:
+    """The reading with its numbers on a grid; None where that is too far away, or the grid is for others."""
+    exact = reading.image_size or reading.unit
+    if reading.measure == "factor":
+        steps = {"likely": 0.5, "coarse": 0.1, "fine": 0.01, "finest": 0.001}
+        near = [multiple(value, steps[grid]) for value in exact]
+    elif grid == "likely":
+        length = min(USUAL, key=lambda usual: abs(usual - sum(exact) / 2))
+        near = [length, length]
+    else:
+        near = [multiple(value, {"coarse": 32, "fine": 10, "finest": 1}[grid]) for value in exact]
+    if any(abs(a / b - 1) > NEAR for a, b in zip(near, exact, strict=True)):
+        return None
+    pair = (float(near[0]), float(near[1]))
+    return replace(reading, image_size=pair) if reading.image_size else replace(reading, unit=pair)
 
 
-def usual_length(value: float) -> float:
-    """The nearest length to which networks and programs resize images."""
-    return min(USUAL, key=lambda usual: abs(usual - value))
+def multiple(value: float, step: float) -> float:
+    """The nearest multiple of a step; below one the nearest reciprocal of one."""
+    return 1 / multiple(1 / value, step) if value < 1 else round(value / step) * step or step
 
 
+NEAR = 0.12
+# From the likeliest numbers to any, with the part of the overlaps they may cost.
+GRIDS = (("likely", 0.02), ("coarse", 0.005), ("fine", 0.005), ("finest", 0.005))
+# Sides to which networks and programs resize images.
 USUAL = (224, 256, 300, 320, 384, 416, 448, 480, 512, 600, 608, 640, 768, 800, 896, 960, 1024, 1280, 1536, 1920, 2048)
-# From the likeliest numbers to any: how much of the overlap they may cost, and the way to the nearest of them.
-FACTORS = [
-    (0.02, multiple_of(1)),
-    (0.01, multiple_of(0.5)),
-    *((0.005, multiple_of(s)) for s in (0.25, 0.1, 0.01, 0.001)),
-]
-LENGTHS = [(0.02, usual_length), (0.005, multiple_of(32)), *((0.005, multiple_of(s)) for s in (10, 2, 1))]

@@ -1,0 +1,174 @@
+"""Do predictions have the truth's classes? (V201, V202, V203)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import excerpt
+from verite.health.evidence import FEWEST, ODDS, best_pairs
+from verite.health.explanations import Explanation, overlapping
+from verite.health.findings import EXAMPLES, Finding, Fix, near_word
+from verite.health.sample import Sample, present, speaks_by_id
+from verite.model.annotations import Annotations
+
+Ints = NDArray[np.int64]
+UNKNOWN = -(10**9)  # an id that no shift makes known
+SHARE = 0.15  # of the overlapping pairs that must agree under another mapping
+
+
+def class_findings(
+    truth: Annotations, pred: Annotations, sample: Sample | None, explanation: Explanation | None
+) -> Iterator[Finding]:
+    """Class ids that are shifted or counted without gaps, and classes that the truth does not know."""
+    mapping = mistaken_mapping(truth, pred, sample, explanation) if sample and explanation else None
+    if mapping:
+        yield mapping_finding(pred, mapping)
+        return
+    known = len(truth.labels)
+    if len(pred.labels) == known:
+        return
+    counts = np.bincount(pred.label, minlength=len(pred.labels))
+    unknown = np.flatnonzero(counts[known:]) + known
+    if not len(unknown):
+        return
+    names = [pred.labels.name(int(i)) for i in unknown]
+    order = np.argsort(-counts[unknown], kind="stable")
+    count = int(counts[unknown].sum())
+    guesses = [(names[i], near_word(names[i], truth.labels.all_names)) for i in order[:EXAMPLES]]
+    first, near = next(((name, guess) for name, guess in guesses if guess), guesses[0])
+    yield Finding(
+        "V203",
+        "error" if count == len(pred) else "warning",
+        f"{count:,} of {len(pred):,} predictions have one of {len(unknown):,} classes that the truth does not have, "
+        f"e.g. {excerpt(first)}" + (f"; did you mean {excerpt(near)}?" if near else ""),
+        count,
+        tuple(excerpt(name) + (f", nearest {excerpt(guess)}" if guess else "") for name, guess in guesses),
+        advice_on_classes(names, truth),
+    )
+
+
+def advice_on_classes(names: Sequence[str], truth: Annotations) -> str:
+    """What to do about classes that the truth does not have."""
+    if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
+        return "these are numbers: give the names of the classes with --names"
+    return f"the truth has {listed(truth.labels.all_names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(excerpt(name, 30) for name in names[:6]) + (
+        f" and {len(names) - 6:,} more" if len(names) > 6 else ""
+    )
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A way to read class ids, and how many overlapping pairs agree in class under it."""
+
+    name: str
+    agree: int
+    before: int  # that agree as read
+    pairs: int
+    examples: tuple[str, ...]
+
+
+def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, explanation: Explanation) -> Mapping | None:
+    """A shift of class ids, or ids counted without the truth's gaps, under which overlapping objects agree."""
+    numbers = class_numbers(truth, pred)
+    if numbers is None:
+        return None
+    theirs, mine = numbers
+    rows = sample.preds[explanation.shift].rows
+    found = []
+    for one, other in pairings(sample, explanation):
+        wanted, given = theirs[truth.label[sample.truth.rows[one]]], mine[pred.label[rows[other]]]
+        before = int((wanted == given).sum())
+        if len(one) < FEWEST or before > len(one) / 2:
+            return None
+        used = mine[present(pred.label, len(pred.labels))]
+        for name, mapped in mappings(theirs):
+            hits = given[wanted == mapped(given)]
+            if len(hits) >= SHARE * len(one) and is_explained(hits, before, used, mapped(used), theirs):
+                shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
+                found.append(Mapping(name, len(hits), before, len(one), shown))
+    return max(found, key=lambda mapping: mapping.agree, default=None)
+
+
+def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints) -> bool:
+    """Do far more pairs agree under a mapping (`hits`, by the file's ids) than before, and is no class lost by it?"""
+    known, known_then = int(np.isin(used, theirs).sum()), int(np.isin(mapped, theirs).sum())
+    is_decisive = known_then == len(used) > known  # with it, and only with it, every class is known
+    odds = ODDS / 2 if is_decisive else ODDS
+    # One class taken for another is no shift: it takes two to see one, or one that was unknown.
+    is_of_several = len(hits) - np.unique(hits, return_counts=True)[1].max(initial=0) >= 2
+    return len(hits) >= FEWEST + odds * before and known_then >= known and (is_of_several or is_decisive)
+
+
+def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | None:
+    """The class ids of both sides, if predictions speak of classes by id, or by names that are numbers."""
+    known, names = len(truth.labels), pred.labels.all_names
+    numbers = [int(name) if name.isdecimal() and len(name) < 10 else UNKNOWN for name in names]
+    if truth.labels.ids is None:
+        return (np.array(numbers[:known]), np.array(numbers)) if UNKNOWN not in numbers else None
+    if speaks_by_id(pred) and pred.labels.ids is not None:
+        return truth.labels.ids, pred.labels.ids
+    if "class names taken as class ids" in pred.source.notes:
+        return truth.labels.ids, np.concatenate([truth.labels.ids, np.array(numbers[known:], dtype=np.int64)])
+    return None
+
+
+def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
+    """Ways in which class ids go wrong, as functions from the file's ids to the right ones."""
+    yield "+1", lambda ids: ids + 1
+    yield "-1", lambda ids: ids - 1
+    ordered = np.sort(theirs)
+    if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # there are gaps, as among COCO's 1 to 90
+        for start in (0, 1):
+            yield f"index from {start}", lambda ids, start=start: in_order(ordered, ids - start)  # type: ignore[misc]
+
+
+def in_order(ordered: Ints, index: Ints) -> Ints:
+    """The id at each index, -1 where there is none."""
+    return np.where((index >= 0) & (index < len(ordered)), ordered[np.clip(index, 0, len(ordered) - 1)], -1)
+
+
+def pairings(sample: Sample, explanation: Explanation) -> Iterator[tuple[Ints, Ints]]:
+    """Truths that are found, each with the prediction that overlaps it most; then each with the most confident one."""
+    which, by, overlap = overlapping(sample, explanation)
+    yield best_pairs(which, by, overlap)
+    yield best_pairs(which, by, np.ones_like(overlap))
+
+
+def pair_examples(truth: Annotations, pred: Annotations, one: Ints, other: Ints) -> tuple[str, ...]:
+    """The classes of the first few pairs."""
+    return tuple(
+        f"{truth.images.name(int(truth.image[t]))}: {excerpt(pred.labels.name(int(pred.label[p])))} "
+        f"on {excerpt(truth.labels.name(int(truth.label[t])))}"
+        for t, p in zip(one[:EXAMPLES], other[:EXAMPLES], strict=True)
+    )
+
+
+def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
+    name = mapping.name
+    evidence = f"{mapping.before} of {mapping.pairs} overlapping pairs agree in class as read, {mapping.agree}"
+    if name.startswith("index"):
+        return Finding(
+            "V202",
+            "error",
+            f"class ids look counted from {name[-1]} without the gaps of the truth's ids: {evidence} when counted so",
+            len(pred),
+            mapping.examples,
+            "write the truth's category ids instead of positions in the list of classes",
+        )
+    takes_option = pred.source.format in ("coco-results", "yolo")
+    return Finding(
+        "V201",
+        "error",
+        f"class ids look shifted by {-int(name):+d}: {evidence} with {name}",
+        len(pred),
+        mapping.examples,
+        Fix("pred", (("label_offset", int(name)),)) if takes_option else f"add {name} to the class numbers",
+    )

@@ -1,0 +1,77 @@
+"""Every other way to read the boxes that is worth a try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from verite.health.findings import Side
+from verite.health.readings import NAMES, READINGS, SCALED, Measure, Reading
+from verite.health.sample import Group, Sample
+from verite.health.scaling import USUAL, estimated
+from verite.model.layouts import Floats
+
+Tried = tuple[Side, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
+
+
+def plain_readings(sample: Sample) -> Iterator[Tried]:
+    """Every reading without an estimate. Fractions are tried only for numbers that look like fractions."""
+    sides: list[tuple[Side, int]] = [*(("pred", shift) for shift in sample.shifts), ("truth", 0)]
+    for side, shift in sides:
+        group = sample.preds[shift] if side == "pred" else sample.truth
+        own = group.reading
+        measure = likely_measure(group)
+        if measure != own.measure and not group.is_sized:
+            continue
+        for reading in READINGS:
+            changes = (reading != own) + (shift != 0)
+            if changes and reading.measure == measure:
+                penalty = 0.1 * (changes - 1) + 0.005 * (side == "truth") + 0.015 * (reading.layout in ("yxhw", "yxyx"))
+                yield side, reading, shift, 1 - penalty
+
+
+def likely_measure(group: Group) -> Measure:
+    """Pixels or fractions, by the size of the numbers."""
+    if group.reading.measure == "rel" and not looks_like_pixels(group.numbers):
+        return "rel"
+    return "rel" if looks_like_fractions(group.numbers) else "abs"
+
+
+def looks_like_fractions(numbers: Floats) -> bool:
+    """Are these too small to be pixels? Healthy boxes do not all lie in an image's first pixel."""
+    return len(numbers) >= 5 and float((np.abs(numbers) > 2).mean()) <= 0.05
+
+
+def looks_like_pixels(numbers: Floats) -> bool:
+    """Are these too large to be fractions?"""
+    return len(numbers) >= 5 and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > 3
+
+
+def scaled_readings(sample: Sample) -> Iterator[Tried]:
+    """Readings of predictions from resized images, each with the scale that fits best."""
+    own = sample.pred.reading
+    if own.measure != "abs" or looks_like_fractions(sample.truth.numbers):
+        return
+    is_fraction = looks_like_fractions(sample.pred.numbers)
+    if is_fraction and sample.truth.is_sized:
+        return
+    measures: tuple[Measure, ...] = ("rel",) if is_fraction else SCALED
+    layouts = [own.layout, *(["xywh", "xyxy", "cxcywh"] if sample.truth.is_sized else [])]
+    layouts = list(NAMES) if is_fraction else list(dict.fromkeys(layouts))
+    for layout in layouts:
+        for rank, measure in enumerate(measures):
+            reading = estimated(sample.pred, sample.truth, layout, measure)
+            if reading is not None and is_worth_it(reading, own):
+                yield "pred", reading, 0, 0.97 - 0.02 * rank - 0.03 * (layout != own.layout)
+    if sample.truth.is_sized and np.ptp(sample.truth.sizes, axis=0).any() and sample.truth.reading.measure == "abs":
+        reading = estimated(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
+        if reading is not None:
+            yield "truth", reading, 0, 0.94
+
+
+def is_worth_it(reading: Reading, own: Reading) -> bool:
+    """Not if it is but another layout, scaled by next to nothing, or a length to which nobody resizes images."""
+    if reading.measure in ("longest", "padded"):
+        return any(abs(reading.unit[0] / usual - 1) < 0.02 for usual in USUAL)
+    return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= 0.05

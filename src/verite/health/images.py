@@ -1,0 +1,91 @@
+"""Are predictions on the truth's images? (V211, V213)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import excerpt
+from verite.health.evidence import FEWEST, FOUND, NATS
+from verite.health.explanations import Explanation, overlaps_under
+from verite.health.findings import EXAMPLES, Finding, Fix, near_word
+from verite.health.sample import Sample, present, speaks_by_id
+from verite.model.annotations import Annotations
+
+Ints = NDArray[np.int64]
+
+
+def image_findings(
+    truth: Annotations, pred: Annotations, sample: Sample | None, plain: Explanation | None, found: Explanation | None
+) -> Iterator[Finding]:
+    """Images that the truth does not know, and ids that are shifted."""
+    known, shift = len(truth.images), found.shift if found else 0
+    if len(pred.images) == known and not shift:
+        return
+    used = np.flatnonzero(present(pred.image, len(pred.images)))
+    unknown = used[used >= known]
+    count = int((pred.image >= known).sum())
+    if not shift and len(unknown) and speaks_by_id(pred) and pred.images.ids is not None:
+        shift = shift_that_makes_known(pred.images.ids[:known], pred.images.ids[used], sample, plain)
+    names = [pred.images.name(int(i)) for i in unknown[:EXAMPLES]]
+    if shift:
+        evidence = f"{len(unknown):,} of {len(used):,} images are unknown to the truth as read"
+        if found and found.shift and plain:
+            evidence = f"{share(plain)} as read, {share(found)} with {shift:+d}"
+        yield Finding(
+            "V211",
+            "error",
+            f"image ids look shifted by {-shift:+d}: {evidence}",
+            len(pred),
+            tuple(f"image {name} is not in the truth" for name in names),
+            Fix("pred", (("image_offset", shift),)),
+        )
+    elif len(unknown):
+        near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred))
+        yield Finding(
+            "V213",
+            "error",
+            f"{count:,} of {len(pred):,} predictions are on {len(unknown):,} images that the truth does not have, "
+            f"e.g. {excerpt(names[0])}" + (f", nearest {excerpt(near)}" if near else ""),
+            count,
+            tuple(excerpt(name) for name in names),
+            "name images as the truth does, or leave these predictions out",
+        )
+
+
+def share(e: Explanation) -> str:
+    return f"{100 * e.found / max(e.possible, 1):.0f} % of {e.possible:,} sampled objects are found"
+
+
+def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | None, plain: Explanation | None) -> int:
+    """The shift of -1 or +1 under which every image is known and overlaps are no worse; 0 if there is none."""
+    for shift in (1, -1):
+        if not np.isin(used_ids + shift, truth_ids).all():
+            continue
+        if sample is not None and plain is not None and shift in sample.shifts:
+            overlaps = overlaps_under(sample, plain.side, plain.reading, shift)
+            if (overlaps >= FOUND).sum() >= FEWEST and overlaps.sum() >= 0.98 * plain.overlaps.sum():
+                return shift
+        density = len(truth_ids) / max(1, int(truth_ids.max()) - int(truth_ids.min()) + 1)
+        unknown = int((~np.isin(used_ids, truth_ids)).sum())
+        if unknown * -log(min(density, 1)) >= NATS:  # so many ids do not all fall on others by chance
+            return shift
+    return 0
+
+
+def nearest_image(truth: Annotations, name: str, *, is_number: bool) -> str | None:
+    """The truth's image whose id or name is nearest."""
+    if not len(truth.images):
+        return None
+    ids = truth.images.ids
+    if is_number and ids is not None and name.lstrip("-").isdecimal():
+        return str(ids[np.argmin(np.abs(ids - int(name)))])
+    names = [truth.images.name(i) for i in range(len(truth.images))]
+    bare = name.rpartition(".")[0] or name
+    held = [n for n in names if bare in n or (n.rpartition(".")[0] or n) in name]
+    if held:
+        return min(held, key=lambda n: abs(len(n) - len(name)))
+    return near_word(name, names)

@@ -1,0 +1,153 @@
+"""Is an explanation more than what a bad but healthy detector would show under some reading?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from verite.health.evidence import (
+    FOUND,
+    PRECISE,
+    best_overlaps,
+    best_pairs,
+    chance_of_random,
+    exceeds_other_images,
+    exceeds_random_boxes,
+    most_possible,
+    places,
+    relative_to_images,
+    turns,
+)
+from verite.health.explanations import Explanation, boxes_under, overlapping, overlaps_under
+from verite.health.readings import SCALED
+from verite.health.sample import Group, Sample
+from verite.health.scaling import estimated
+from verite.model.layouts import Floats
+
+OUTSIDE = 0.3  # share of boxes that leave their images only as read, from which chance is no question
+BIAS = 0.1  # of a box's side: by how much the edges of a detector's boxes are off in the median, at most
+PLACES = 4  # parts of the image with objects, so that a reading cannot fit by chance
+
+
+def is_plausible(sample: Sample, plain: Explanation, found: Explanation) -> bool:
+    """Do boxes lie where boxes can lie, and fit better than chance would have it?"""
+    if is_about_fractions(sample, found):
+        return True
+    if not lies_in_images(sample, plain, found) or is_biased(sample, found):
+        return False
+    if found.shift == 0 and (plain.outside - found.outside >= OUTSIDE or fills_the_images(sample, found)):
+        return True
+    is_image_specific = exceeds_other_images(found.overlaps, chance_of(sample, found))
+    if found.shift:
+        return is_image_specific
+    if found.reading.measure not in SCALED:
+        return is_image_specific or beats_random_boxes(sample, found)
+    # A scale is estimated so as to fit: if objects lie in few places, it must fit each image by itself, or very well.
+    truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
+    where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND])
+    if where >= PLACES:
+        return is_image_specific or beats_random_boxes(sample, found)
+    if found.side == "pred" and found.reading.layout != sample.pred.reading.layout:
+        return False
+    return is_image_specific or (where > 1 and is_precise(sample, found) and beats_random_boxes(sample, found))
+
+
+def lies_in_images(sample: Sample, plain: Explanation, found: Explanation) -> bool:
+    """Do boxes stay in their images? Where sizes are not known: do truths reach no farther than predictions?"""
+    if found.found > 1.2 * found.possible:  # several truths on one prediction
+        return False
+    if sample.truth.is_sized:
+        return found.outside <= max(OUTSIDE, plain.outside)
+    truth, pred = boxes_under(sample, found.side, found.reading, found.shift)
+    is_farther = np.quantile(truth[:, 2:], 0.9, axis=0) > 1.3 * np.quantile(pred[:, 2:], 0.9, axis=0)
+    return found.side == "pred" or not np.any(is_farther)
+
+
+def is_precise(sample: Sample, found: Explanation) -> bool:
+    """Do as many predictions as there are truths, the most confident ones, find a good part of these precisely?"""
+    truth, confident = sample.truth, sample.preds[found.shift].first(sample.truth.counts)
+    few = overlaps_under(Sample(truth, {found.shift: confident}), found.side, found.reading, found.shift)
+    return int((few >= PRECISE).sum()) >= 0.35 * most_possible(truth, confident)
+
+
+def is_biased(sample: Sample, found: Explanation) -> bool:
+    """Are boxes off in one direction? A detector errs to all sides; a wrong reading that happens to fit does not."""
+    one, other = best_pairs(*overlapping(sample, found))
+    truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
+    truth, pred = truth_boxes[one], pred_boxes[other]
+    errors = (truth - pred) / np.tile(truth[:, 2:] - truth[:, :2], 2)
+    middle = np.median(errors, axis=0)
+    noise = 1.4826 * np.median(np.abs(errors - middle), axis=0) * 1.25 / np.sqrt(len(errors))  # of the median
+    return bool(np.any(np.abs(middle) > np.maximum(BIAS, 4 * noise)))
+
+
+def is_about_fractions(sample: Sample, found: Explanation) -> bool:
+    """Is one side in fractions and the other in pixels? Then something is wrong for certain."""
+    own = sample.truth.reading if found.side == "truth" else sample.pred.reading
+    return found.reading.measure != own.measure and found.reading.measure in ("abs", "rel")
+
+
+def fills_the_images(sample: Sample, found: Explanation) -> bool:
+    """Do predictions stay in the images' first part as read, and reach to their ends once scaled?"""
+    pred = sample.pred
+    if found.reading.measure not in SCALED or not pred.is_sized or 2 * found.found < found.possible:
+        return False
+    before, after = reach(pred, pred.corners()), reach(pred, pred.corners(found.reading))
+    return bool(before.max() <= 0.7 and after.min() >= 0.75 and after.max() <= 1.1)
+
+
+def reach(group: Group, boxes: Floats) -> Floats:
+    """How far to the right and down boxes reach, in parts of the image."""
+    return np.asarray(np.quantile(boxes[:, 2:] / group.sizes, 0.98, axis=0))
+
+
+def beats_random_boxes(sample: Sample, found: Explanation) -> bool:
+    """Are most truths found, or many predictions right, or many of the most confident, where random ones are not?"""
+    truth, pred = sample.truth, sample.preds[found.shift]
+    confident = pred.first(truth.counts)
+    truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
+    relative = relative_to_images(truth_boxes, truth.sizes)
+    chance = chance_of_random(relative)
+    tries = pred.counts[truth.image]
+    if exceeds_random_boxes(found.found, float((1 - (1 - chance) ** tries).sum()), 0.5 * found.possible):
+        return True
+    per_image = np.minimum(1, np.bincount(truth.image, chance, minlength=truth.images))
+    for group in (pred, confident):
+        boxes = group.corners(found.reading if found.side == "pred" else None)
+        right = int((best_overlaps(boxes, group.image, truth_boxes, truth.image) >= FOUND).sum())
+        if exceeds_random_boxes(right, float(per_image[group.image].sum()), 0.3 * len(group)):
+            return True
+    return False
+
+
+def chance_of(sample: Sample, found: Explanation) -> list[Floats]:
+    """The overlaps with predictions of other images, stretched to it. What was estimated is estimated there as well."""
+    truth, pred = sample.truth, sample.preds[found.shift]
+    frames = frames_of(truth, pred)
+    out = []
+    for turn in turns(truth.images):
+        turned = pred.turned(turn)
+        stretch = np.tile((frames / np.roll(frames, -turn, axis=0))[turned.image], 2)
+        again = None
+        if found.reading.measure in SCALED:
+            numbers = turned.numbers * stretch if found.reading.measure == "factor" else turned.numbers
+            here = replace(turned, numbers=numbers, sizes=truth.image_sizes[turned.image])
+            again = estimated(here, truth, found.reading.layout, found.reading.measure)
+        if again:
+            boxes, moved = boxes_under(Sample(truth, {0: here}), found.side, again, 0)
+        else:
+            boxes, moved = boxes_under(Sample(truth, {0: turned}), found.side, found.reading, 0)
+            moved = moved * stretch
+        out.append(best_overlaps(boxes, truth.image, moved, turned.image))
+    return out
+
+
+def frames_of(truth: Group, pred: Group) -> Floats:
+    """Width and height of each image; where they are not known, as far as its boxes reach."""
+    if truth.is_sized:
+        return truth.image_sizes
+    frames = np.ones((truth.images, 2))
+    for group in (truth, pred):
+        np.maximum.at(frames, group.image, group.corners()[:, 2:])
+    return frames

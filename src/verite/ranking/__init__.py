@@ -1,0 +1,1 @@
+"""How sure is a ranking when the ground truth has errors?"""

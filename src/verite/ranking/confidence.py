@@ -1,0 +1,257 @@
+"""Algorithms that give every label a confidence: whose order survives a truth with wrong labels?
+
+An algorithm loses, on each item, what its confidences say about the true label. A wrong record means that the label was
+another one: with probability epsilon it moves, to any other label alike or as a confusion matrix says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.ranking.answers import Where, numbered_item
+from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
+from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.montecarlo import Moves
+
+Array = NDArray[np.float64]
+Loss = Literal["logloss", "kl_printed"]
+Sums = Literal["check", "keep", "scale"]
+LOSSES = ("logloss", "kl_printed")
+COMBINATIONS = 500_000  # ways of being wrong that are gone through one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Confidences:
+    """A confidence of every algorithm for every label of every item, beside the recorded label."""
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    truth: NDArray[np.int64]  # positions in `labels`
+    values: Array  # algorithms × items × labels
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    where: Where = numbered_item
+    source: str = ""
+    kind: Literal["confidences"] = "confidences"
+
+    def __post_init__(self) -> None:
+        if len(self.names) < 2:
+            raise DataError(f"algorithms: expected at least two to compare, found {len(self.names)}")
+        if not len(self.truth):
+            raise DataError(f"{self.source or 'truth'}: expected at least one item, found none")
+        if len(self.labels) < 2:
+            raise DataError(f"{self.source or 'labels'}: expected at least two labels, found {len(self.labels)}")
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    def __repr__(self) -> str:
+        return f"Confidences: {len(self.names)} algorithms on {len(self)} items with {len(self.labels)} labels"
+
+    @classmethod
+    def of(
+        cls,
+        truth: Any,
+        answers: Mapping[str, Any],
+        *,
+        labels: Sequence[str] | None = None,
+        sums: Sums = "check",
+        columns: Mapping[str, Any] | None = None,
+    ) -> Confidences:
+        """From the recorded label of every item and, for each algorithm, rows of confidences, one column a label.
+
+        Without `labels` the recorded labels are the columns' numbers, from 0.
+        """
+        names = tuple(str(name) for name in answers)
+        arrays = [np.asarray(answers[name], dtype=np.float64) for name in answers]
+        recorded = np.asarray(truth)
+        for name, array in zip(names, arrays, strict=True):
+            if array.ndim != 2 or array.shape != (len(recorded), arrays[0].shape[1]):
+                expected = f"{len(recorded)} rows of {arrays[0].shape[-1]} confidences"
+                raise DataError(f"{name}: expected {expected}, found an array of shape {array.shape}")
+        known = tuple(str(v) for v in (labels if labels is not None else range(arrays[0].shape[1] if arrays else 0)))
+        if arrays and len(known) != arrays[0].shape[1]:
+            raise DataError(f"labels: expected {arrays[0].shape[1]}, one a column, found {len(known)}")
+        places = {label: i for i, label in enumerate(known)}
+        codes = []
+        for i, value in enumerate(recorded.tolist()):
+            if str(value) not in places:
+                raise DataError(f"item {i + 1}: expected one of the {len(known)} labels as truth, found {value!r}")
+            codes.append(places[str(value)])
+        found = cls(
+            names,
+            known,
+            np.array(codes, dtype=np.int64),
+            np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
+            {name: np.asarray(column) for name, column in (columns or {}).items()},
+        )
+        return found.with_sums(sums)
+
+    def with_sums(self, sums: Sums) -> Confidences:
+        """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
+        if sums not in ("check", "keep", "scale"):
+            raise BadParameter(f"sums: expected check, keep or scale, found {sums!r}")
+        bad = ~((self.values >= 0) & (self.values <= 1))
+        if bad.any():
+            j, i, k = (int(v) for v in np.argwhere(bad)[0])
+            raise DataError(
+                f"{self.where(i)}: expected confidences from 0 to 1 in {self.names[j]!r}, "
+                f"found {self.values[j, i, k]:g} for label {self.labels[k]!r}"
+            )
+        totals = self.values.sum(axis=2)
+        off = np.abs(totals - 1) > 1e-6
+        if sums == "check" and off.any():
+            j, i = (int(v) for v in np.argwhere(off)[0])
+            raise DataError(
+                f"{self.where(i)}: expected confidences of {self.names[j]!r} that add up to 1, found {totals[j, i]:g}; "
+                "take them as they are with sums keep, or scale them with sums scale"
+            )
+        if sums != "scale":
+            return self
+        if not totals.all():
+            j, i = (int(v) for v in np.argwhere(totals == 0)[0])
+            raise DataError(
+                f"{self.where(i)}: expected confidences of {self.names[j]!r} that can be scaled, found only zeros"
+            )
+        return replace(self, values=self.values / totals[:, :, None])
+
+    def only(self, algorithms: Sequence[int]) -> Confidences:
+        """Some of the algorithms."""
+        return replace(self, names=tuple(self.names[j] for j in algorithms), values=self.values[list(algorithms)])
+
+    def column(self, name: str, purpose: str) -> NDArray[Any]:
+        """A further fact about the items, by name; the truth is one, too."""
+        if name in self.columns:
+            return self.columns[name]
+        if name == "truth":
+            return self.truth
+        raise BadParameter(
+            f"{purpose}: expected one of the columns {', '.join([*self.columns, 'truth'])}, found {name!r}"
+        )
+
+
+def losses(table: Confidences, loss: Loss, zero: float) -> Array:
+    """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
+
+    `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not
+    0. `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: sum of a ln(a / t), t being `zero` for
+    all labels but the true one. Zero confidences are replaced by `zero` in both.
+    """
+    if loss not in LOSSES:
+        raise BadParameter(f"loss: expected {' or '.join(LOSSES)}, found {loss!r}")
+    if not 0 < zero < 1:
+        raise BadParameter(f"zero: expected what to put in place of zeros, above 0 and below 1, found {zero:g}")
+    given = np.where(table.values == 0, zero, table.values)
+    if loss == "logloss":
+        logs: Array = np.log(given)
+        return -logs
+    own = (given * np.log(given)).sum(axis=2, keepdims=True)
+    wrong = given.sum(axis=2, keepdims=True) - given
+    divergence: Array = own - wrong * log(zero)
+    return divergence
+
+
+def moves_of(
+    table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64], confusion: Array | None
+) -> Moves:
+    """What a moved label adds to each score (minus the loss): one kind an item, one way a label."""
+    items = np.arange(len(table))
+    size = len(table.labels)
+    others = (table.truth[:, None] + np.arange(1, size)) % size
+    ways = (
+        np.full((len(table), size - 1), 1 / (size - 1))
+        if confusion is None
+        else confusion[table.truth[:, None], others]
+    )
+    change = lost[:, items, table.truth][:, :, None] - lost[:, items[:, None], others]
+    return Moves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
+
+
+def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
+    """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
+    matter = matters(moves)
+    if too_many(moves, matter):
+        return None
+    blocks = np.arange(len(moves.counts))
+    if isinstance(model, (Audit, Exactly)):
+        blocks = np.zeros_like(blocks)
+    elif is_shared(model):
+        blocks = moves.groups
+    change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
+    for block in np.unique(blocks[matter]):
+        items = np.flatnonzero(matter & (blocks == block))
+        alone = not isinstance(model, (Audit, Exactly)) and not is_shared(model)
+        added, shares, wrong = combined(moves, items, moves.rates[items] if alone else np.full(len(items), 0.5))
+        if not alone:
+            shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
+        change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
+        weights = np.outer(weights, shares).ravel()
+    return change, weights
+
+
+def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
+    """P(first ends below, level with, above second | so many of the records that matter are wrong); None if too many.
+
+    One enumeration serves every rate that is common to all records.
+    """
+    matter = matters(moves)
+    if too_many(moves, matter):
+        return None
+    items = np.flatnonzero(matter)
+    change, weights, wrong = combined(moves, items, np.full(len(items), 0.5))
+    lead = change[:, 0] - change[:, 1] + recorded[0] - recorded[1]
+    law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance)
+    return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
+
+
+def matters(moves: Moves) -> NDArray[np.bool_]:
+    """The items that can change an order: those that do not move all scores alike."""
+    alike: NDArray[np.bool_] = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) == 0
+    return ~alike
+
+
+def too_many(moves: Moves, matter: NDArray[np.bool_]) -> bool:
+    """Whether there are more ways of being wrong than can be gone through."""
+    ways = np.count_nonzero(moves.ways[matter], axis=1) + 1.0
+    return bool(np.log(ways).sum() > log(COMBINATIONS))
+
+
+def combined(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+    """All combinations of right and wrong records of some items: changes, probabilities and numbers of wrong ones."""
+    size = moves.change.shape[2]
+    change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)
+    for item, rate in zip(items, rates, strict=True):
+        used = moves.ways[item] > 0
+        shares = np.concatenate([[1 - rate], rate * moves.ways[item][used]])
+        added = np.concatenate([np.zeros((1, size)), moves.change[item][used]])
+        change = (change[:, None, :] + added[None, :, :]).reshape(-1, size)
+        weights = np.outer(weights, shares).ravel()
+        wrong = (wrong[:, None] + (np.arange(len(shares)) > 0)).ravel()
+    return change, weights, wrong
+
+
+def errors_law(items: int, many: int, model: ErrorModel) -> Array:
+    """The log law of the number of wrong records among `many` whose errors depend on each other."""
+    if isinstance(model, Exactly):
+        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
+    if isinstance(model, Audit):
+        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
+    assert isinstance(model, Shared)
+    if model.correlation < 1:
+        return beta_binomial(many, *model.beta)
+    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
+    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
+
+
+def certain(size: int, value: int) -> Array:
+    """The log law that puts everything on one value."""
+    law = np.full(size + 1, -np.inf)
+    law[value] = 0.0
+    return law

@@ -1,0 +1,187 @@
+"""Two algorithms, one of them ahead: how likely is it still ahead if the record is wrong here and there? Exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, cos, exp, floor, inf, log, pi, sin, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.ranking.exchangeable import exactly_sides, group_piece, whole_group_piece
+from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared
+from verite.ranking.outcomes import Duel
+from verite.ranking.sums import Sides, Steps, three_sides
+
+Array = NDArray[np.float64]
+
+
+def sides(duel: Duel, model: ErrorModel) -> Sides | None:
+    """The logarithms of the probabilities that first ends below, level with or above second.
+
+    None where no exact way is known that would end in time.
+    """
+    if isinstance(model, AtMost):
+        return None
+    if isinstance(model, Exactly):
+        return exactly_sides(duel, model.errors)
+    if isinstance(model, Audit):
+        return audited_sides(duel, model)
+    if isinstance(model, Shared):
+        return shared_sides(duel, model)
+    return three_sides(duel.steps())
+
+
+def shared_sides(duel: Duel, model: Shared) -> Sides | None:
+    """Errors in groups: each group moves the lead as one large step."""
+    if model.correlation == 0 or model.epsilon == 0:
+        return three_sides(duel.steps(model.epsilon))
+    pieces: list[Array] = []
+    for group in np.unique(duel.groups):
+        mine = duel.of_group(int(group))
+        whole = model.correlation == 1
+        piece = whole_group_piece(mine, model.epsilon) if whole else group_piece(mine, model.epsilon, *model.beta)
+        if piece is None:
+            return None
+        pieces.append(piece)
+    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), tuple(pieces)))
+
+
+def audited_sides(duel: Duel, model: Audit) -> Sides:
+    """The three probabilities averaged over what an audit leaves possible."""
+
+    def at(epsilon: float) -> Array:
+        found = three_sides(duel.steps(epsilon))
+        return np.array([found.below, found.level, found.above])
+
+    return Sides(*averaged_logs(at, model, duel.size).tolist())
+
+
+def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) -> Array:
+    """The logarithm of the average of exp(logs_at(epsilon)) over Beta(errors + 1/2, checked - errors + 1/2).
+
+    With epsilon = sin^2(phi), Jeffreys' half powers cancel and the average becomes that of a trigonometric polynomial
+    in 2 phi of degree checked + degree, `degree` being that of the probabilities in epsilon. The trapezoid rule
+    averages it without error from that many points on, and long before that to the last digit; so the points are
+    doubled until nothing changes.
+    """
+    k, rest = model.errors, model.checked - model.errors
+    total: Array | None = None
+    norm = -inf
+    points = 8
+    previous: Array | None = None
+    while True:
+        # Over a half period both ends count half; new points lie between the old ones.
+        places = range(points + 1) if total is None else range(1, points, 2)
+        for place in places:
+            phi = pi / 2 * place / points
+            low, high = sin(phi) ** 2, cos(phi) ** 2
+            weight = (k * log(low) if k else 0.0) if low > 0 else (0.0 if k == 0 else -inf)
+            weight += (
+                (rest * log(high) if rest else 0.0) if high > 0 and place < points else (0.0 if rest == 0 else -inf)
+            )
+            if weight == -inf:
+                continue
+            if place in (0, points):
+                weight += log(0.5)
+            norm = float(np.logaddexp(norm, weight))
+            if weight < norm - 800:
+                continue
+            term = weight + logs_at(low if place < points else 1.0)
+            total = term if total is None else np.logaddexp(total, term)
+        assert total is not None
+        result: Array = total - norm
+        if 2 * points > model.checked + degree:
+            return np.minimum(result, 0.0)
+        if previous is not None and points >= 32:
+            with np.errstate(invalid="ignore"):
+                change = np.nan_to_num(np.where(result == previous, 0.0, np.abs(result - previous)))
+            if change.max() < 1e-14 * max(1.0, float(np.abs(result[np.isfinite(result)]).max(initial=1.0))):
+                return np.minimum(result, 0.0)
+        previous = result
+        points *= 2
+
+
+@dataclass(frozen=True, eq=False)
+class Drops:
+    """How far one wrong record can lower first's lead: sizes, the largest first, and how many records have each."""
+
+    sizes: Array
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: Array, counts: NDArray[np.int64]) -> Drops:
+        order = np.argsort(-sizes, kind="stable")
+        order = order[sizes[order] > 0]
+        return cls(sizes[order].astype(np.float64), counts[order])
+
+    def errors_to_lower(self, lead: float, *, past: bool) -> int | None:
+        """The fewest wrong records that bring a lead down to zero, or past it; None if none can.
+
+        >>> drops = Drops(np.array([2.0, 1.0]), np.array([3, 5]))
+        >>> drops.errors_to_lower(4, past=False), drops.errors_to_lower(4, past=True)
+        (2, 3)
+        >>> drops.errors_to_lower(12, past=False) is None
+        True
+        """
+        if lead <= 0 and not past:
+            return 0
+        fallen = np.cumsum(self.sizes * self.counts)
+        enough = np.flatnonzero(fallen > lead if past else fallen >= lead)
+        if not len(enough):
+            return None
+        kind = int(enough[0])
+        size, rest = float(self.sizes[kind]), lead - (float(fallen[kind - 1]) if kind else 0.0)
+        more = floor(rest / size) + 1 if past else ceil(rest / size)
+        return int(self.counts[:kind].sum()) + min(max(more, 1), int(self.counts[kind]))
+
+
+def worst_drops(duel: Duel) -> Drops:
+    """The drops of the items that can tell two algorithms apart; a record that cannot be wrong lowers nothing."""
+    worst = np.where(duel.wrong[:, 0] > 0, -1, np.where(duel.wrong[:, 1] > 0, 0, 1))
+    return Drops.of(np.where(duel.rates > 0, duel.stay - worst, 0).astype(np.float64), duel.counts)
+
+
+def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> float:
+    """The largest rate up to one half at which an order still holds with probability `level`.
+
+    `log_lost_at` is the logarithm of the probability that it does not hold; it rises with the rate (checked, not
+    proved). For many items the normal quantile of that probability is a straight line in (1 - 2 epsilon) /
+    sqrt(epsilon (1 - epsilon)), so in these two coordinates the secant rule needs a handful of steps; bisection steps
+    in where it would leave the bracket.
+    """
+    quantile = NormalDist().inv_cdf
+    target = -quantile(1 - level)
+
+    def height(x: float) -> float:
+        lost = exp(max(log_lost_at(rate_at(x)), -690.0))
+        return (-quantile(lost) if lost < 1 else -40.0) - target
+
+    low, low_height = 0.0, height(0.0)  # x = 0 is a rate of one half
+    if low_height >= 0:
+        return 0.5
+    high, high_height = 1.0, height(1.0)
+    while high_height < 0 and high < 1e8:
+        low, low_height, high = high, high_height, 2 * high
+        high_height = height(high)
+    stuck = 0
+    while high - low > 1e-13 * high:
+        secant = low - low_height * (high - low) / (high_height - low_height)
+        middle = secant if low < secant < high and stuck < 2 else (low + high) / 2
+        value = height(middle)
+        if value >= 0:
+            stuck = stuck + 1 if middle == secant and high - middle < 0.1 * (high - low) else 0
+            high, high_height = middle, value
+        else:
+            stuck = stuck + 1 if middle == secant and middle - low < 0.1 * (high - low) else 0
+            low, low_height = middle, value
+        if abs(value) < 1e-13:
+            return rate_at(middle)
+    return rate_at(high)
+
+
+def rate_at(x: float) -> float:
+    """The rate whose (1 - 2 epsilon) / sqrt(4 epsilon (1 - epsilon)) is x."""
+    return 0.5 / (1 + x * x + x * sqrt(1 + x * x))

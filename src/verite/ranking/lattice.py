@@ -1,0 +1,167 @@
+"""Several algorithms, few items: the law of all scores together, item by item.
+
+Only differences of scores matter, so n algorithms walk on a lattice of n - 1 dimensions; each item moves the walk by
+one of a few vectors. Where only the number of wrong records is known, that number is one more dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.ranking.exact import averaged_logs
+from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
+from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.outcomes import Outcomes
+from verite.ranking.places import Standings, stood, three_independent
+from verite.ranking.sums import Steps, law_of_sum
+
+Array = NDArray[np.float64]
+WORK = 300_000_000  # additions a walk may take
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A step of the walk: vectors it may take, and how probable each is. `times`: it is taken so often."""
+
+    vectors: NDArray[np.int64]
+    probabilities: Array
+    times: int = 1
+
+
+def exact_standings(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
+    """The standings of any number of algorithms; None where that would take too long."""
+    if isinstance(model, AtMost):
+        return None
+    if len(outcomes.names) == 3 and outcomes.is_reversal and not isinstance(model, (Shared, Exactly)):
+        if isinstance(model, Audit):
+            return audited_three(outcomes, model)
+        return three_independent(odd_ones_out(outcomes), outcomes.scores)
+    found = walked(outcomes, model)
+    if found is None:
+        return None
+    differences, weights = found
+    # Scores relative to the last algorithm's, which is 0.
+    scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
+    return stood(scores, weights, outcomes.scores)
+
+
+def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
+    """Three algorithms, averaged over the rates an audit leaves possible."""
+
+    def at(epsilon: float) -> Array:
+        found = three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores)
+        with np.errstate(divide="ignore"):
+            logs: Array = np.log(found.packed)
+        return logs
+
+    logs = averaged_logs(at, model, int(outcomes.counts.sum()))
+    return Standings.unpacked(np.exp(logs), 3)
+
+
+def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
+    """For each of three algorithms the law of its net score on the items where it stands alone.
+
+    On an item two of three binary answers agree, so the third one's score is all that moves, and the three are
+    independent.
+    """
+    laws: list[tuple[Array, Array]] = []
+    for j in range(3):
+        alone = outcomes.right[:, j] != outcomes.right[:, (j + 1) % 3]
+        alone &= outcomes.right[:, (j + 1) % 3] == outcomes.right[:, (j + 2) % 3]
+        rates = outcomes.rates[alone]
+        gain = np.where(outcomes.right[alone, j] == 1, 1 - rates, rates)
+        steps = Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone])
+        laws.append(law_of_sum(steps, steps.bounds()))
+    return laws
+
+
+def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+    """All differences of scores to the last algorithm's, and their probabilities."""
+    base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
+    if not len(outcomes.counts):
+        return base[None, :], np.ones(1)
+    if isinstance(model, (Audit, Exactly)):
+        size = int(outcomes.counts.sum())
+        if isinstance(model, Exactly):
+            if model.errors == 0 or size == 0:
+                return base[None, :], np.ones(1)
+            rate, law = model.errors / outcomes.items, hypergeometric(outcomes.items, size, model.errors)
+        else:
+            rate = (model.errors + 0.5) / (model.checked + 1)
+            law = beta_binomial(size, model.errors + 0.5, model.checked - model.errors + 0.5)
+        found = walk(units_of(outcomes.at(rate), counting=True))
+        if found is None:
+            return None
+        vectors, weights = found
+        weights = weights * np.exp(law - binomial(size, rate))[vectors[:, -1]]
+        return base + vectors[:, :-1], weights
+    if is_shared(model):
+        units = [group_unit(outcomes, model, int(group)) for group in np.unique(outcomes.groups)]
+        found = None if any(unit is None for unit in units) else walk([unit for unit in units if unit is not None])
+    else:
+        found = walk(units_of(outcomes))
+    return None if found is None else (base + found[0], found[1])
+
+
+def units_of(outcomes: Outcomes, counting: bool = False) -> list[Unit]:
+    """Each kind of item as a step; a last coordinate counts wrong records if wanted."""
+    stay = (outcomes.right[:, :-1] - outcomes.right[:, -1:]).astype(np.int64)
+    moved = (outcomes.gains[:, :, :-1] - outcomes.gains[:, :, -1:]).astype(np.int64) - stay[:, None, :]
+    units: list[Unit] = []
+    for kind, times in enumerate(outcomes.counts):
+        vectors = np.concatenate([np.zeros((1, stay.shape[1]), dtype=np.int64), moved[kind]])
+        rate = outcomes.rates[kind]
+        probabilities = np.concatenate([[1 - rate], rate * outcomes.moves[kind]])
+        if counting:
+            vectors = np.concatenate([vectors, (np.arange(len(vectors)) > 0)[:, None].astype(np.int64)], axis=1)
+        used = probabilities > 0
+        units.append(Unit(vectors[used], probabilities[used], int(times)))
+    return units
+
+
+def group_unit(outcomes: Outcomes, model: Shared, group: int) -> Unit | None:
+    """The items of one group of shared errors as a single step."""
+    part = outcomes.where(outcomes.groups == group)
+    if model.correlation == 1:
+        found = walk(units_of(part.at(1.0)))
+        if found is None:
+            return None
+        still = np.zeros((1, found[0].shape[1]), dtype=np.int64)
+        return Unit(np.concatenate([still, found[0]]), np.concatenate([[1 - model.epsilon], model.epsilon * found[1]]))
+    found = walk(units_of(part, counting=True))
+    if found is None:
+        return None
+    size = int(part.counts.sum())
+    weight = np.exp(beta_binomial(size, *model.beta) - binomial(size, model.epsilon))
+    vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
+    weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
+    return Unit(vectors, weights)
+
+
+def walk(units: Sequence[Unit]) -> tuple[NDArray[np.int64], Array] | None:
+    """Every place the walk can reach, and how probable each is; None if there are too many."""
+    every = np.concatenate([unit.vectors for unit in units])
+    stride = np.maximum(np.gcd.reduce(np.abs(every), axis=0), 1)
+    low = sum(unit.times * np.minimum(unit.vectors.min(axis=0), 0) for unit in units) // stride
+    high = sum(unit.times * np.maximum(unit.vectors.max(axis=0), 0) for unit in units) // stride
+    shape = high - low + 1
+    work = float(np.prod(shape.astype(np.float64))) * sum(unit.times * len(unit.vectors) for unit in units)
+    if work > WORK:
+        return None
+    law = np.zeros(shape)
+    law[tuple(-low)] = 1.0
+    for unit in units:
+        shifts = [tuple(int(s) for s in vector // stride) for vector in unit.vectors]
+        for _ in range(unit.times):
+            after = np.zeros_like(law)
+            for shift, probability in zip(shifts, unit.probabilities, strict=True):
+                to = tuple(slice(max(s, 0), n + min(s, 0)) for s, n in zip(shift, law.shape, strict=True))
+                of = tuple(slice(max(-s, 0), n + min(-s, 0)) for s, n in zip(shift, law.shape, strict=True))
+                after[to] += probability * law[of]
+            law = after
+    reached = np.nonzero(law)
+    return (np.stack(reached, axis=1) + low) * stride, law[reached]

@@ -1,0 +1,156 @@
+"""Many algorithms, many items: the scores under drawn truths.
+
+One truth is drawn for all algorithms at a time, never one for each. Items of the same kind are not drawn one by one:
+what they add up to has a known law, and one number is drawn from it. Where items have several ways of being wrong or
+errors come in groups, the wrong records themselves are drawn, and only those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.outcomes import Outcomes
+from verite.ranking.sums import Steps, law_of_sum
+
+Array = NDArray[np.float64]
+DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
+BUCKETS = 16_384
+HELD = 2_000_000  # rates held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What the kinds of items do to the scores if their records are wrong, whole points or losses alike."""
+
+    counts: NDArray[np.int64]
+    rates: Array
+    ways: Array  # kinds × ways: probability of each way, given that the record is wrong
+    change: NDArray[Any]  # kinds × ways × algorithms: what it adds to the scores
+    groups: NDArray[np.int64]
+    items: int
+
+    @classmethod
+    def of(cls, outcomes: Outcomes) -> Moves:
+        change = outcomes.gains.astype(np.int32) - outcomes.right[:, None, :]
+        return cls(outcomes.counts, outcomes.rates, outcomes.moves, change, outcomes.groups, outcomes.items)
+
+
+def drawn_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+    """What the wrong records of each drawn truth add to each score: draws × algorithms."""
+    if not len(moves.counts):
+        return np.zeros((draws, moves.change.shape[2]), dtype=moves.change.dtype)
+    one_way = moves.ways.shape[1] == 1 and moves.change.dtype.kind == "i"
+    if one_way and not isinstance(model, (Audit, Shared, Exactly)):
+        return by_kind(moves, draws, rng)
+    return by_record(moves, model, draws, rng)
+
+
+def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
+    change: NDArray[np.int32] = moves.change[:, 0].astype(np.int32)
+    # A change and its opposite partly undo each other: only what is left over is drawn.
+    leading = change[np.arange(len(change)), np.argmax(change != 0, axis=1)]
+    vectors, which = np.unique(change * leading[:, None], axis=0, return_inverse=True)
+    which = which.ravel()
+    samplers = []
+    for v in range(len(vectors)):
+        mine = which == v
+        rates, signs, counts = moves.rates[mine], leading[mine], moves.counts[mine]
+        # As steps of +-1: a wrong record (sign +) is +1, a right one -1; for sign - the reverse.
+        up = np.where(signs > 0, rates, 1 - rates)
+        steps = Steps(np.column_stack([1 - up, np.zeros(len(up)), up]), counts)
+        values, probabilities = law_of_sum(steps, steps.bounds())
+        net = (values + counts @ signs) / 2
+        samplers.append(Sampler.of(net, probabilities))
+    total = np.zeros((change.shape[1], draws), dtype=np.int32)
+    for begin in range(0, draws, DRAWS):
+        many = min(DRAWS, draws - begin)
+        block = np.zeros((change.shape[1], many), dtype=np.int32)
+        for vector, sampler in zip(vectors, samplers, strict=True):
+            net_count = sampler.draw(many, rng)
+            for j in np.flatnonzero(vector):
+                if vector[j] > 0:
+                    block[j] += net_count
+                else:
+                    block[j] -= net_count
+        total[:, begin : begin + many] = block
+    return total.T
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Draws whole numbers from a law: by table where a bucket of the unit interval holds one value, else by search."""
+
+    low: int
+    cumulative: Array
+    table: NDArray[np.int16]  # for each bucket the value's distance from the lowest; -1 where a bucket holds several
+
+    @classmethod
+    def of(cls, values: Array, probabilities: Array) -> Sampler:
+        cumulative = np.cumsum(probabilities)
+        cumulative /= cumulative[-1]
+        ends = cumulative * BUCKETS
+        ends[-1] = BUCKETS
+        first = np.ceil(np.concatenate([[0.0], ends[:-1]])).astype(np.int64)
+        last = np.floor(ends).astype(np.int64)
+        table = np.full(BUCKETS, -1, dtype=np.int16)
+        for distance in np.flatnonzero((last > first) & (np.arange(len(values)) < 2**15)):
+            table[first[distance] : last[distance]] = distance
+        return cls(int(values[0]), cumulative, table)
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        # Two bytes a draw, cut out of the generator's raw output: several times faster than asking for small numbers.
+        bucket = rng.bit_generator.random_raw(-(-size // 4)).view(np.uint16)[:size] % np.uint16(BUCKETS)
+        result = self.table.take(bucket).astype(np.int32)
+        several = np.flatnonzero(result < 0)
+        if len(several):
+            place = (bucket[several] + rng.random(len(several))) / BUCKETS
+            result[several] = np.searchsorted(self.cumulative, place, side="right")
+        result += self.low
+        return result
+
+
+def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Array:
+    """Wrong records drawn one by one, each with its way of being wrong."""
+    from verite._core import chosen_changes, independent_changes
+
+    seed = int(rng.integers(2**63))
+    kind = np.repeat(np.arange(len(moves.counts), dtype=np.int32), moves.counts)
+    ways = np.cumsum(moves.ways, axis=1)
+    ways /= ways[:, -1:]
+    change = np.ascontiguousarray(moves.change, dtype=np.float64)
+    total = np.empty((draws, change.shape[2]))
+    if isinstance(model, Exactly):
+        counts = rng.hypergeometric(len(kind), moves.items - len(kind), model.errors, draws)
+        total[:] = chosen_changes(kind, ways, change, counts, seed, 0)
+        return total
+    group = np.repeat(moves.groups, moves.counts)
+    share = np.zeros(0)
+    if not is_shared(model):
+        group = np.zeros_like(group)
+    order = np.argsort(group, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.unique(group, return_counts=True)[1])])
+    if not is_shared(model) and not isinstance(model, Audit):
+        rates = np.repeat(moves.rates, moves.counts)
+        top = float(rates.max())
+        share = rates / top if top > 0 else share
+    block = max(1, HELD // (len(offsets) - 1))
+    for begin in range(0, draws, block):
+        shape = (min(block, draws - begin), len(offsets) - 1)
+        if isinstance(model, Shared) and model.correlation == 1:
+            common = (rng.random(shape) < model.epsilon).astype(np.float64)
+        elif is_shared(model):
+            common = rng.beta(*model.beta, size=shape)
+        elif isinstance(model, Audit):
+            common = rng.beta(model.errors + 0.5, model.checked - model.errors + 0.5, size=shape)
+        else:
+            common = np.full(shape, top)
+        total[begin : begin + block] = independent_changes(
+            kind[order], offsets, share, ways, change, common, seed, begin
+        )
+    return total

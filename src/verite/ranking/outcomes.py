@@ -1,0 +1,307 @@
+"""What may each item do to the scores, once its record is allowed to be wrong?
+
+An item whose record is right gives a point to the algorithms that agree with it; one whose record is wrong gives its
+point to others, or to none. Items that do the same are counted together, and those that treat all algorithms alike are
+left out: they never change an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.ranking.answers import Answers
+from verite.ranking.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, checked_rates
+from verite.ranking.sums import Steps, merged_rows
+
+Wrong = Literal["reverses", "vanishes"]
+
+
+class Recorded(Protocol):
+    """What models ask of a table: its records and what else it knows about the items."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def truth(self) -> NDArray[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str, purpose: str) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Kinds of items: how many there are, who is right if the record is, and who is right if it is not."""
+
+    names: tuple[str, ...]
+    items: int  # all of them, also those left out
+    scores: NDArray[np.int64]  # right answers of each algorithm as recorded
+    counts: NDArray[np.int64]  # items of each kind
+    rates: NDArray[np.float64]  # probability that the record of such an item is wrong
+    right: NDArray[np.int8]  # kinds × algorithms: 1 where it is right if the record is
+    moves: NDArray[np.float64]  # kinds × ways: probability of each way of being wrong, given that it is
+    gains: NDArray[np.int8]  # kinds × ways × algorithms: 1 where it is right then
+    groups: NDArray[np.int64]  # which group of shared errors the items belong to
+
+    def at(self, epsilon: float) -> Outcomes:
+        """The same items with one rate for all."""
+        return replace(self, rates=np.full(len(self.counts), epsilon))
+
+    def where(self, mask: NDArray[np.bool_]) -> Outcomes:
+        """Some of the kinds."""
+        columns = ("counts", "rates", "right", "moves", "gains", "groups")
+        return replace(self, **{name: getattr(self, name)[mask] for name in columns})
+
+    @property
+    def is_reversal(self) -> bool:
+        """Every wrong record turns right answers into wrong ones and the reverse."""
+        return self.gains.shape[1] == 1 and bool(np.array_equal(self.gains[:, 0], 1 - self.right))
+
+    def between(self, first: int, second: int) -> Duel:
+        """The same items as two algorithms see them."""
+        stay = self.right[:, first] - self.right[:, second]
+        moved = self.gains[:, :, first] - self.gains[:, :, second]
+        wrong = np.stack([(self.moves * (moved == value)).sum(axis=1) for value in (-1, 0, 1)], axis=1)
+        matter = (stay != 0) | ((moved != 0) & (self.moves > 0)).any(axis=1)
+        rows, counts = merged_rows(np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter])
+        return Duel(
+            self.items, counts, rows[:, 0].astype(np.int64), rows[:, 1:4], rows[:, 4], rows[:, 5].astype(np.int64)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Duel:
+    """Kinds of items that can tell two algorithms apart. +1 is a point for the first, -1 one for the second."""
+
+    items: int  # all of them, also those that cannot
+    counts: NDArray[np.int64]
+    stay: NDArray[np.int64]  # the item's point if the record is right
+    wrong: NDArray[np.float64]  # P(-1), P(0), P(+1) if it is not
+    rates: NDArray[np.float64]
+    groups: NDArray[np.int64]
+
+    @property
+    def gap(self) -> int:
+        """First's score minus second's, as recorded."""
+        return int(self.counts @ self.stay)
+
+    @property
+    def size(self) -> int:
+        """The number of items that can tell them apart."""
+        return int(self.counts.sum())
+
+    def only(self, value: int) -> int:
+        """The items on which the first alone (1), the second alone (-1) or neither (0) is right as recorded."""
+        return int(self.counts[self.stay == value].sum())
+
+    @property
+    def is_reversal(self) -> bool:
+        """Every wrong record hands the point to the other one."""
+        return bool(np.all(self.wrong[np.arange(len(self.stay)), 1 - self.stay] == 1))
+
+    def steps(self, epsilon: float | None = None) -> Steps:
+        """The law of first's score minus second's; with `epsilon`, at this rate for every item."""
+        rates = self.rates if epsilon is None else np.full(len(self.stay), epsilon)
+        laws = self.wrong * rates[:, None]
+        laws[np.arange(len(laws)), self.stay + 1] += 1 - rates
+        return Steps(laws, self.counts)
+
+    def of_group(self, group: int) -> Duel:
+        """The items of one group."""
+        mine = self.groups == group
+        return replace(
+            self,
+            counts=self.counts[mine],
+            stay=self.stay[mine],
+            wrong=self.wrong[mine],
+            rates=self.rates[mine],
+            groups=self.groups[mine],
+        )
+
+
+def outcomes_of(
+    answers: Answers, model: ErrorModel, *, confusion: NDArray[np.float64] | None = None, wrong: Wrong = "reverses"
+) -> Outcomes:
+    """The kinds of items of a table under an error model."""
+    if confusion is not None and answers.kind != "labels":
+        raise BadParameter(
+            "confusion: expected a table of labels; where a record says 0 or 1 there is only one way of being wrong"
+        )
+    table, which = rate_classes(answers, model)
+    groups = group_numbers(answers, model)
+    keys = [] if which is None else [which]
+    keys += [] if groups is None else [groups]
+    if answers.kind == "labels":
+        kinds = label_kinds(answers, confusion, keys)
+    else:
+        kinds = binary_kinds(answers, keys, wrong)
+    right, moves, gains, extra, counts = kinds
+    rates = table[extra[0]] if which is not None else np.full(len(counts), table[0])
+    return Outcomes(
+        names=answers.names,
+        items=len(answers),
+        scores=np.array([np.count_nonzero(c == answers.truth) for c in answers.answers], dtype=np.int64),
+        counts=counts,
+        rates=rates,
+        right=right,
+        moves=moves,
+        gains=gains,
+        groups=extra[-1] if groups is not None else np.zeros(len(counts), dtype=np.int64),
+    )
+
+
+def rate_classes(answers: Recorded, model: ErrorModel) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+    """The different rates under a model, and for every item which one it has (None: there is but one)."""
+    if isinstance(model, Asymmetric):
+        if answers.kind in ("labels", "confidences"):
+            raise BadParameter(
+                "asymmetric rates: expected a table of 0 and 1, found labels; give a confusion matrix or rates per item"
+            )
+        return np.array([model.zero, model.one]), answers.truth.astype(np.int64)
+    if isinstance(model, PerItem):
+        rates = model.rates
+        if isinstance(rates, str):
+            rates = checked_rates(numbers_of(answers.column(rates, "rates"), rates))
+        if len(rates) != len(answers):
+            raise BadParameter(f"rates: expected {len(answers)} numbers, one an item, found {len(rates)}")
+        table, which = np.unique(rates, return_inverse=True)
+        return table, which.ravel().astype(np.int64)
+    if isinstance(model, AtMost):
+        if model.audited is None:
+            return np.array([0.5]), None
+        known = model.audited
+        if isinstance(known, str):
+            known = numbers_of(answers.column(known, "audited"), known)  # type: ignore[assignment]
+        marks = np.asarray(known)
+        if len(marks) != len(answers):
+            raise BadParameter(f"audited: expected {len(answers)} values, one an item, found {len(marks)}")
+        if not np.isin(marks, [0, 1]).all():
+            raise BadParameter("audited: expected 0 or 1 for every item")
+        # An item that cannot be wrong has rate 0; the size of the other rate plays no part.
+        return np.array([0.5, 0.0]), marks.astype(np.int64)
+    epsilon = model.epsilon if isinstance(model, (Bernoulli, Shared)) else 0.5
+    if isinstance(model, Audit):
+        epsilon = model.errors / model.checked
+    return np.array([epsilon]), None
+
+
+def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return column.astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"{name}: expected a number for every item, found {str(error).rpartition(': ')[2]}") from None
+
+
+def group_numbers(answers: Recorded, model: ErrorModel) -> NDArray[np.int64] | None:
+    """For every item the number of its group of shared errors."""
+    if not isinstance(model, Shared):
+        return None
+    names = answers.column(model.groups, "groups") if isinstance(model.groups, str) else np.asarray(model.groups)
+    if names.shape != (len(answers),):
+        raise BadParameter(f"groups: expected {len(answers)} names, one an item, found {len(names)}")
+    return np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDArray[np.int64]], NDArray[np.int64]]
+
+
+def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]], wrong: Wrong) -> Kinds:
+    """Items told apart by who is right; a wrong record makes the others right (or, if it vanishes, nobody)."""
+    columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
+    distinct, counts = counted([*columns, *keys])
+    right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
+    gains = (1 - right if wrong == "reverses" else np.zeros_like(right))[:, None, :]
+    matter = right.any(axis=1) & ~right.all(axis=1)
+    extra = [key[matter] for key in distinct[len(columns) :]]
+    moves = np.ones((int(matter.sum()), 1))
+    return right[matter], moves, gains[matter], extra, counts[matter]
+
+
+def label_kinds(answers: Answers, confusion: NDArray[np.float64] | None, keys: Sequence[NDArray[np.int64]]) -> Kinds:
+    """Items told apart by which algorithms gave the recorded label and which of the others gave the same one."""
+    size = len(answers.answers)
+    labels = len(answers.labels)
+    if confusion is None:
+        # Labels other than the recorded one are all alike: only who agrees with whom matters.
+        seen = agreement(answers)
+        distinct, counts = counted([*seen, *keys])
+        codes = np.stack(distinct[:size], axis=1)
+        right = (codes == 0).astype(np.int8)
+        ways = [(codes == way).astype(np.int8) for way in range(1, size + 1)]
+        moves = np.stack([way.any(axis=1) / (labels - 1) for way in ways], axis=1)
+    else:
+        distinct, counts = counted([answers.truth, *answers.answers, *keys])
+        recorded, codes = distinct[0], np.stack(distinct[1 : size + 1], axis=1)
+        right = (codes == recorded[:, None]).astype(np.int8)
+        ways = [(codes == codes[:, [j]]).astype(np.int8) for j in range(size)]
+        first = np.stack([~(codes[:, :j] == codes[:, [j]]).any(axis=1) for j in range(size)], axis=1)
+        moves = np.where(first & (right == 0), confusion[recorded[:, None], codes], 0.0)
+        ways = [way * (moves[:, [j]] > 0) for j, way in enumerate(ways)]
+        distinct = distinct[1:]
+    # Exactly 0 where every label an item could move to was answered, so that no tie appears that cannot be.
+    could = np.full(len(right), labels - 1) if confusion is None else np.count_nonzero(confusion, axis=1)[recorded]
+    nobody = np.where((moves > 0).sum(axis=1) == could, 0.0, np.maximum(1 - moves.sum(axis=1), 0.0))
+    gains = np.stack([*ways, np.zeros_like(right)], axis=1).astype(np.int8)
+    moves = np.concatenate([moves, nobody[:, None]], axis=1)
+    used = moves.any(axis=0)
+    alike = (right == right[:, [0]]).all(axis=1) & (gains == gains[:, :, [0]]).all(axis=(1, 2))
+    matter = ~alike
+    return (
+        right[matter],
+        moves[matter][:, used],
+        gains[matter][:, used],
+        [k[matter] for k in distinct[size:]],
+        counts[matter],
+    )
+
+
+def agreement(answers: Answers) -> list[NDArray[np.int64]]:
+    """For every algorithm and item: 0 if it gave the recorded label, else the number of the first with its label."""
+    seen: list[NDArray[np.int64]] = []
+    for j, column in enumerate(answers.answers):
+        code = np.full(len(answers), j + 1, dtype=np.int64)
+        for i in range(j - 1, -1, -1):
+            same = column == answers.answers[i]
+            code[same] = seen[i][same]
+        code[column == answers.truth] = 0
+        seen.append(code)
+    return seen
+
+
+def counted(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """The different rows of some columns of whole numbers, and how often each occurs."""
+    sizes = [int(column.max()) + 1 for column in columns]
+    room = prod(sizes)
+    if room >= 2**62:
+        rows, counts = np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0, return_counts=True)
+        return list(rows.T), counts.astype(np.int64)
+    # One number a row, in the smallest type that holds it.
+    small = np.min_scalar_type(room)
+    code = columns[0].astype(small)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        code *= small.type(size)
+        code += column.astype(small, copy=False)
+    if room <= 8:
+        codes = np.arange(room)
+        counts = np.array([np.count_nonzero(code == value) for value in range(room)])
+        codes, counts = codes[counts > 0], counts[counts > 0]
+    elif room <= 2**16 + len(code):
+        counts = np.bincount(code)
+        codes = np.flatnonzero(counts)
+        counts = counts[codes]
+    else:
+        codes, counts = np.unique(code, return_counts=True)
+        codes = codes.astype(np.int64)
+    distinct: list[NDArray[np.int64]] = []
+    for size in reversed(sizes):
+        codes, rest = np.divmod(codes, size)
+        distinct.insert(0, rest)
+    return distinct, counts.astype(np.int64)

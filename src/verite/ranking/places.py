@@ -1,0 +1,132 @@
+"""Who comes in which place? Counting orders over weighted possible scores, or over draws of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """How probable each comparison and each place is.
+
+    A tie of several algorithms shares their places evenly, so that the places of an algorithm add up to one, and so do
+    the algorithms of a place.
+    """
+
+    ahead: Array  # algorithms × algorithms: P(the row's score is above the column's)
+    level: Array  # the same: P(they are equal)
+    places: Array  # algorithms × places
+    whole: float  # P(every pair that differs on the record keeps its order); nan if none differs
+
+    @classmethod
+    def unpacked(cls, numbers: Array, size: int) -> Standings:
+        """From the numbers of `packed`."""
+        ahead, level, places = numbers[:-1].reshape(3, size, size)
+        return cls(ahead, level, places, float(numbers[-1]))
+
+    @property
+    def packed(self) -> Array:
+        """All its probabilities in a row."""
+        return np.concatenate([self.ahead.ravel(), self.level.ravel(), self.places.ravel(), [self.whole]])
+
+
+def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], tolerance: float = 0.0) -> Standings:
+    """Standings of rows of scores, one column an algorithm, weighted or (None) all alike.
+
+    Differences up to the tolerance are ties.
+    """
+
+    def share(rows: NDArray[np.bool_]) -> float:
+        return float(weights[rows].sum()) if weights is not None else float(np.count_nonzero(rows)) / len(rows)
+
+    size = scores.shape[1]
+    ahead, level = np.zeros((size, size)), np.eye(size)
+    better = np.zeros(scores.shape, dtype=np.int8 if size < 127 else np.int16)
+    tied = np.ones_like(better)
+    holds = np.ones(len(scores), dtype=np.bool_)
+    columns = [np.ascontiguousarray(scores[:, j]) for j in range(size)]
+    for i in range(size):
+        for j in range(i):
+            difference = columns[i] - columns[j]
+            above, below = difference > tolerance, difference < -tolerance
+            better[:, j] += above
+            better[:, i] += below
+            equal = ~(above | below)
+            tied[:, i] += equal
+            tied[:, j] += equal
+            ahead[i, j], ahead[j, i] = share(above), share(below)
+            level[i, j] = level[j, i] = share(equal)
+            if recorded[i] - recorded[j] > tolerance:
+                holds &= above
+            elif recorded[j] - recorded[i] > tolerance:
+                holds &= below
+    places = np.zeros((size, size))
+    for j in range(size):
+        shares = np.bincount(better[:, j] * np.int64(size + 1) + tied[:, j], weights, size * (size + 1) + 1)
+        for code in np.flatnonzero(shares):
+            first, many = divmod(int(code), size + 1)
+            places[j, first : first + many] += shares[code] / many
+    if weights is None:
+        places /= len(scores)
+    return Standings(ahead, level, places, share(holds) if differs(recorded, tolerance) else nan)
+
+
+def differs(recorded: NDArray[Any], tolerance: float = 0.0) -> bool:
+    """Whether any two scores differ."""
+    return bool(recorded.max() - recorded.min() > tolerance)
+
+
+def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> Standings:
+    """Standings of three independent scores with known laws (values, probabilities), in time linear in their number."""
+    low = min(int(values[0]) for values, _ in laws)
+    high = max(int(values[-1]) for values, _ in laws)
+    at = np.zeros((3, high - low + 1))
+    for j, (values, probabilities) in enumerate(laws):
+        at[j, (values - low).astype(np.int64)] = probabilities
+    # Each tail is summed from its own thin end: no cancellation.
+    under = np.concatenate([np.zeros((3, 1)), np.cumsum(at, axis=1)[:, :-1]], axis=1)
+    over = np.concatenate([np.cumsum(at[:, ::-1], axis=1)[:, ::-1][:, 1:], np.zeros((3, 1))], axis=1)
+    ahead, level, places = np.zeros((3, 3)), np.eye(3), np.zeros((3, 3))
+    for i in range(3):
+        j, k = (other for other in range(3) if other != i)
+        for other in (j, k):
+            ahead[i, other] = at[i] @ under[other]
+            level[i, other] = at[i] @ at[other]
+        for first, of_j in enumerate((under[j], at[j], over[j])):
+            for second, of_k in enumerate((under[k], at[k], over[k])):
+                better = (first == 2) + (second == 2)
+                many = 1 + (first == 1) + (second == 1)
+                places[i, better : better + many] += float(at[i] @ (of_j * of_k)) / many
+    return Standings(ahead, level, places, whole_of_three(at, under, over, recorded))
+
+
+def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any]) -> float:
+    """P(every pair that differs on the record keeps its order)."""
+    order = np.argsort(-recorded, kind="stable")
+    first, second, third = (int(j) for j in order)
+    if recorded[first] == recorded[third]:
+        return nan
+    if recorded[first] == recorded[second]:
+        return float(at[third] @ (over[first] * over[second]))
+    if recorded[second] == recorded[third]:
+        return float(at[first] @ (under[second] * under[third]))
+    return float(at[second] @ (over[first] * under[third]))
+
+
+def wilson(share: float, draws: int, deviations: float = 1.959963984540054) -> tuple[float, float]:
+    """Wilson's interval for a share observed in so many draws (95 % unless told otherwise).
+
+    >>> [round(v, 6) for v in wilson(0.0, 100_000)]
+    [0.0, 3.8e-05]
+    """
+    square = deviations**2
+    middle = (share + square / (2 * draws)) / (1 + square / draws)
+    half = deviations / (1 + square / draws) * sqrt(share * (1 - share) / draws + square / (4 * draws**2))
+    return (0.0 if share == 0 else max(0.0, middle - half)), (1.0 if share == 1 else min(1.0, middle + half))

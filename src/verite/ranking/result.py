@@ -1,0 +1,314 @@
+"""How sure is the order? The numbers, the assumption they rest on, and the way each was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, inf, isfinite, isnan, log, nan
+from textwrap import wrap
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import verite
+from verite.errors import BadParameter
+from verite.model.results import to_json
+from verite.model.tables import ABSENT, Table
+from verite.ranking.sums import Sides
+from verite.signature import Signature
+
+Array = NDArray[np.float64]
+Certain = Literal["kept", "not overtaken", "open"]
+WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two algorithms, the one ahead on the record first."""
+
+    first: str
+    second: str
+    tied: bool  # on the record
+    logs: Sides | None  # log P(first ends below, level with, above second); None: no probability in this model
+    certain: Certain  # under at most `bound` wrong records
+    bound: int
+    errors_to_tie: int | None  # the fewest wrong records that can take the lead away
+    errors_to_reverse: int | None  # … and that can turn it round
+    largest_epsilon: float | None  # rate up to which the order holds with the level asked for
+    counts: tuple[int, int, int] | None = None  # items right for first alone, second alone, neither
+    intervals: Mapping[str, tuple[float, float]] | None = None  # of drawn probabilities
+
+    @property
+    def first_ahead(self) -> float:
+        return self.probability("above")
+
+    @property
+    def tie(self) -> float:
+        return self.probability("level")
+
+    @property
+    def second_ahead(self) -> float:
+        return self.probability("below")
+
+    @property
+    def kept(self) -> float:
+        """The probability that the order stays as recorded; not a number where the record is a tie."""
+        return nan if self.tied else self.first_ahead
+
+    @property
+    def reversed(self) -> float:
+        return nan if self.tied else self.second_ahead
+
+    def probability(self, side: Literal["below", "level", "above"]) -> float:
+        if self.logs is not None:
+            return exp(getattr(self.logs, side))
+        # In the worst-case model only what is certain has a number.
+        if self.certain == "kept":
+            return 1.0 if side == "above" else 0.0
+        return 0.0 if self.certain == "not overtaken" and side == "below" else nan
+
+    def to_dict(self) -> dict[str, Any]:
+        logs = self.logs
+        more: dict[str, Any] = {}
+        if logs is not None and not self.tied:
+            found = {"kept": logs.above, "tie": logs.level, "reversed": logs.below}
+            more["log10"] = {key: value / log(10) if isfinite(value) else None for key, value in found.items()}
+        if self.counts is not None:
+            more |= dict(zip(("only_first_right", "only_second_right", "neither_right"), self.counts, strict=True))
+        if self.intervals is not None:
+            more["intervals"] = {key: list(value) for key, value in self.intervals.items()}
+        return {
+            "first": self.first,
+            "second": self.second,
+            "kept": self.kept,
+            "tie": self.tie,
+            "reversed": self.reversed,
+            "tied_on_record": self.tied,
+            "first_ahead": self.first_ahead,
+            "second_ahead": self.second_ahead,
+            "errors_to_tie": self.errors_to_tie,
+            "errors_to_reverse": self.errors_to_reverse,
+            "certain": self.certain,
+            "largest_epsilon": self.largest_epsilon,
+            **more,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """An order of algorithms and how likely each part of it survives errors in the truth.
+
+    `ranks[j, k]` is the probability that the j-th of `order` comes in place k + 1; a tie shares its places evenly.
+    """
+
+    signature: Signature
+    model: str
+    assumption: str
+    caveat: str
+    kind: str
+    items: int
+    score: str  # what the scores are
+    order: tuple[str, ...]
+    scores: dict[str, float]  # as recorded; never as perturbed
+    pairs: tuple[Pair, ...]
+    ranks: Array
+    expected_rank: dict[str, float]
+    whole: float
+    whole_bounds: tuple[float, float]
+    whole_certain: bool
+    errors_to_break: int | None
+    level: float
+    whole_epsilon: tuple[float, float] | None  # between these two lies the largest rate at which the whole order holds
+    methods: dict[str, str]
+    whole_interval: tuple[float, float] | None = None
+    rank_intervals: Array | None = None  # algorithms × places × 2
+    source: str = ""
+    digests: dict[str, str] = field(default_factory=dict)
+    curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
+
+    def pair(self, one: str, two: str) -> Pair:
+        """The comparison of two algorithms, in whichever order they are named."""
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {one, two}:
+                return pair
+        raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
+
+    def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
+        """The probability that the order of two algorithms is kept, at several rates; nan where none is known."""
+        pair = self.pair(one, two)
+        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None else None
+        return np.array([nan if at is None else at(float(epsilon)) for epsilon in epsilons])
+
+    def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
+        """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
+        least = self.level if level is None else level
+        kept = {frozenset((p.first, p.second)): p.kept for p in self.pairs}
+        runs: list[tuple[int, int]] = []
+        for begin in range(len(self.order)):
+            end = begin
+            # not (kept >= level): a tie on the record, and an order that is not certain, cannot be told apart either.
+            while end + 1 < len(self.order) and all(
+                not kept[frozenset((self.order[i], self.order[end + 1]))] >= least for i in range(begin, end + 1)
+            ):
+                end += 1
+            if end > begin and (not runs or end > runs[-1][1]):
+                runs.append((begin, end))
+        return [self.order[begin : end + 1] for begin, end in runs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values; the keys are documented and stay."""
+        places = range(1, len(self.order) + 1)
+        document = {
+            "signature": str(self.signature),
+            "model": self.model,
+            "assumption": self.assumption,
+            "caveat": self.caveat,
+            "kind": self.kind,
+            "items": self.items,
+            "score": self.score,
+            "order": list(self.order),
+            "scores": self.scores,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "ranks": {name: {str(k): float(self.ranks[j, k - 1]) for k in places} for j, name in enumerate(self.order)},
+            "expected_rank": self.expected_rank,
+            "whole_order": self.whole,
+            "whole_order_bounds": list(self.whole_bounds),
+            "whole_order_certain": self.whole_certain,
+            "errors_to_break_order": self.errors_to_break,
+            "level": self.level,
+            "largest_epsilon": None if self.whole_epsilon is None else list(self.whole_epsilon),
+            "not_told_apart": [list(run) for run in self.joined()],
+            "methods": self.methods,
+            "version": verite.__version__,
+            "source": self.source,
+            "digests": self.digests,
+        }
+        if self.whole_interval is not None:
+            document["whole_order_interval"] = list(self.whole_interval)
+        if self.rank_intervals is not None:
+            document["rank_intervals"] = {
+                name: {str(k): self.rank_intervals[j, k - 1].tolist() for k in places}
+                for j, name in enumerate(self.order)
+            }
+        return document
+
+    def to_json(self, *, indent: int = 0) -> str:
+        """One JSON document; what is absent is null."""
+        return to_json(self.to_dict(), indent=indent)
+
+    def to_csv(self) -> str:
+        """Every pair as comma-separated values, full precision."""
+        heads = ("kept", "tie", "reversed", "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
+        rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
+        pairs = [(p.first, p.second, *row) for p, row in zip(self.pairs, rows, strict=True)]
+        return Table(("first", "second", *heads), tuple(pairs)).to_csv()
+
+    def ranks_to_csv(self) -> str:
+        """Every algorithm's score, expected rank and places as comma-separated values, full precision."""
+        places = [str(k + 1) for k in range(len(self.order))]
+        rows = [
+            (name, self.scores[name], self.expected_rank[name], *self.ranks[j].tolist())
+            for j, name in enumerate(self.order)
+        ]
+        return Table(("algorithm", "score", "expected_rank", *places), tuple(rows)).to_csv()
+
+    def standing_table(self) -> Table:
+        """Each algorithm with its score, its expected rank and the probability of each place."""
+        columns: dict[str, list[Any]] = {
+            self.score.partition(":")[0]: [f"{self.scores[name]:.4f}" for name in self.order],
+            "expected rank": [
+                f"{self.expected_rank[name]:.2f}" if isfinite(self.expected_rank[name]) else ABSENT
+                for name in self.order
+            ],
+        }
+        for k in range(len(self.order)):
+            columns[f"P({k + 1}.)"] = [probability(value) for value in self.ranks[:, k]]
+        return Table.of("algorithm", self.order, columns)
+
+    def pair_table(self) -> Table:
+        """Each pair: kept, tie, reversed, how many errors it stands, and up to which rate it holds."""
+        rows = []
+        for pair in self.pairs:
+            sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
+            values = [pair.kept, pair.tie, pair.reversed]
+            shown = [probability(value, side) for value, side in zip(values, sides, strict=True)]
+            errors = [ABSENT if v is None else f"{v:,}" for v in (pair.errors_to_tie, pair.errors_to_reverse)]
+            rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
+        bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
+        heads = ("kept", "tie", "reversed", "errors to tie", "to reverse", bound, f"≥ {self.level:g} up to ε")
+        names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.pairs]
+        return Table.of("order", names, {head: [row[i] for row in rows] for i, head in enumerate(heads)})
+
+    def __str__(self) -> str:
+        chain = self.order[0]
+        for above, name in zip(self.order, self.order[1:], strict=False):
+            chain += f" {'=' if self.pair(above, name).tied else '>'} {name}"
+        low, high = self.whole_bounds
+        whole = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
+        if self.whole_interval is not None:
+            whole += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
+        whole += f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")"
+        lines = [
+            f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
+            *wrap(f"Assumed: {self.assumption}.", WIDTH),
+            *wrap(f"Note: {self.caveat}.", WIDTH),
+            "",
+            str(self.standing_table()),
+            "",
+            str(self.pair_table()),
+            "",
+            whole,
+        ]
+        if self.whole_epsilon is not None:
+            least, most = self.whole_epsilon
+            span = rate(least) if rate(least) == rate(most) else f"a rate between {rate(least)} and {rate(most)}"
+            lines.append(f"It holds with probability {self.level:g} up to ε = {span}.")
+        if self.errors_to_break is not None:
+            one = self.errors_to_break == 1
+            many = (
+                "1 wrong record in the worst place is"
+                if one
+                else f"{self.errors_to_break:,} wrong records in the worst places are"
+            )
+            lines.append(f"{many} enough to break it.")
+        lines += [f"Not told apart with probability {self.level:g}: {', '.join(run)}." for run in self.joined()]
+        return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
+
+    __repr__ = __str__
+
+    def how(self) -> str:
+        """Which answers were found in which way."""
+        ways: dict[str, list[str]] = {}
+        for what, how in self.methods.items():
+            ways.setdefault(how, []).append(what.replace("_", " "))
+        return "; ".join(f"{', '.join(what)} {how}" for how, what in ways.items())
+
+
+def probability(value: float, logarithm: float = nan) -> str:
+    """A probability with four decimals, or as a power of ten where that would show nothing but zeros.
+
+    >>> probability(0.58881), probability(3e-7), probability(0.0, -2319.0), probability(0.0), probability(0.999999)
+    ('0.5888', '3.0e-07', '7.4e-1008', '0', '>0.9999')
+    """
+    if isnan(value):
+        return ABSENT
+    if value == 1 and not logarithm < 0:
+        return "1"
+    if value > 0.99995:
+        return ">0.9999"
+    if value >= 1e-4:
+        return f"{value:.4f}"
+    if value > 1e-300:
+        return f"{value:.1e}"
+    if isnan(logarithm) or logarithm == -inf:
+        return "0" if value == 0 else f"{value:.1e}"
+    whole, rest = divmod(logarithm / log(10), 1)
+    return f"{10**rest:.1f}e{int(whole):+d}"
+
+
+def rate(value: float | None) -> str:
+    """A rate of errors as a person reads it."""
+    if value is None:
+        return ABSENT
+    return "0.5 or more" if value >= 0.5 else f"{value:.4f}" if value >= 1e-3 or value == 0 else f"{value:.1e}"

@@ -1,0 +1,220 @@
+"""How sure is the order? Curves over the rate of errors, places as a heat map, a leaderboard with its ties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.errors import ReadError
+from verite.files import existing, write_atomically
+from verite.reporting.plots import COLOURS, DASHES, rendered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from verite.ranking.result import Ranking
+
+MOST_IN_LEGEND = 15
+MOST_LABELLED = 20  # algorithms up to which every cell of the heat map is written out
+
+
+@dataclass(frozen=True)
+class Published:
+    """A probability of keeping an order that somebody else published, to be marked in a plot."""
+
+    first: str
+    second: str
+    epsilon: float
+    kept: float
+
+
+def read_published(path: str | Path) -> list[Published]:
+    """Published probabilities from a table with the header first,second,epsilon,kept."""
+    import csv
+
+    from verite.files import read_text
+
+    place = existing(path)
+    rows = list(csv.reader(read_text(place).splitlines()))
+    if not rows or rows[0] != ["first", "second", "epsilon", "kept"]:
+        found = ",".join(rows[0]) if rows else "nothing"
+        raise ReadError(f"{place}:1", expected="the header first,second,epsilon,kept", found=found)
+    points = []
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            first, second, epsilon, kept = row
+            points.append(Published(first, second, float(epsilon), float(kept)))
+        except ValueError:
+            raise ReadError(f"{place}:{number}", expected="two names and two numbers", found=",".join(row)) from None
+    return points
+
+
+def save_ranking(
+    ranking: Ranking, folder: Path, format: str = "png", published: Iterable[Published] = ()
+) -> list[Path]:
+    """Every plot of a ranking, in a folder."""
+    figures = {
+        "kept": plot_kept(ranking, published),
+        "ranks": plot_ranks(ranking),
+        "leaderboard": plot_leaderboard(ranking),
+    }
+    saved = []
+    for name, figure in figures.items():
+        saved.append(folder / f"{name}.{format}")
+        write_atomically(saved[-1], rendered(figure, format))
+    return saved
+
+
+def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
+    """The probability that each pair keeps its order, against the rate of errors; published values as marks."""
+    figure, axes = empty(6.8, 4.8)
+    axes.set(
+        xlim=(0, 0.5), ylim=(0, 1.02), xlabel="rate of wrong records ε", ylabel="probability that the order is kept"
+    )
+    pairs = [pair for pair in ranking.pairs if not pair.tied]
+    neighbours = [p for p in pairs if ranking.order.index(p.second) - ranking.order.index(p.first) == 1]
+    # Neighbours in the order come first; where there are too many pairs for a legend, only they are named.
+    pairs = [*neighbours, *(pair for pair in pairs if pair not in neighbours)]
+    named = pairs if len(pairs) <= MOST_IN_LEGEND else neighbours
+    styled = {id(pair): style for pair, style in zip(named, styles(), strict=False)}
+    points = list(published)
+    # Dense where the curves bend.
+    rates = np.concatenate([np.linspace(0, 0.05, 26), np.linspace(0.06, 0.5, 45)])
+    for pair in pairs:
+        kept = ranking.kept_at(pair.first, pair.second, rates.tolist())
+        if np.isnan(kept).all():
+            continue
+        known = id(pair) in styled
+        colour, dash = styled.get(id(pair), ("0.75", "-"))
+        label = f"{pair.first} > {pair.second}" if known else None
+        axes.plot(rates, kept, color=colour, ls=dash, lw=1.8 if known else 0.8, label=label, zorder=3 if known else 2)
+        mine = [point for point in points if (point.first, point.second) == (pair.first, pair.second)]
+        if mine:
+            at = [point.epsilon for point in mine], [point.kept for point in mine]
+            ring: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 7, "mfc": "none", "mec": COLOURS[1], "mew": 1.6}
+            axes.plot(*at, **ring, label="published", zorder=4, clip_on=False)
+    axes.axhline(ranking.level, color="0.5", lw=0.8, ls=":")
+    axes.annotate(
+        f"{ranking.level:g}", (0.5, ranking.level), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
+    )
+    independent = "groups" not in ranking.model
+    axes.set_title("Which orders survive errors in the truth?" if pairs else "No two algorithms differ on the record")
+    if pairs and not axes.get_legend_handles_labels()[1]:
+        axes.text(0.25, 0.5, "too many items to draw a curve", ha="center", color="0.4")
+    elif pairs:
+        hidden = f" (grey: {len(pairs) - len(named)} more)" if len(named) < len(pairs) else ""
+        axes.legend(loc="center left", bbox_to_anchor=(1.06, 0.5), frameon=False, fontsize=8, title=f"pairs{hidden}")
+    how = "" if ranking.methods["largest_epsilon"] == "exact" else f" · {ranking.methods['largest_epsilon']}"
+    note(figure, f"{ranking.items:,} items · {'independent errors' if independent else ranking.model}{how}")
+    return figure
+
+
+def styles() -> list[tuple[str, str]]:
+    """Colours and dashes that can be told apart."""
+    return [(colour, dash) for dash in DASHES for colour in COLOURS]
+
+
+def plot_ranks(ranking: Ranking) -> Figure:
+    """The probability of every place for every algorithm, as a heat map."""
+    from matplotlib import colormaps
+
+    size = len(ranking.order)
+    side = 1.6 + 0.55 * min(size, MOST_LABELLED)
+    figure, axes = empty(side + 1.8, side + 0.4)
+    shown = np.ma.masked_invalid(ranking.ranks)
+    # Grey: not known.
+    image = axes.imshow(shown, cmap=colormaps["Blues"].with_extremes(bad="0.92"), vmin=0, vmax=1, aspect="equal")
+    axes.set_xticks(range(size), [str(place + 1) for place in range(size)])
+    axes.set_yticks(range(size), [short(name) for name in ranking.order])
+    axes.set(xlabel="place", title="Who comes where?")
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    if size <= MOST_LABELLED:
+        for i in range(size):
+            for j in range(size):
+                text = in_cell(float(ranking.ranks[i, j]))
+                colour = "white" if ranking.ranks[i, j] > 0.6 else "0.25"
+                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
+    figure.colorbar(image, ax=axes, shrink=0.8, label="probability")
+    note(figure, f"{ranking.model} · {ranking.methods['ranks']}")
+    return figure
+
+
+def in_cell(value: float) -> str:
+    """A probability where there is room for three characters."""
+    if isnan(value):
+        return "?"
+    if value < 0.005:
+        return "" if value == 0 else "<.01"
+    return "1" if value > 0.995 else f"{value:.2f}"[1:]
+
+
+def plot_leaderboard(ranking: Ranking) -> Figure:
+    """The order with recorded scores; bars join algorithms that cannot be told apart."""
+    size = len(ranking.order)
+    figure, axes = empty(6.8, 1.6 + 0.32 * size)
+    places = np.arange(1, size + 1)
+    values = [ranking.scores[name] for name in ranking.order]
+    axes.plot(values, places, ls="none", marker="o", ms=7, color=COLOURS[0])
+    axes.set(ylim=(size + 0.6, 0.4), xlabel=ranking.score.replace(":", ",", 1))
+    axes.set_yticks(
+        places, [f"{short(name)}  {place:\u2007>2}" for place, name in zip(places, ranking.order, strict=True)]
+    )
+    low, high = min(values), max(values)
+    span = (high - low) or max(abs(high), 1.0) * 0.1
+    axes.set_xlim(low - 0.08 * span, high + 0.08 * span)
+    if ranking.score.startswith(("log-loss", "KL")):
+        axes.invert_xaxis()  # the better, the further to the right
+    runs = ranking.joined()
+    for k, run in enumerate(stacked(runs, ranking.order)):
+        for begin, end in run:
+            axes.plot([1.03 + 0.03 * k] * 2, [begin + 0.75, end + 1.25], color=COLOURS[1], lw=5, solid_capstyle="butt",
+                      transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
+    said = f"bars join what cannot be told apart with probability {ranking.level:g}" if runs else (
+        f"all can be told apart with probability {ranking.level:g}")  # fmt: skip
+    axes.set_title("Leaderboard", loc="left")
+    axes.set_title(said, loc="right", fontsize=8, color="0.4")
+    note(figure, f"{ranking.items:,} items · {ranking.model}")
+    return figure
+
+
+def stacked(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list[tuple[int, int]]]:
+    """Runs as positions, spread over as few columns as keep bars from touching."""
+    columns: list[list[tuple[int, int]]] = []
+    for run in runs:
+        begin, end = order.index(run[0]), order.index(run[-1])
+        free = next((column for column in columns if column[-1][1] < begin), None)
+        if free is None:
+            columns.append(free := [])
+        free.append((begin, end))
+    return columns
+
+
+def empty(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty plot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.grid(color="0.9", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def note(figure: Figure, text: str) -> None:
+    """What the plot is about, small, in the corner."""
+    room = 0.2 / figure.get_size_inches()[1]
+    figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
+    figure.text(0.99, 0.01, text, ha="right", va="bottom", fontsize=7, color="0.4")
+
+
+def short(name: str, limit: int = 24) -> str:
+    return name if len(name) <= limit else name[: limit - 1] + "…"

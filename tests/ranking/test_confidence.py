@@ -1,0 +1,176 @@
+"""Confidences for labels: losses, moved labels, ties within a tolerance."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+
+import numpy as np
+import pytest
+
+from tests.oracles import worlds
+from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
+from verite.errors import BadParameter, DataError
+from verite.ranking import confidence, curves
+from verite.ranking.confidence import Confidences, losses
+from verite.ranking.models import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.ranking.rank import rank
+
+
+def random_confidences(seed, algorithms=3, items=5, labels=3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, labels, items).tolist()
+    values = {f"m{j}": np.round(rng.dirichlet(np.ones(labels), items), 3) for j in range(algorithms)}
+    for table in values.values():
+        table[:, -1] = 1 - table[:, :-1].sum(axis=1)
+        table[table < 0] = 0
+    return truth, values, rng
+
+
+def test_log_loss_is_minus_the_logarithm_of_the_true_confidence():
+    table = Confidences.of([0, 1], {"a": [[0.25, 0.75], [1.0, 0.0]], "b": [[0.5, 0.5], [0.5, 0.5]]})
+    lost = losses(table, "logloss", 1e-3)
+    assert lost[0, 0, 0] == pytest.approx(-log(0.25))
+    assert lost[0, 1, 1] == pytest.approx(-log(1e-3))
+    assert rank([0, 1], {"a": [[0.25, 0.75], [1.0, 0.0]], "b": [[0.5, 0.5], [0.5, 0.5]]}, epsilon=0.1,
+                kind="confidences").scores["b"] == pytest.approx(log(2))  # fmt: skip
+
+
+def test_the_printed_divergence_is_the_sum_over_labels():
+    table = Confidences.of([0], {"a": [[0.3, 0.7, 0.0]], "b": [[1.0, 0.0, 0.0]]})
+    eta = 1e-4
+    by_hand = 0.3 * log(0.3 / 1) + 0.7 * log(0.7 / eta) + eta * log(eta / eta)
+    assert losses(table, "kl_printed", eta)[0, 0, 0] == pytest.approx(by_hand, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("loss", ["logloss", "kl_printed"])
+def test_every_model_equals_the_enumeration_of_all_labellings(seed, loss):
+    truth, values, rng = random_confidences(seed)
+    rates = rng.uniform(0, 0.5, 5)
+    groups = [0, 0, 1, 1, 1]
+    table = Confidences.of(truth, values)
+    lost = losses(table, loss, 1e-6)
+
+    def gain(algorithm, item, label):
+        return -Fraction(lost[algorithm, item, label])
+
+    recorded = [sum((gain(j, i, t) for i, t in enumerate(truth)), Fraction(0)) for j in range(3)]
+    for model, weight in [
+        (Bernoulli(0.3), worlds.independent([0.3] * 5)),
+        (PerItem(rates), worlds.independent(rates.tolist())),
+        (Exactly(2), worlds.exactly(2)),
+        (Audit(1, 6), worlds.audit(1, 6)),
+        (Shared(0.3, 0.5, groups), worlds.shared(0.3, 0.5, groups)),
+        (Shared(0.3, 1.0, groups), worlds.shared(0.3, 1.0, groups)),
+    ]:
+        expected = worlds.orders(worlds.label_worlds(truth, 3, gain, 3, weight), recorded, 1e-9)
+        found = rank(table, errors=model, loss=loss, zero=1e-6)
+        assert found.methods["pairs"] == "exact"
+        position = {name: j for j, name in enumerate(table.names)}
+        for pair in found.pairs:
+            i, j = position[pair.first], position[pair.second]
+            exact = [float(v) for v in (expected.ahead[i][j], expected.level[i][j], expected.ahead[j][i])]
+            assert [pair.first_ahead, pair.tie, pair.second_ahead] == pytest.approx(exact, rel=1e-12, abs=1e-15)
+        assert found.whole == pytest.approx(float(expected.whole), rel=1e-12), str(model)
+
+
+def test_a_confusion_matrix_sends_labels_where_it_says():
+    truth, values = [0, 0], {"a": [[0.8, 0.2, 0.0]] * 2, "b": [[0.7, 0.0, 0.3]] * 2}
+    to_second = [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
+    found = rank(truth, values, epsilon=0.5, kind="confidences", confusion=to_second)
+    # Moved to the second label a loses less than b: a stays ahead whatever happens.
+    assert found.pairs[0].kept == pytest.approx(1)
+    third = rank(truth, values, epsilon=0.5, kind="confidences", confusion=[[0, 0, 1], [1, 0, 0], [1, 0, 0]])
+    assert third.pairs[0].kept == pytest.approx(0.25)
+
+
+def test_many_items_are_drawn_and_agree_with_the_enumeration(monkeypatch):
+    truth, values, _ = random_confidences(1)
+    exact = rank(truth, values, epsilon=0.3, kind="confidences")
+    monkeypatch.setattr(confidence, "COMBINATIONS", 10)
+    drawn = rank(truth, values, epsilon=0.3, kind="confidences", draws=100_000)
+    assert drawn.methods["pairs"].startswith("Monte-Carlo")
+    assert drawn.methods["largest_epsilon"].startswith("Monte-Carlo, 100,000 draws at each of 17 rates")
+    for one, two in zip(drawn.pairs, exact.pairs, strict=True):
+        low, high = one.intervals["kept"]
+        assert abs(one.kept - two.kept) < 2 * (high - low)
+        # Between two of the rates the curve is taken as straight.
+        assert one.largest_epsilon == pytest.approx(two.largest_epsilon, abs=0.01)
+    assert drawn.whole_epsilon[0] == pytest.approx(sum(exact.whole_epsilon) / 2, abs=0.05)
+
+
+def test_the_largest_rate_is_left_open_where_drawing_would_take_too_long(monkeypatch):
+    truth, values, _ = random_confidences(1)
+    monkeypatch.setattr(confidence, "COMBINATIONS", 10)
+    monkeypatch.setattr(curves, "WRONG_RECORDS", 1000)
+    drawn = rank(truth, values, epsilon=0.3, kind="confidences", draws=1000)
+    assert drawn.pairs[0].largest_epsilon is None
+    assert drawn.methods["largest_epsilon"] == "not known: too many records to draw"
+    assert np.isnan(drawn.kept_at("m0", "m1", [0.1])).all()
+
+
+def test_the_curve_of_a_pair_passes_through_its_probabilities():
+    truth, values, _ = random_confidences(2)
+    found = rank(truth, values, epsilon=0.3, kind="confidences")
+    for pair in found.pairs:
+        assert found.kept_at(pair.first, pair.second, [0, 0.3]) == pytest.approx([1, pair.kept], rel=1e-12)
+
+
+def test_the_worst_case_sums_the_largest_losses():
+    # Leads on the record: item 1 by ln(.9/.1), item 2 by nothing. Moving item 1 to the other label turns it round.
+    truth, values = [0, 1], {"a": [[0.9, 0.1], [0.5, 0.5]], "b": [[0.1, 0.9], [0.5, 0.5]]}
+    found = rank(truth, values, errors=AtMost(1), kind="confidences")
+    assert found.pairs[0].errors_to_tie == 1
+    assert found.pairs[0].errors_to_reverse == 1
+    assert found.pairs[0].certain == "open"
+    assert rank(truth, values, errors=AtMost(0), kind="confidences").pairs[0].certain == "kept"
+
+
+def test_equal_losses_are_a_tie_on_the_record():
+    found = rank(
+        [0, 1], {"a": [[0.6, 0.4], [0.7, 0.3]], "b": [[0.7, 0.3], [0.6, 0.4]]}, epsilon=0.2, kind="confidences"
+    )
+    # ln .6 + ln .3 against ln .7 + ln .4 differ; swapped columns of one item tie.
+    assert not found.pairs[0].tied
+    tied = rank([0, 0], {"a": [[0.1, 0.9], [0.3, 0.7]], "b": [[0.3, 0.7], [0.1, 0.9]]}, epsilon=0.2, kind="confidences")
+    assert tied.pairs[0].tied
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"A1": [[0.3, 0.1, 0.4, 0]] * 6},
+            r"item 1: expected confidences of 'A1' that add up to 1, found 0.8; take them",
+        ),
+        (
+            {"A1": [[-0.1, 0.5, 0.6, 0]] * 6},
+            r"item 1: expected confidences from 0 to 1 in 'A1', found -0.1 for label '0'",
+        ),
+        ({"A1": [[float("nan"), 0.5, 0.5, 0]] * 6}, r"expected confidences from 0 to 1 in 'A1', found nan"),
+        ({"A1": [[0.5, 0.5, 0, 0]] * 5}, r"A1: expected 6 rows of 4 confidences"),
+    ],
+)
+def test_confidences_that_cannot_be_are_refused(change, message):
+    with pytest.raises(DataError, match=message):
+        rank(TABLE_4_TRUTH, TABLE_4 | change, epsilon=0.1, kind="confidences")
+
+
+def test_rows_can_be_scaled_to_add_up_to_one():
+    scaled = Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="scale")
+    assert scaled.values.sum(axis=2) == pytest.approx(np.ones((2, 6)))
+    assert scaled.values[0, 0, 0] == pytest.approx(0.375)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "brier"}, "loss: expected logloss or kl_printed, found 'brier'"),
+        ({"zero": 0.0}, "zero: expected what to put in place of zeros, above 0 and below 1, found 0"),
+        ({"sums": "ignore"}, "sums: expected check, keep or scale, found 'ignore'"),
+    ],
+)
+def test_settings_out_of_range_are_refused(options, message):
+    with pytest.raises(BadParameter, match=message):
+        rank(TABLE_4_TRUTH, TABLE_4, epsilon=0.1, kind="confidences", **({"sums": "keep"} | options))

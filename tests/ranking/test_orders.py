@@ -1,0 +1,178 @@
+"""Three and more algorithms: places, the whole order and what pairs alone say about it."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+from tests.oracles import worlds
+from tests.ranking.test_exact import random_models, random_table
+from verite.errors import BadParameter
+from verite.ranking import lattice
+from verite.ranking.answers import Answers
+from verite.ranking.contest import AnswerContest
+from verite.ranking.models import Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.ranking.rank import rank
+
+
+def named(answers):
+    return {f"A{j}": column for j, column in enumerate(answers)}
+
+
+def assert_standings(found, expected):
+    for mine, theirs in ((found.ahead, expected.ahead), (found.level, expected.level), (found.places, expected.places)):
+        assert mine.ravel().tolist() == pytest.approx([float(v) for row in theirs for v in row], rel=1e-12, abs=1e-15)
+    if expected.whole is None:
+        assert isnan(found.whole)
+    else:
+        assert found.whole == pytest.approx(float(expected.whole), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("algorithms", [3, 4, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_model_equals_the_enumeration_of_all_truths(algorithms, seed):
+    truth, answers, rng = random_table(100 + seed, algorithms)
+    recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
+    for model, weight in random_models(rng, len(truth), truth):
+        expected = worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded)
+        found = AnswerContest(Answers.of(truth, named(answers)), model).standings()
+        assert_standings(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_three_algorithms_at_once_equal_the_walk_over_score_differences(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, 150)
+    answers = [np.where(rng.random(150) < 0.8, truth, 1 - truth) for _ in range(3)]
+    rates = rng.choice([0.02, 0.1, 0.3], 150)
+    contest = AnswerContest(Answers.of(truth, named(answers)), PerItem(rates))
+    quick = contest.standings()
+    differences, weights = lattice.walked(contest.outcomes, contest.model)
+    scores = np.column_stack([differences, np.zeros(len(differences))])
+    slow = lattice.stood(scores, weights, contest.outcomes.scores)
+    assert quick.places == pytest.approx(slow.places, rel=1e-10, abs=1e-14)
+    assert quick.whole == pytest.approx(slow.whole, rel=1e-12, nan_ok=True)
+
+
+def test_pairs_bound_the_whole_order_and_give_the_expected_ranks():
+    truth, answers, _ = random_table(7, 5)
+    found = rank(truth, named(answers), epsilon=0.15)
+    low, high = found.whole_bounds
+    assert low <= found.whole <= high
+    for j, name in enumerate(found.order):
+        assert found.expected_rank[name] == pytest.approx(found.ranks[j] @ np.arange(1, 6), rel=1e-12)
+    assert found.ranks.sum(axis=0) == pytest.approx(np.ones(5))
+    assert found.ranks.sum(axis=1) == pytest.approx(np.ones(5))
+
+
+def test_a_tie_on_the_record_has_no_order_to_keep():
+    found = rank([1, 1, 1, 1], {"a": [1, 0, 1, 1], "b": [0, 1, 1, 1]}, epsilon=0.1)
+    pair = found.pairs[0]
+    assert pair.tied
+    assert isnan(pair.kept)
+    assert isnan(pair.reversed)
+    # By hand: the first of the two records wrong and not the second, or the reverse, or neither or both.
+    assert pair.tie == pytest.approx(1 - 2 * 0.1 * 0.9)
+    assert pair.first_ahead == pair.second_ahead == pytest.approx(0.09)
+    assert isnan(found.whole)
+    assert pair.largest_epsilon is None
+    assert found.to_dict()["pairs"][0]["kept"] != found.to_dict()["pairs"][0]["kept"]
+
+
+def test_tied_algorithms_leave_the_rest_of_the_order_to_keep():
+    truth = [1] * 8
+    answers = {"best": [1] * 7 + [0], "x": [0, 0, 0, 1, 1, 1, 1, 1], "y": [1, 1, 1, 0, 0, 0, 1, 1]}
+    found = rank(truth, answers, epsilon=0.1)
+    weight = worlds.independent([0.1] * 8)
+    expected = worlds.orders(worlds.binary_worlds(truth, list(answers.values()), weight), [7, 5, 5])
+    assert found.whole == pytest.approx(float(expected.whole), rel=1e-12)
+    assert found.whole_bounds[0] <= found.whole <= found.whole_bounds[1]
+    assert "x = y" in str(found)
+
+
+def test_algorithms_that_always_agree_stay_tied():
+    found = rank([1, 0, 1], {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 1, 0]}, epsilon=0.3)
+    assert [pair.tie for pair in found.pairs] == [1, 1, 1]
+    assert found.ranks == pytest.approx(np.full((3, 3), 1 / 3))
+
+
+def big_table(algorithms=5, items=4000):
+    rng = np.random.default_rng(11)
+    truth = rng.integers(0, 2, items)
+    share = np.linspace(0.8, 0.86, algorithms)
+    return truth, {f"m{j}": np.where(rng.random(items) < share[j], truth, 1 - truth) for j in range(algorithms)}
+
+
+def test_too_many_items_for_an_exact_whole_order_are_drawn_and_said_to_be():
+    found = rank(*big_table(), epsilon=0.02, draws=20_000)
+    assert found.methods["pairs"] == "exact"
+    assert found.methods["expected_rank"] == "exact"
+    assert found.methods["whole_order"] == "Monte-Carlo, 20,000 draws, seed 0"
+    assert found.whole_interval[0] <= found.whole <= found.whole_interval[1]
+    assert "draws:20000|seed:0" in str(found.signature)
+    for j, name in enumerate(found.order):
+        assert found.expected_rank[name] == pytest.approx(found.ranks[j] @ np.arange(1, 6), abs=0.02)
+
+
+def test_exact_is_refused_where_it_cannot_be_had():
+    with pytest.raises(BadParameter, match=r"no exact way is known to rank 5 algorithms on 4,000 items"):
+        rank(*big_table(), epsilon=0.02, method="exact")
+
+
+def test_exact_numbers_carry_no_seed_and_no_intervals():
+    found = rank([1, 1, 0], {"a": [1, 1, 0], "b": [1, 0, 0]}, epsilon=0.1)
+    assert "seed" not in str(found.signature)
+    assert found.whole_interval is None
+    assert found.pairs[0].intervals is None
+
+
+@pytest.mark.parametrize(
+    "model", [Bernoulli(0.1), Exactly(3), Audit(2, 20), Shared(0.1, 0.4, [0, 0, 1, 1, 2, 2, 3, 3])]
+)
+def test_drawn_and_exact_agree_within_the_interval(model):
+    truth = [1] * 8
+    answers = {"a": [1, 1, 1, 1, 1, 1, 0, 1], "b": [1, 1, 0, 1, 1, 0, 1, 0], "c": [0, 1, 1, 0, 0, 1, 0, 1]}
+    exact = rank(truth, answers, errors=model)
+    drawn = rank(truth, answers, errors=model, method="montecarlo", draws=200_000, seed=4)
+    assert drawn.methods["pairs"].startswith("Monte-Carlo")
+    # Four standard errors: an accident once in sixteen thousand.
+    for one, two in zip(drawn.pairs, exact.pairs, strict=True):
+        low, high = one.intervals["kept"]
+        assert abs(two.kept - one.kept) < 2 * (high - low)
+    low, high = drawn.whole_interval
+    assert abs(drawn.whole - exact.whole) < 2 * (high - low)
+    assert drawn.ranks == pytest.approx(exact.ranks, abs=0.006)
+
+
+def test_the_same_seed_gives_the_same_draws():
+    numbers = [rank(*big_table(), epsilon=0.02, draws=2000, seed=s).to_json() for s in (1, 1, 2)]
+    assert numbers[0] == numbers[1]
+    assert numbers[0] != numbers[2]
+
+
+def test_the_largest_rate_of_a_whole_order_of_three_is_exact():
+    truth, answers = big_table(3, 3000)
+    found = rank(truth, answers, epsilon=0.02)
+    low, high = found.whole_epsilon
+    assert low == high
+    assert rank(truth, answers, epsilon=low).whole == pytest.approx(0.95, abs=1e-9)
+
+
+def test_the_largest_rate_of_a_longer_order_is_bracketed_by_its_pairs():
+    truth, answers, _ = random_table(4, 4)
+    answers = named([truth, *answers[1:]])
+    found = rank(truth, answers, epsilon=0.1)
+    low, high = found.whole_epsilon
+    assert low <= high
+    assert rank(truth, answers, epsilon=low).whole >= 0.95 - 1e-12
+    assert rank(truth, answers, epsilon=min(high + 1e-6, 0.5)).whole <= 0.95
+
+
+def test_neighbours_that_cannot_be_told_apart_are_joined():
+    found = rank(*big_table(), epsilon=0.1, draws=1000)
+    for run in found.joined():
+        assert all(found.pair(a, b).kept < 0.95 for a in run for b in run if a != b)
+    assert found.joined(0.5000001) == []
+    assert found.joined(0.9999999999) != []

@@ -1,0 +1,116 @@
+"""What a ranking says: keys that others rely on, words, tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+import verite as vt
+from tests.ranking.paper import TABLE_3, TABLE_3_TRUTH, TABLE_4, TABLE_4_TRUTH, table_2
+
+PROMISED = {"signature", "model", "order", "scores", "pairs", "ranks", "whole_order"}
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return vt.rank(*table_2(), epsilon=0.1)
+
+
+def test_json_has_the_keys_that_others_rely_on(ranking):
+    document = json.loads(ranking.to_json())
+    assert set(document) >= PROMISED
+    assert document["model"] == "bernoulli(epsilon=0.1)"
+    assert document["order"] == ["A2", "A1", "A3"]
+    assert document["scores"] == {"A2": 0.95, "A1": 0.85, "A3": 0.8}
+    assert set(document["pairs"][0]) >= {"first", "second", "kept", "tie", "reversed"}
+    assert set(document["ranks"]["A1"]) == {"1", "2", "3"}
+    assert document["whole_order"] == pytest.approx(0.50132601, abs=5e-9)
+    assert document["methods"] == dict.fromkeys(
+        ["pairs", "expected_rank", "ranks", "whole_order", "largest_epsilon"], "exact"
+    )
+
+
+def test_absent_numbers_are_null():
+    document = json.loads(vt.rank(*table_2(), errors=vt.AtMost(1)).to_json())
+    assert document["whole_order"] is None
+    assert document["pairs"][0]["kept"] is None
+    assert document["pairs"][1]["kept"] == 1
+
+
+def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
+    truth, answers = [1] * 4000, {"a": [1] * 3000 + [0] * 1000, "b": [0] * 3000 + [1] * 1000}
+    found = vt.rank(truth, answers, epsilon=0.01)
+    pair = json.loads(found.to_json())["pairs"][0]
+    assert pair["reversed"] == 0
+    assert -1500 < pair["log10"]["reversed"] < -700
+    assert f"e{int(pair['log10']['reversed'] // 1)}" in str(found.pair_table())
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (vt.Bernoulli(0.1), "each record of the truth is wrong with probability 0.1, independently of the others"),
+        (vt.Asymmetric(0.1, 0.2), "a record that says 0 is wrong with probability 0.1, one that says 1 with"),
+        (vt.PerItem([0.1] * 10), "each record of the truth is wrong with a probability of its own, independently"),
+        (vt.Audit(2, 30), "2 of 30 records checked were wrong"),
+        (vt.Exactly(2), "exactly 2 records of the truth are wrong, every choice of them as likely as any other"),
+        (vt.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
+        (vt.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
+        (vt.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
+    ],
+)
+def test_every_answer_states_its_model_and_assumption_in_words(model, words):
+    found = vt.rank(TABLE_3_TRUTH, TABLE_3, errors=model)
+    assert words in found.assumption
+    assert str(model) == found.model == json.loads(found.to_json())["model"]
+    assert str(model) in str(found.signature)
+    assert words.split(",")[0][:60] in " ".join(str(found).split())
+
+
+def test_independence_is_named_as_the_weak_point():
+    assert "overstates stability" in vt.rank(TABLE_3_TRUTH, TABLE_3, epsilon=0.1).caveat
+    shared = vt.rank(TABLE_3_TRUTH, TABLE_3, errors=vt.Shared(0.1, 0.3, [0, 1] * 5))
+    assert "overstates stability" not in shared.caveat
+    assert "no estimates of true scores" in shared.caveat
+
+
+def test_scores_are_those_on_the_record_whatever_the_rate():
+    scores = [vt.rank(*table_2(), epsilon=e).scores for e in (0, 0.1, 0.5)]
+    assert scores[0] == scores[1] == scores[2]
+
+
+def test_the_signature_names_what_can_change_a_number():
+    found = vt.rank(TABLE_4_TRUTH, TABLE_4, epsilon=0.2, kind="confidences", sums="keep", zero=1e-6)
+    assert str(found.signature) == (
+        "rank|on:confidences|model:bernoulli(epsilon=0.2)|order:strict|places:ties-shared|level:0.95|loss:logloss"
+        "|zero:1e-06|tolerance:1e-09|sums:keep|method:auto|rev:1"
+    )
+
+
+def test_the_text_shows_order_pairs_and_whole(ranking):
+    text = str(ranking)
+    assert "A2 > A1  0.7533  0.2214    0.0253" in text
+    assert "Whole order A2 > A1 > A3: 0.5013 (exact; bounds 0.4898 … 0.7365)" in text
+    assert "1 wrong record in the worst place is enough to break it." in text
+    assert "Not told apart with probability 0.95: A2, A1." in text
+
+
+def test_tables_as_csv_have_full_precision(ranking):
+    rows = list(csv.DictReader(io.StringIO(ranking.to_csv())))
+    assert float(rows[0]["kept"]) == ranking.pairs[0].kept
+    places = list(csv.DictReader(io.StringIO(ranking.ranks_to_csv())))
+    assert float(places[0]["1"]) == ranking.ranks[0, 0]
+
+
+def test_a_pair_can_be_named_either_way(ranking):
+    assert ranking.pair("A1", "A2") is ranking.pair("A2", "A1")
+    with pytest.raises(vt.BadParameter, match="expected two different ones of A2, A1, A3, found 'A1' and 'B'"):
+        ranking.pair("A1", "B")
+
+
+def test_curves_start_at_one_and_pass_the_probability(ranking):
+    kept = ranking.kept_at("A1", "A2", [0, 0.1, 0.5])
+    assert kept.tolist() == pytest.approx([1, 0.7533, 0.3125])

@@ -1,0 +1,299 @@
+"""Tables of answers: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
+from verite.errors import BadParameter, DataError, ReadError, VeriteError
+from verite.ranking.models import AtMost, Audit, Exactly, PerItem, Shared
+from verite.ranking.rank import rank
+from verite.ranking.tables import is_table, read_confusion, read_table
+
+ONE = [1], {"a": [1], "b": [0]}
+BINARY = "item,truth,a,b\nd1,1,1,0\nd2,0,0,0\nd3,1,1,1\n"
+LONG = "item,label,truth,a,b\nd1,x,1,0.7,0.4\nd1,y,0,0.3,0.6\nd2,x,0,0.1,0.2\nd2,y,1,0.9,0.8\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_table_of_zeros_and_ones(written):
+    table = read_table(written(BINARY))
+    assert (table.kind, table.names, len(table)) == ("binary", ("a", "b"), 3)
+    assert table.tau == {"a": 1.0, "b": 2 / 3}
+
+
+def test_cells_of_items_and_interpretations(written):
+    lines = ["item,interpretation,truth,A1,A2,A3"]
+    for d, row in enumerate(TABLE_2_TRUTH):
+        lines += [f"d{d},i{i},{t}," + ",".join(TABLE_2[n][d][i] for n in TABLE_2) for i, t in enumerate(row)]
+    found = rank(written("\n".join(lines)), epsilon=0.1)
+    assert found.whole == pytest.approx(0.50132601, abs=5e-9)
+    assert found.items == 20
+
+
+def test_a_table_of_labels(written):
+    table = read_table(written("item,truth,a,b\n1,cat,cat,dog\n2,dog,cow,dog\n"))
+    assert (table.kind, table.labels) == ("labels", ("cat", "cow", "dog"))
+    assert table.tau == {"a": 0.5, "b": 0.5}
+
+
+def test_a_table_of_confidences(written):
+    lines = ["item,label,truth,A1,A2"]
+    for i, true in enumerate(TABLE_4_TRUTH):
+        lines += [f"d{i},i{k},{int(k == true)},{TABLE_4['A1'][i][k]},{TABLE_4['A2'][i][k]}" for k in range(4)]
+    found = rank(written("\n".join(lines)), epsilon=0.4, sums="keep")
+    assert found.pairs[0].kept == pytest.approx(0.734122, abs=5e-7)
+
+
+def test_labels_of_an_item_may_come_in_any_order(written):
+    rows = LONG.splitlines()
+    shuffled = "\n".join([rows[0], rows[4], rows[1], rows[3], rows[2]])
+    one, two = rank(written(LONG), epsilon=0.2), rank(written(shuffled, "b.csv"), epsilon=0.2)
+    assert one.pairs[0].kept == pytest.approx(two.pairs[0].kept, rel=1e-14)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_are_seen_from_the_header(written, separator):
+    assert read_table(written(BINARY.replace(",", separator))).tau == {"a": 1.0, "b": 2 / 3}
+
+
+def test_byte_order_marks_quotes_and_windows_lines_are_read(written):
+    text = "\ufeff" + BINARY.replace("d1", '"d,1"').replace("\n", "\r\n") + "\r\n"
+    assert len(read_table(written(text))) == 3
+
+
+def test_parquet_tables_give_the_same_as_csv(tmp_path, written):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"item": ["d1", "d2", "d3"], "truth": [True, False, True], "a": [1, 0, 1], "b": [0.0, 0.0, 1.0]}
+    parquet.write_table(pa.table(columns), tmp_path / "table.parquet")
+    assert is_table(tmp_path / "table.parquet")
+    found = rank(tmp_path / "table.parquet", epsilon=0.2)
+    assert found.pairs[0].kept == rank(written(BINARY), epsilon=0.2).pairs[0].kept
+    long = {"item": ["d", "d"], "label": ["x", "y"], "truth": [1, 0], "a": [0.75, 0.25], "b": [0.5, 0.5]}
+    parquet.write_table(pa.table(long), tmp_path / "long.parquet")
+    assert read_table(tmp_path / "long.parquet").values.tolist() == [[[0.75, 0.25]], [[0.5, 0.5]]]
+
+
+def test_parquet_without_pyarrow_names_the_package(tmp_path, monkeypatch):
+    import sys
+
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1 and the rest")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        ReadError, match=r"expected pyarrow to read Parquet, found none; pip install 'verite\[parquet\]'"
+    ):
+        read_table(path)
+
+
+def test_broken_parquet_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1 and the rest")
+    with pytest.raises(ReadError, match=r"t.parquet: expected a Parquet file"):
+        read_table(path)
+
+
+def test_absent_values_in_parquet_are_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(
+        pa.table({"item": ["x", "y"], "truth": [1, 0], "a": [1, None], "b": [0, 1]}), tmp_path / "t.parquet"
+    )
+    with pytest.raises(ReadError, match=r"t.parquet: row 2: expected a value for 'a', found nothing; every algorithm"):
+        read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"table.csv: expected a header item.*, found an empty file"),
+        ("item,truth,a,b\n", r"table.csv: expected at least one item, found a header alone"),
+        ("image,truth,a,b\nd,1,1,1\n", r"table.csv:1: expected a header item\[,interpretation\],truth,NAME…"),
+        ("item,Truth,a,b\nd,1,1,1\n", r"table.csv:1: .* found 'item,Truth,a,b'; is 'Truth' the column 'truth'\?"),
+        ("item,truth,a\nd,1,1\n", r"table.csv:1: expected at least two algorithms after truth, found a"),
+        ("item,truth,a,a\nd,1,1,1\n", r"table.csv:1: expected a name of its own for every column, found 'a' twice"),
+        ("item,truth,a,\nd,1,1,1\n", r"table.csv:1: expected a name for every algorithm, found an empty one"),
+        (
+            "item,a,truth,b,c\nd,1,1,1,0\n",
+            r"table.csv:1: expected only columns before truth that are asked for, found 'a'; put",
+        ),
+        (BINARY + "d4,1,1\n", r"table.csv:5: expected 4 columns as in the header, found 3"),
+        (
+            BINARY + "d4,1,2,1\n",
+            r"table.csv:5: expected 0 or 1 in 'a', found '2'; the truth is all 0 or 1; if these are",
+        ),
+        (BINARY + "d4,yes,1,1\n", r"table.csv:5: expected 0 or 1 in 'truth', found 'yes'; the answers are all 0 or 1"),
+        (
+            BINARY + "d4,1,,1\n",
+            r"table.csv:5: expected a value for 'a', found nothing; every algorithm must answer the same",
+        ),
+        (
+            BINARY + "d1,1,1,1\n",
+            r"table.csv:5: expected each item once, found item 'd1' again; it stands at .*table.csv:2 too",
+        ),
+        (
+            LONG.replace("0.7", "0.5"),
+            r"table.csv:2 \(item 'd1'\): expected confidences of 'a' that add up to 1, found 0.8",
+        ),
+        (LONG.replace("0.7", "x"), r"table.csv:2: expected a number in 'a', found 'x'"),
+        (LONG.replace("d1,y,0", "d1,y,1"), r"table.csv:2: expected one true label of item 'd1', found 'x' and 'y'"),
+        (LONG.replace("d1,x,1", "d1,x,0"), r"table.csv:2: expected one true label of item 'd1', found none"),
+        (
+            LONG.replace("d1,x,1", "d1,x,2"),
+            r"table.csv:2: expected 1 on the true label and 0 on the others as truth, found '2'",
+        ),
+        (LONG + "d3,x,1,1,1\n", r"table.csv: expected a row for every label of item 'd3', found none for 'y'"),
+        (LONG + "d1,x,1,1,1\n", r"table.csv:6: expected each item once, found item 'd1' label 'x' again"),
+        ("item,truth,a,b\n\xff,1,1,1\n".encode("latin1"), r"table.csv:2: expected UTF-8 text, found byte 0xff"),
+    ],
+)
+def test_a_bad_table_is_refused_in_one_line(written, text, message):
+    with pytest.raises(VeriteError, match=message) as refused:
+        rank(written(text), epsilon=0.1)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_and_a_missing_file_are_refused(tmp_path):
+    with pytest.raises(ReadError, match="expected a table in a file, found a folder"):
+        read_table(tmp_path)
+    with pytest.raises(ReadError, match="expected a file or folder, found nothing"):
+        read_table(tmp_path / "nothing.csv")
+
+
+def test_labels_that_are_numbers_must_be_named_where_the_truth_has_only_zeros_and_ones(written):
+    path = written("item,truth,a,b\n1,0,0,2\n2,1,1,1\n")
+    with pytest.raises(DataError, match="say so with kind labels"):
+        read_table(path)
+    assert read_table(path, kind="labels").labels == ("0", "1", "2")
+
+
+def test_a_kind_that_does_not_fit_the_header_is_refused(written):
+    with pytest.raises(ReadError, match="expected a table of kind confidences, found the header item,truth,a,b"):
+        read_table(written(BINARY), kind="confidences")
+    with pytest.raises(ReadError, match="expected a table of kind binary"):
+        read_table(written(LONG), kind="binary")
+
+
+def test_columns_about_items_give_rates_groups_and_marks(written):
+    text = "item,source,rate,checked,truth,a,b\n"
+    text += "".join(f"{i},{'xy'[i % 2]},{0.1 * (i % 3)},{i % 2},1,{int(i < 5)},{int(i > 2)}\n" for i in range(7))
+    path = written(text)
+    with pytest.raises(ReadError, match="found 'source'"):
+        rank(path, epsilon=0.1)
+    narrow = written(
+        "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (1, 3)) for line in text.splitlines())
+    )
+    by_column = rank(narrow, errors=PerItem("rate"))
+    given = rank(
+        [1] * 7, {"a": [1] * 5 + [0] * 2, "b": [0] * 3 + [1] * 4}, errors=PerItem([0.1 * (i % 3) for i in range(7)])
+    )
+    assert by_column.pairs[0].first_ahead == pytest.approx(given.pairs[0].first_ahead)
+    sources = written(
+        "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (2, 3)) for line in text.splitlines())
+    )
+    shared = rank(sources, errors=Shared(0.2, 0.5, "source"))
+    assert "errors in the same source go together" in shared.assumption
+    marks = written(
+        "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (1, 2)) for line in text.splitlines())
+    )
+    assert rank(marks, errors=AtMost(1, audited="checked")).items == 7
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (PerItem([0.1, 0.1]), "rates: expected 3 numbers, one an item, found 2"),
+        (PerItem("rate"), "rates: expected one of the columns item, truth, found 'rate'"),
+        (Shared(0.1, 0.1, "colour"), "groups: expected one of the columns item, truth, found 'colour'"),
+        (Shared(0.1, 0.1, ["x"]), "groups: expected 3 names, one an item, found 1"),
+        (Exactly(2), "errors: expected at most half of the 3 records, found 2; beyond one half"),
+        (AtMost(4), "errors: expected at most the 3 records there are, found 4"),
+    ],
+)
+def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
+    with pytest.raises(BadParameter, match=message):
+        rank(written(BINARY), errors=model)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rank(*ONE, epsilon=0.6), "found 0.6; beyond one half the record says the opposite"),
+        (lambda: rank(*ONE, epsilon=-0.1), "epsilon: expected a share .* from 0 to 0.5, found -0.1"),
+        (lambda: rank(*ONE, epsilon=float("nan")), "epsilon: expected a share .* found nan"),
+        (lambda: rank([1], {"a": [1], "b": [0]}), "epsilon: expected the share of wrong records, or an error model"),
+        (lambda: rank(*ONE, epsilon=0.1, errors=Exactly(0)), "expected either epsilon or errors, found both"),
+        (lambda: rank(*ONE, errors=0.1), "errors: expected an error model such as Bernoulli"),
+        (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where a record is more likely wrong than right"),
+        (lambda: PerItem([[0.1]]), "rates: expected one number an item, found an array of shape"),
+        (lambda: Audit(6, 5), "errors: expected at most the 5 records checked, found 6"),
+        (lambda: Audit(3, 5), "errors: expected at most half of the 5 records checked, found 3"),
+        (lambda: Audit(0, 0), "checked: expected a whole number from 1 on, found 0"),
+        (lambda: Exactly(-1), "errors: expected a whole number from 0 on, found -1"),
+        (lambda: Exactly(1.5), "errors: expected a whole number from 0 on, found 1.5"),
+        (lambda: Shared(0.1, 1.5, "x"), "correlation: expected a number from 0 to 1, found 1.5"),
+        (lambda: rank(*ONE, epsilon=0.1, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
+        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected at least 1, found 0"),
+        (lambda: rank(*ONE, epsilon=0.1, level=1.0), "level: expected a probability above 0.5 and below 1"),
+        (lambda: rank(*ONE, epsilon=0.1, wrong="flips"), "wrong: expected reverses or vanishes"),
+        (lambda: rank([1], None, epsilon=0.1), "answers: expected each algorithm's answers beside the truth"),
+        (lambda: rank([1], [[1], [0]], epsilon=0.1), "answers: expected a mapping of names to answers, found list"),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused_in_one_line(make, message):
+    with pytest.raises(BadParameter, match=message) as refused:
+        make()
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("truth", "answers", "message"),
+    [
+        ([1, 0], {"a": [1, 0]}, "algorithms: expected at least two to compare, found 1"),
+        ([1, 0], {"a": [1, 0], "b": [1]}, r"b: expected 2 answers, one an item, found 1"),
+        ([1, 0], {"a": [1, 2], "b": [1, 0]}, "item 2: expected 0 or 1 in 'a', found '2'"),
+        ([1, 0], {"a": [1, 0.5], "b": [1, 0]}, "item 2: expected 0 or 1 in 'a', found '0.5'"),
+        ([], {"a": [], "b": []}, "truth: expected at least one item, found none"),
+        ([[1]], {"a": [[1]], "b": [[1]]}, "truth: expected one value an item"),
+        ({"x": 1, "y": 0}, {"a": {"x": 1, "y": 0}, "b": {"x": 1}}, "b: expected an answer for every item .* for 'y'"),
+        ({"x": 1}, {"a": {"x": 1}, "b": {"x": 1, "z": 0}}, "b: expected answers for .* alone, found one for 'z'"),
+        ({"x": 1}, {"a": {"x": 1}, "b": [1]}, "b: expected a mapping of items to answers, .* found list"),
+    ],
+)  # fmt: skip
+def test_answers_that_do_not_fit_the_truth_are_refused(truth, answers, message):
+    with pytest.raises(DataError, match=message):
+        rank(truth, answers, epsilon=0.1)
+
+
+def test_items_may_be_named():
+    named = rank({"x": 1, "y": 0}, {"a": {"y": 0, "x": 1}, "b": {"x": 0, "y": 0}}, epsilon=0.1)
+    assert named.pairs[0].kept == rank([1, 0], {"a": [1, 0], "b": [0, 0]}, epsilon=0.1).pairs[0].kept
+
+
+def test_a_confusion_matrix_is_read_in_the_order_of_the_labels(written):
+    path = written("recorded,y,x\nx,1,0\ny,0,1\n", "confusion.csv")
+    assert np.array_equal(read_confusion(path, ["x", "y"]), [[0, 1], [1, 0]])
+    with pytest.raises(ReadError, match="expected a row and a column for label 'z', found none"):
+        read_confusion(path, ["x", "z"])
+    with pytest.raises(ReadError, match="expected a header recorded,LABEL…, found 'label,x'"):
+        read_confusion(written("label,x\nx,0\n", "c.csv"), ["x"])
+
+
+def test_tables_are_told_from_annotations(written):
+    assert is_table(written(BINARY))
+    assert not is_table(written("ImageID,LabelName,XMin\n", "openimages.csv"))
+    assert not is_table(written('{"images": []}', "truth.json"))
