@@ -134,15 +134,18 @@ def gaps(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) 
     >>> gaps(np.array([2.0, 1.0, 0.0, 1.0, 2.0])), gaps(np.array([0.0, 0, 0, 0, 0, 0, 5.0, 5, 5]))
     (0, 1)
     """
-    threshold, found = amplitude_share * amplitude(curve), 0
-    for part in outward(curve):
-        for axis in range(part.ndim):
-            steps = np.abs(np.diff(np.moveaxis(part, axis, -1), axis=-1))
-            is_gap = steps > threshold
-            is_gap[..., 1:] &= steps[..., 1:] > factor * steps[..., :-1]
-            is_gap[..., :-1] &= steps[..., :-1] > factor * steps[..., 1:]
-            found += int(is_gap.sum())
-    return found
+    threshold = amplitude_share * amplitude(curve)
+    parts = (np.moveaxis(part, axis, -1) for part in outward(curve) for axis in range(part.ndim))
+    return sum(int(jumps(part, threshold, factor).sum()) for part in parts)
+
+
+def jumps(values: Floats, threshold: float, factor: float) -> NDArray[np.bool_]:
+    """Which steps along the last axis are gaps."""
+    steps = np.abs(np.diff(values, axis=-1))
+    is_gap: NDArray[np.bool_] = steps > threshold
+    is_gap[..., 1:] &= steps[..., 1:] > factor * steps[..., :-1]
+    is_gap[..., :-1] &= steps[..., :-1] > factor * steps[..., 1:]
+    return is_gap
 
 
 def is_uniformly_continuous(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
@@ -173,3 +176,39 @@ def depends_on_shape(first: Floats, second: Floats, *, tolerance: float = 1e-9) 
     (False, True)
     """
     return not is_symmetric(first, second, tolerance=tolerance)
+
+
+# Of changes that grow from nothing, at several places: curves [place, size], the first size being the unaltered truth.
+
+
+def is_noticed(growth: Floats, *, zero: float = 1e-12) -> bool:
+    """Is every change penalised, however small and wherever?
+
+    >>> is_noticed(np.array([[0.0, 1.0, 2.0]])), is_noticed(np.array([[0.0, 0.0, 2.0]]))
+    (True, False)
+    """
+    return bool((growth[:, 1:] > zero).all())
+
+
+def grows(growth: Floats, *, allowed: float = 0.2) -> bool:
+    """Is a larger change penalised more? This share of the steps may not rise: small changes of pixels are noisy.
+
+    >>> grows(np.array([[0.0, 1.0, 2.0]])), grows(np.array([[0.0, 1.0, 1.0]]))
+    (True, False)
+    """
+    return float((np.diff(growth, axis=1) <= 0).mean()) <= allowed
+
+
+def grows_continuously(growth: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
+    """Does it grow without jumps? As :func:`gaps`, along the sizes."""
+    return not jumps(growth, amplitude_share * amplitude(growth), factor).any()
+
+
+def is_even(growth: Floats, *, tolerance: float = 0.1) -> bool:
+    """Is the same change penalised alike wherever it is? The tolerance is relative to the mean over all places.
+
+    >>> is_even(np.array([[0.0, 1.0], [0.0, 1.05]])), is_even(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    (True, False)
+    """
+    sized = growth[:, 1:]
+    return bool((sized.max(axis=0) - sized.min(axis=0) <= tolerance * np.abs(sized.mean(axis=0))).all())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean
 from verite.studies.alterations import Mask, Outline
@@ -72,7 +73,7 @@ def disc(x: float, y: float, radius: float, height: float | None = None) -> Mask
 def stroke(width: float, *points: tuple[float, float]) -> Mask:
     """A line through the points, round at its ends."""
     found = np.zeros((SIDE, SIDE), dtype=np.bool_)
-    for (x1, y1), (x2, y2) in zip(points, points[1:], strict=False):
+    for (x1, y1), (x2, y2) in pairwise(points):
         along = ((X - x1) * (x2 - x1) + (Y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2)
         at = along.clip(0, 1)
         found |= (X - x1 - at * (x2 - x1)) ** 2 + (Y - y1 - at * (y2 - y1)) ** 2 <= (width / 2) ** 2
@@ -158,8 +159,7 @@ def all_truths() -> tuple[Truth, ...]:
     return boxes() + silhouettes()
 
 
-SETS = {"all": all_truths, "boxes": boxes, "silhouettes": silhouettes}
-TruthsLike = str | Truth | ArrayLike | Mapping[str, Any] | Iterable[Any]
+SETS: dict[str, Callable[[], tuple[Truth, ...]]] = {"all": all_truths, "boxes": boxes, "silhouettes": silhouettes}
 
 
 def truths_of(given: Any = "all") -> tuple[Truth, ...]:
