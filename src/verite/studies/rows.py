@@ -104,7 +104,7 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
     >>> [row.label for row in rows_of(["iou", "HAU"])]
     ['iou', 'hausdorff']
     """
-    if given is None or given == "jei":
+    if isinstance(given, str) and given == "jei":
         return jei_rows()
     if isinstance(given, Mapping):
         return distinct([row_of(name, str(label)) for label, name in given.items()])
@@ -113,9 +113,9 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
         raise BadParameter(f"metrics: expected names or functions, found {type(given).__name__}")
     found: list[Row] = []
     for thing in things:
-        if thing == "jei":
+        if isinstance(thing, str) and thing == "jei":
             found += jei_rows()
-        elif thing == "all":
+        elif isinstance(thing, str) and thing == "all":
             found += [Row(m.name, m) for m in every_metric()]
         else:
             found.append(row_of(thing))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import verite
 from verite.errors import BadParameter, did_you_mean
@@ -211,7 +212,7 @@ def study(
     return Study(evidence, settled, Evidence(known, objects, sweeps, theirs, np.zeros(len(known))))
 
 
-def part_of(measured: Measured, rows: slice) -> dict[tuple[str, str], Values]:
+def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
     """The values of some of the rows."""
     return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
