@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -66,9 +67,17 @@ class Evidence:
         self.triangle = triangle  # share of couples that violate the inequality, one a row
         self.turns = turns_of(rows, measured)
         self.known: dict[object, Held] = {}
+        self.everyone, self.columns = truths, np.arange(len(truths))
         self.curves = {key: self.relative(values) for key, values in measured.items()}
         flat = {key: curves.reshape(len(rows), -1) for key, curves in self.curves.items()}
         self.amplitudes = {key: curves.max(axis=1) - curves.min(axis=1) for key, curves in flat.items()}
+
+    def among(self, chosen: Sequence[Truth]) -> Evidence:
+        """The same evidence judged by some of the truths; what is known of them is not found out again."""
+        part = copy(self)
+        part.truths = chosen
+        part.columns = np.array([list(self.everyone).index(truth) for truth in chosen])
+        return part
 
     def turned(self, values: Floats) -> Floats:
         return np.stack([turn(values[i]) for i, turn in enumerate(self.turns)])
@@ -87,18 +96,18 @@ class Evidence:
         """On which truths a property of curves holds; asked again with the same tolerances it is known."""
         key = (sweep.name, name, tolerances)
         if key not in self.known:
-            truths = self.judged(sweep)
+            truths = sweep.truths or self.everyone
             found = [[check(curve) for curve in self.curves[truth.name, sweep.name]] for truth in truths]
             self.known[key] = np.array(found, dtype=np.bool_).T
-        return self.known[key]
+        return self.known[key] if sweep.truths else self.known[key][:, self.columns]
 
     def distance(self, name: str, tolerance: float) -> Held:
         """On which truths symmetry or separation hold under all sweeps."""
         key = (name, tolerance)
         if key not in self.known:
-            kept = [[self.keeps(name, t, i, tolerance) for t in self.truths] for i in range(len(self.rows))]
+            kept = [[self.keeps(name, t, i, tolerance) for t in self.everyone] for i in range(len(self.rows))]
             self.known[key] = np.array(kept, dtype=np.bool_)
-        return self.known[key]
+        return self.known[key][:, self.columns]
 
     def keeps(self, name: str, truth: Truth, i: int, tolerance: float) -> bool:
         turn = self.turns[i]

@@ -1,4 +1,4 @@
-"""What else goes wrong with a contour? A bite, a bump, a rough edge, one object of several: beyond the comparative study.
+"""What else goes wrong? A bite, a bump, a rough edge, one object of several: beyond the comparative study.
 
 Each grows from nothing: curves are [place, size], the first of the sizes being the unaltered truth.
 """

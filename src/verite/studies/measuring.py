@@ -113,7 +113,12 @@ def measured(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Event) -> Va
 
 
 def values_of(
-    rows: Sequence[Row], truth: NDArray[np.bool_], results: Runs, stop: Event | None = None
+    rows: Sequence[Row],
+    truth: NDArray[np.bool_],
+    results: Runs,
+    stop: Event | None = None,
+    *,
+    both_ways: bool = True,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """M(truth, result) and M(result, truth) of every row, and where both are the same region."""
     pairs = pairs_of(runs_of(truth), results)
@@ -127,7 +132,7 @@ def values_of(
             if stop is not None and stop.is_set():
                 raise Stopped
             both[0, i, start:end] = row.values(part)
-            both[1, i, start:end] = row.values(part.swapped)
+            both[1, i, start:end] = row.values(part.swapped) if both_ways else np.nan
         start = end
     return both[0], both[1], is_same
 

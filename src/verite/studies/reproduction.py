@@ -16,7 +16,7 @@ from verite.model.results import to_json
 from verite.model.tables import Table
 from verite.studies.judging import Evidence
 from verite.studies.measuring import Progress
-from verite.studies.published import JEI_TABLES, jei_scores, jei_table, reason
+from verite.studies.published import GRETSI_TABLES, JEI_TABLES, jei_scores, jei_table, reason
 from verite.studies.rows import JEI, JEI_SWITCHED, Row, jei_rows
 from verite.studies.sheets import TICK, Sheet, code, spelled
 from verite.studies.study import Study, part_of, study
@@ -42,16 +42,19 @@ class Difference:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.table} {self.metric}, {self.column}: {shown(self.ours)} here, {shown(self.published)} published"
+        ours, theirs = (face(cell, self.table).replace("·", "blank") for cell in (self.ours, self.published))
+        return f"{self.table} {self.metric}, {self.column}: {ours} here, {theirs} published"
 
 
-def shown(cell: str) -> str:
-    """A cell of a file in a sentence.
+def face(cell: str, table: str) -> str:
+    """A cell of a file as it is shown; the table of 2009 has stars.
 
-    >>> shown("1"), shown("0"), shown("+")
-    ('✓', 'blank', '✓+')
+    >>> face("1", "T4"), face("0", "T4"), face("+", "T4"), face("2", "T2")
+    ('✓', '·', '✓+', '**')
     """
-    return {"1": TICK, "0": "blank"}.get(cell, cell if cell.isdigit() else TICK + cell)
+    if table in GRETSI_TABLES:
+        return "*" * int(cell)
+    return {"1": TICK, "0": "·"}.get(cell, TICK + cell)
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Comparison:
         differing = {(d.metric, d.column) for d in self.differences}
         rows = []
         for label, row in zip(self.sheet.labels, self.sheet.cells, strict=True):
-            mine = [blank(code(row[c])) + ("≠" if (label, c) in differing else "") for c in columns]
-            rows.append((label, *mine, "│", *(blank(self.published[label][c]) for c in columns)))
+            mine = [face(code(row[c]), self.table) + ("≠" if (label, c) in differing else "") for c in columns]
+            rows.append((label, *mine, "│", *(face(self.published[label][c], self.table) for c in columns)))
         return Table(("metric", *columns, "│", *columns), tuple(rows))
 
     def __str__(self) -> str:
@@ -99,10 +102,6 @@ class Comparison:
         lines = [spelled(table.head), spelled(["---"] * len(table.head)), *(spelled(row) for row in table.rows)]
         agreed, cells = self.agreement
         return "\n".join([f"### {self.table}: {agreed} of {cells} cells agree", "", *lines, ""])
-
-
-def blank(cell: str) -> str:
-    return {"1": TICK, "0": "·"}.get(cell, cell if cell.isdigit() else TICK + cell)
 
 
 class Reproduction:

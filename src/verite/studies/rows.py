@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, VeriteError
 from verite.metrics.catalogue import declared, every_metric, imported, metric
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
@@ -67,7 +67,16 @@ class Row:
 
     def values(self, pairs: Pairs) -> Floats:
         """What the metric says, every value a number."""
-        found = self.metric.values(pairs)
+        try:
+            found = self.metric.values(pairs)
+        except VeriteError:
+            raise
+        except Exception as error:
+            if not self.is_own:
+                raise
+            raise DataError(
+                f"{self.label}: expected a number for every pair of regions, found {type(error).__name__}: {error}"
+            ) from error
         wrong = np.flatnonzero(~np.isfinite(found))
         if len(wrong):
             raise DataError(

@@ -24,6 +24,7 @@ from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_o
 from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
 from verite.threads import thread_count
 
+Floats = NDArray[np.float64]
 MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
 
 
@@ -100,25 +101,26 @@ class Study:
 
     def resembling(self, i: int) -> list[tuple[str, float]]:
         """The known metrics whose penalties are ordered most like those of row i."""
-        found: dict[str, float] = {}
+        found: dict[str, tuple[float, float]] = {}
         mine = self.rows[i].metric.signature
         for others in (self.references, self.evidence):
             if others is None:
                 continue
-            alike = self.alike if others is self.references else self.alike_inside
+            ranks, values = self.alike if others is self.references else self.alike_inside
             for j, row in enumerate(others.rows):
                 if row.metric.signature != mine and not row.is_own:
-                    found.setdefault(row.metric.name, float(alike[i, j]))
-        ordered = sorted(found.items(), key=lambda item: (-round(item[1], 9), item[0]))
-        return ordered[:MOST_LIKE]
+                    found.setdefault(row.metric.name, (float(ranks[i, j]), float(values[i, j])))
+        # Of those that order results alike, the one whose values run alike.
+        ordered = sorted(found.items(), key=lambda item: (-round(item[1][0], 3), -round(item[1][1], 9), item[0]))
+        return [(name, alike) for name, (alike, _) in ordered[:MOST_LIKE]]
 
     @cached_property
-    def alike(self) -> Any:
+    def alike(self) -> tuple[Floats, Floats]:
         assert self.references is not None
         return likeness(self.evidence, self.references)
 
     @cached_property
-    def alike_inside(self) -> Any:
+    def alike_inside(self) -> tuple[Floats, Floats]:
         return likeness(self.evidence, self.evidence)
 
     def with_rules(self, **tolerances: Any) -> Study:

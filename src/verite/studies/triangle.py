@@ -46,7 +46,7 @@ def shares_on(
     outline = truth.outline
     marks = np.arange(-2 * reach, 2 * reach + 1).astype(np.float64)
     x, y = (grid.ravel() for grid in np.meshgrid(marks, marks, indexing="ij"))
-    forward = values_of(rows, truth.mask[None], drawn(outline, translation(outline, x, y)), stop)[0]
+    forward = values_of(rows, truth.mask[None], drawn(outline, translation(outline, x, y)), stop, both_ways=False)[0]
     steps = np.linspace(-reach, reach, TRIED).round()
     a, b = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
     one, two = (grid.ravel() for grid in np.meshgrid(np.arange(len(a)), np.arange(len(a)), indexing="ij"))

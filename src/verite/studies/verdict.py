@@ -148,18 +148,26 @@ def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
     return f"{values[0]}°" if sweep.is_line else f"({values[0]}, {values[1]})"
 
 
-def likeness(evidence: Evidence, others: Evidence) -> Floats:
-    """[row, other]: rank correlation of penalties over all results of a truth, averaged over the truths."""
-    total = np.zeros((len(evidence.rows), len(others.rows)))
+def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
+    """[row, other]: correlation of ranks, and of values, over all results of a truth, averaged over the truths."""
+    total = np.zeros((2, len(evidence.rows), len(others.rows)))
     truths = [t for t in evidence.truths if all((t.name, s.name) in evidence.curves for s in evidence.plain())]
     for truth in truths:
         mine, theirs = (
-            standardised_ranks(np.concatenate([e.curves[truth.name, s.name].reshape(len(e.rows), -1)
-                                               for s in evidence.plain()], axis=1))
+            np.concatenate([e.curves[truth.name, s.name].reshape(len(e.rows), -1) for s in evidence.plain()], axis=1)
             for e in (evidence, others)
-        )  # fmt: skip
-        total += mine @ theirs.T / mine.shape[1]
-    return total / max(1, len(truths))
+        )
+        for k, standard in enumerate((standardised_ranks, standardised)):
+            total[k] += standard(mine) @ standard(theirs).T / mine.shape[1]
+    ranks, values = total / max(1, len(truths))
+    return ranks, values
+
+
+def standardised(values: Floats) -> Floats:
+    """Values along the last axis with mean 0 and variance 1; all 0 where nothing differs."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    return np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
 
 
 def standardised_ranks(values: Floats) -> Floats:
@@ -168,17 +176,14 @@ def standardised_ranks(values: Floats) -> Floats:
     >>> standardised_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
     array([[ 0.  , -1.414,  0.  ,  1.414]])
     """
-    out = np.zeros_like(values)
+    ranks = np.empty_like(values)
     for i, row in enumerate(values):
         # Noise in the last digits is no order.
         span = row.max() - row.min()
         rounded = np.round(row / span, 9) if span > 0 else np.zeros_like(row)
         _, place, counts = np.unique(rounded, return_inverse=True, return_counts=True)
-        ends = np.cumsum(counts)
-        ranks = (ends - (counts - 1) / 2)[place]
-        spread = ranks.std()
-        out[i] = (ranks - ranks.mean()) / spread if spread > 0 else 0.0
-    return out
+        ranks[i] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return standardised(ranks)
 
 
 def joined(words: Sequence[str]) -> str:
