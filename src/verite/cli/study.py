@@ -219,6 +219,6 @@ def keep(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> Non
     if changes is not None:
         write_atomically(home / "sensitivity.csv", changes.to_csv())
     if not given["no_plot"] and given["reproduce"] != "gretsi":
-        from verite.reporting.studies import save_study
+        from verite.reporting.study_plots import save_study
 
         save_study(getattr(outcome, "outcome", outcome), home, given["plot_format"])

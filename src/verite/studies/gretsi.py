@@ -1,7 +1,7 @@
 """How many stars does a metric get? The study of 2009: boxes alone, three alterations, and a rule from curves to stars.
 
-The paper gives stars by looking at curves of its fifth truth. The rule here, the same for every metric, looks at the same
-curves, as shares of their largest value:
+The paper gives stars by looking at curves of its fifth truth. The rule here, the same for every metric, looks at the
+same curves, as shares of their largest value:
 
 one star    the alteration leaves the metric cold, or its first step that is noticed at all gets most of the penalty
 two stars   shift and scale: half the alteration gets most of the penalty on a line, or one direction is hardly

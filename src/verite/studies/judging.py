@@ -131,6 +131,15 @@ class Evidence:
         most: Floats = np.max(spans, axis=0)
         return most
 
+    def indifferent(self, sweep: Sweep, rules: Rules) -> list[bool]:
+        """Which rows an alteration leaves cold. A local change may move a metric as little as it likes, if it does."""
+        share = rules.indifferent if sweep.is_comparable else 1e-9
+        amplitudes = np.stack([self.amplitudes[truth.name, sweep.name] for truth in self.probes(sweep)])
+        largest = self.largest()
+        return [
+            properties.is_indifferent(amplitudes[:, i], float(largest[i]), share=share) for i in range(len(self.rows))
+        ]
+
     def plain(self) -> list[Sweep]:
         single: list[Sweep] = [s for s in self.sweeps if isinstance(s, Grid) and "+" not in s.alteration]
         return single or list(self.sweeps)
@@ -156,14 +165,13 @@ def judge_distance(evidence: Evidence, rules: Rules) -> list[dict[str, Cell]]:
 
 def judge_sweep(evidence: Evidence, sweep: Sweep, rules: Rules) -> list[dict[str, Cell]]:
     """The properties of each row under one alteration."""
-    largest = evidence.largest()
-    amplitudes = np.stack([evidence.amplitudes[truth.name, sweep.name] for truth in evidence.probes(sweep)])
+    indifferent = evidence.indifferent(sweep, rules)
     shares = {
         name: shares_held(evidence, sweep, name, rules) for name in sweep.columns if name not in ("scale", "shape")
     }
     cells = []
     for i in range(len(evidence.rows)):
-        cold = properties.is_indifferent(amplitudes[:, i], float(largest[i]), share=rules.indifferent)
+        cold = indifferent[i]
         found: dict[str, Cell] = {name: bool(share[i] >= rules.quorum) and not cold for name, share in shares.items()}
         if "scale" in sweep.columns:
             small, large = (evidence.curves[name, sweep.name][i] for name in SCALE_PAIR)

@@ -159,7 +159,8 @@ def named(text: str) -> list[Sweep]:
         return list(JEI_SWEEPS)
     if text == "beyond":
         return [sweep for name in BEYOND for sweep in named(name)]
-    name, given = names.parse(text)
+    name, inside, rest = text.strip().partition("(")
+    given = names.parse("alteration" + inside + rest)[1]
     known = [*ALTERATIONS, *COMBINED, *LOCAL]
     if name not in known:
         words = ", ".join(["jei", "beyond", *known])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from verite.studies.sweeps import Grid, Sweep
 
 Floats = NDArray[np.float64]
 MOST_LIKE = 3
+WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Verdict:
             also = f", then {joined([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
             same = " (the same order throughout)" if likeness > 1 - 1e-9 else ""
             lines.append(f"  It resembles {first} most: rank correlation {likeness:.3f}{same}{also}.")
-        return "\n".join(lines)
+        return "\n".join(part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    "))
 
     def to_dict(self) -> dict[str, Any]:
         lists = {name: list(getattr(self, name)) for name in ("ignores", "jumps", "stalls", "remarks")}
@@ -62,11 +64,9 @@ def verdict(
     jumps, stalls = [], []
     sized: set[bool] = set()
     shaped: set[bool] = set()
-    largest = float(evidence.largest()[i])
     for sweep in evidence.sweeps:
         cells = tables[sweep.name].cells[i]
-        spans = np.array([evidence.amplitudes[truth.name, sweep.name][i] for truth in evidence.probes(sweep)])
-        if properties.is_indifferent(spans, largest, share=rules.indifferent):
+        if evidence.indifferent(sweep, rules)[i]:
             ignores.append(sweep.name)
             continue
         if "scale" in cells:
@@ -167,7 +167,8 @@ def standardised(values: Floats) -> Floats:
     """Values along the last axis with mean 0 and variance 1; all 0 where nothing differs."""
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = centred.std(axis=-1, keepdims=True)
-    return np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
+    found: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
+    return found
 
 
 def standardised_ranks(values: Floats) -> Floats:
