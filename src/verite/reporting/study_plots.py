@@ -41,7 +41,7 @@ SHOWN = {
     "behaviour": ("PAS", "HAF1", "KUL"),
     "scales": ("DMoy", "HAF1", "FOM"),
 }
-TRUTH_SHOWN = {"rotation": "wide", "behaviour": "car"}
+TRUTH_SHOWN = {"rotation": "wide"}
 
 
 def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
@@ -85,7 +85,7 @@ def rows_shown(study: Study, what: str, asked: Sequence[str] | None = None) -> l
     for label in asked or ():
         if label not in labels:
             raise BadParameter(f"plot: expected a metric of the study, found {label!r}{did_you_mean(label, labels)}")
-    wanted = list(asked or [label for label in SHOWN.get(what, ()) if label in labels])
+    wanted = list(asked or [label for label in SHOWN.get(what, SHOWN["translation"]) if label in labels])
     return [labels.index(label) for label in wanted or labels[:MOST]]
 
 
@@ -134,7 +134,9 @@ def draw_alterations(study: Study, truth: str | None = None) -> Figure:
     for (title, before, after), place in zip(examples, places, strict=True):
         axes = figure.add_subplot(*place)
         axes.imshow(after, cmap="Blues", vmin=0, vmax=1.8, interpolation="nearest")
-        axes.contour(before, levels=[0.5], colors=[COLOURS[1]], linestyles="--", linewidths=1.2)
+        axes.contour(before, levels=[0.5], colors=[COLOURS[1]], linestyles="--", linewidths=1.0)
+        rows, columns = (np.flatnonzero((before | after).any(axis=k)) for k in (1, 0))
+        axes.set(xlim=(columns[0] - 12, columns[-1] + 12), ylim=(rows[-1] + 12, rows[0] - 12), aspect="equal")
         axes.set_title(title, fontsize=8)
         bare(axes)
     figure.suptitle("Alterations: truths dashed, results filled", fontsize=10)
@@ -199,17 +201,24 @@ def draw_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, 
 
 
 def style(k: int) -> dict[str, Any]:
-    return {"color": COLOURS[k % len(COLOURS)], "ls": DASHES[k // len(COLOURS) % len(DASHES)], "lw": 1.6}
+    return {"color": COLOURS[k % len(COLOURS)], "ls": DASHES[k % len(DASHES)], "lw": 1.6}
 
 
 def draw_behaviour(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Monotony and continuity: penalties along x alone, a panel for each metric, steps that are gaps marked."""
     plan = sweep_named(study, sweep)
     assert isinstance(plan, Grid)
-    truth = truth_shown(study, "behaviour", plan)
     rows = rows_shown(study, "behaviour", metrics)[:4]
     figure, places = panels(len(rows), 3, 3.2, 2.6)
     middle = len(plan.marks) // 2
+
+    def gaps_far_out(truth: Truth) -> int:
+        curves = curves_of(study, truth.name, sweep)
+        found = [at for i in rows for at in gap_places(curves[i][:, middle], curves[i], study)]
+        return sum(at not in (middle - 1, middle) for at in found)
+
+    # The truth that shows most.
+    truth = max(reversed(study.truths), key=gaps_far_out)
     for i, place in zip(rows, places, strict=True):
         axes = figure.add_subplot(*place)
         curve = curves_of(study, truth.name, sweep)[i]

@@ -75,8 +75,12 @@ def check_steps(sweep: Any) -> None:
 
 @lru_cache(maxsize=64)
 def contour_places(truth: Truth, every: int) -> NDArray[np.int64]:
-    """Row and column of every n-th pixel of the contour."""
-    return np.argwhere(array_of(outlines_of(runs_of(truth.mask[None])), 0))[::every]
+    """Row and column of pixels all along the contour, no two closer than `every`."""
+    chosen: list[NDArray[np.int64]] = []
+    for pixel in np.argwhere(array_of(outlines_of(runs_of(truth.mask[None])), 0)):
+        if all(((pixel - other) ** 2).sum() >= every**2 for other in chosen):
+            chosen.append(pixel)
+    return np.array(chosen)
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Disc(Growing):
 
     reach: int = 8  # largest radius
     step: int = 2
-    every: int = 8  # pixels of the contour between two places
+    every: int = 8  # the least distance of two places; 1 is every pixel of the contour
 
     def __post_init__(self) -> None:
         check_steps(self)
