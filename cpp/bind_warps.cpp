@@ -1,10 +1,11 @@
-// Python's view of moved outlines.
+// Python's view of the study's kernels: moved outlines, and detours.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
 #include <string>
 
+#include "triangles.hpp"
 #include "warps.hpp"
 
 namespace nb = nanobind;
@@ -14,6 +15,7 @@ namespace verite {
 namespace {
 
 using EdgeArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
+using SquareArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using WarpArray = nb::ndarray<const double, nb::shape<-1, 2, 4>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
@@ -36,12 +38,20 @@ nb::tuple warp_runs(const EdgeArray& edges, const WarpArray& warps, std::int64_t
     return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(objects)));
 }
 
+std::int64_t count_failures(const SquareArray& values, std::int64_t reach, double slack) {
+    nb::gil_scoped_release released;
+    return triangle_failures({values.data(), values.size()}, reach, slack);
+}
+
 }  // namespace
 
 void register_warps(nb::module_& module) {
-    module.def("warp_runs", nb::overload_cast<const EdgeArray&, const WarpArray&, std::int64_t, std::int64_t>(&warp_runs),
-               "edges"_a, "warps"_a, "height"_a, "width"_a,
+    module.def("warp_runs",
+               nb::overload_cast<const EdgeArray&, const WarpArray&, std::int64_t, std::int64_t>(&warp_runs), "edges"_a,
+               "warps"_a, "height"_a, "width"_a,
                "Runs of the region that the edges enclose, moved by each warp; offsets of the masks.");
+    module.def("triangle_failures", &count_failures, "values"_a, "reach"_a, "slack"_a,
+               "How many couples of shifts up to `reach` violate the triangle inequality.");
 }
 
 }  // namespace verite

@@ -7,7 +7,7 @@ edges (left and upper edge included). For one that can be undone this is the pix
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -133,6 +133,33 @@ def perspective(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
     warps[:, 0, 3] = -down / (half_width * half_height)
     warps[:, 1, 3] = -right / (half_width * half_height)
     return warps
+
+
+# Combined alterations are done in this order, in which their product is a warp again.
+ORDER = ("scale", "perspective", "rotation", "translation")
+
+
+def composed(outline: Outline, parameters: Mapping[str, ArrayLike]) -> Warps:
+    """Several alterations at once, each by one parameter along both axes (a rotation by its angle)."""
+    result = None
+    for name in sorted(parameters, key=ORDER.index):
+        x = parameters[name]
+        warps = ALTERATIONS[name](outline, x, 0.0 if name == "rotation" else x)
+        result = warps if result is None else after(outline, warps, result)
+    assert result is not None
+    return result
+
+
+def after(outline: Outline, second: Warps, first: Warps) -> Warps:
+    """Both warps one after the other; the first leaves the axes where they are unless the second is linear."""
+    moved = first.copy()
+    moved[:, :, 0] -= outline.centre  # the second one, too, measures from the centre
+    shift, linear, product = second[:, :, 0], second[:, :, 1:3], second[:, :, 3]
+    result: Warps = np.matmul(linear, moved)
+    result[:, :, 0] += shift
+    # (c1 u)(c6 v) of a first warp that stretches; what else the product of two sums has is 0 then.
+    result[:, :, 3] += product * (moved[:, 0, 1] * moved[:, 1, 2])[:, None]
+    return result
 
 
 Alter = Callable[[Outline, ArrayLike, ArrayLike], Warps]
