@@ -132,10 +132,10 @@ def test_every_check_can_fail(study):
         "linear": replace(c, recognition={1: [0, 0.3], 2: [0, 0.05, 0.2]}),
         "all classes wrong": replace(c, recognition={1: [0, 0.3]}),
         "removed objects: rises": replace(c, removed={1: [0, 0.0], 2: [0, 0.1, 0.1], 3: [0] * 4}),
-        "added objects: rises": replace(c, added=dict.fromkeys(FEW, [0.5] * 9)),
+        "added objects: rises": replace(c, added={n: [0.5] * 9 for n in FEW}),
         "removed objects: cost more": replace(c, removed={1: [0, 0.1], 2: [0, 0.2, 0.3], 3: [0, 0.3, 0.4, 0.5]}),
         "added objects: cost more": replace(c, added={n: [0, *[n / 10] * 8] for n in FEW}),
-        "a removal costs more": replace(c, added=dict.fromkeys(FEW, [0, *[1.0] * 8])),
+        "a removal costs more": replace(c, added={n: [0, *[1.0] * 8] for n in FEW}),
         "multiple matching": replace(c, matching=milder),
         "a higher threshold": replace(c, matching=same),
         "perspective up to 20": replace(
