@@ -175,7 +175,7 @@ def standardised_ranks(values: Floats) -> Floats:
     """Ranks along the last axis, ties shared, of mean 0 and variance 1; all 0 where nothing differs.
 
     >>> standardised_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
-    array([[ 0.  , -1.414,  0.  ,  1.414]])
+    array([[ 0.   , -1.414,  0.   ,  1.414]])
     """
     ranks = np.empty_like(values)
     for i, row in enumerate(values):
