@@ -1,7 +1,7 @@
 """What the whole study costs: 118,080 results drawn and measured both ways by 38 rows, judged, and compared.
 
-Wall and processor time for one thread and two, against the 30 seconds it may take on two cores; and, in the same run, what
-scipy and scikit-image take for the rows of a sample of the same results, one way round only, for a ratio.
+Wall and processor time for one thread and two, against the 30 seconds it may take on two cores; and, in the same run,
+what scipy and scikit-image take for the rows of a sample of the same results, one way round only, for a ratio.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def main() -> None:
     )
     wall, _ = best["everything, 2 threads"]
     verdict = "within" if wall <= LIMIT_SECONDS else "beyond"
-    print(
-        f"the whole study in two threads: {wall:.1f} s wall, {verdict} the {LIMIT_SECONDS} s it may take on two free cores"
-    )
+    print(f"the whole study in two threads: {wall:.1f} s wall, {verdict} the {LIMIT_SECONDS} s it may take")
     if given.save:
         figures = {name: {"wall": w, "processor": p} for name, (w, p) in best.items()}
         given.save.write_text(json.dumps({**figures, "scipy_processor": whole}, indent=1) + "\n")
