@@ -1,39 +1,25 @@
 // Python's view of the study's kernels: moved outlines, and detours.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <stdexcept>
-#include <string>
-
+#include "bind.hpp"
 #include "triangles.hpp"
 #include "warps.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace verite {
 namespace {
 
-using EdgeArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
-using SquareArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using WarpArray = nb::ndarray<const double, nb::shape<-1, 2, 4>, nb::c_contig, nb::device::cpu>;
+using SquareArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {kept->data(), {kept->size()}, owner};
-}
-
-nb::tuple warp_runs(const EdgeArray& edges, const WarpArray& warps, std::int64_t height, std::int64_t width) {
+nb::tuple draw_warps(const BoxArray& edges, const WarpArray& warps, std::int64_t height, std::int64_t width) {
     const Size size{height, width};
-    if (height <= 0 || width <= 0 || size.pixels() > UINT32_MAX)
-        throw std::invalid_argument("an image: expected a height and a width above 0 and at most 4,294,967,295 pixels");
+    expect(height > 0 && width > 0 && size.pixels() <= UINT32_MAX,
+           "an image with a height and a width above 0 and at most 4,294,967,295 pixels");
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> objects{0};
     {
         nb::gil_scoped_release released;
-        warp_runs({edges.data(), edges.size()}, {warps.data(), warps.size()}, size, counts, objects);
+        warp_runs(numbers_of(edges), {warps.data(), warps.size()}, size, counts, objects);
     }
     return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(objects)));
 }
@@ -46,9 +32,7 @@ std::int64_t count_failures(const SquareArray& values, std::int64_t reach, doubl
 }  // namespace
 
 void register_warps(nb::module_& module) {
-    module.def("warp_runs",
-               nb::overload_cast<const EdgeArray&, const WarpArray&, std::int64_t, std::int64_t>(&warp_runs), "edges"_a,
-               "warps"_a, "height"_a, "width"_a,
+    module.def("warp_runs", &draw_warps, "edges"_a, "warps"_a, "height"_a, "width"_a,
                "Runs of the region that the edges enclose, moved by each warp; offsets of the masks.");
     module.def("triangle_failures", &count_failures, "values"_a, "reach"_a, "slack"_a,
                "How many couples of shifts up to `reach` violate the triangle inequality.");

@@ -59,6 +59,7 @@ class Tolerance(click.ParamType):  # type: ignore[type-arg]
 @click.command(
     cls=Targets,
     invoke_without_command=True,
+    subcommand_metavar="[TARGET ...]" if TARGETS else "",
     epilog="""\b
 Examples:
   verite study -m mypackage.mymodule:my_metric -m iou -m hausdorff
@@ -85,7 +86,7 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
               help="How verdicts change with tolerances and truths.")  # fmt: skip
 @click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
 @click.option("--style", type=click.Choice(["text", *STYLES]), default="text", show_default=True,
-              help="How tables are printed.")  # fmt: skip
+              help="How tables are printed; csv prints one, the synthesis if --table names no other.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
-from verite.model.regions import Runs
 from verite.reporting.plots import COLOURS, DASHES, file_names, rendered
 from verite.reporting.rank_plots import empty, note
 from verite.studies.local import Disc
@@ -129,7 +128,7 @@ def draw_alterations(study: Study, truth: str | None = None) -> Figure:
         chosen = next((t for t in study.evidence.judged(sweep) if t.name == truth), study.evidence.judged(sweep)[0])
         runs = sweep.draw(chosen)
         for label, i in example_places(sweep, chosen):
-            examples.append((f"{sweep.name}\n{label}", chosen.mask, mask_at(runs, i)))
+            examples.append((f"{sweep.name}\n{label}", chosen.mask, array_of(runs, i)))
     figure, places = panels(len(examples), 4, 1.9, 2.1)
     for (title, before, after), place in zip(examples, places, strict=True):
         axes = figure.add_subplot(*place)
@@ -141,10 +140,6 @@ def draw_alterations(study: Study, truth: str | None = None) -> Figure:
         bare(axes)
     figure.suptitle("Alterations: truths dashed, results filled", fontsize=10)
     return figure
-
-
-def mask_at(runs: Runs, i: int) -> NDArray[np.bool_]:
-    return array_of(runs, i)
 
 
 def example_places(sweep: Sweep, truth: Truth) -> list[tuple[str, int]]:

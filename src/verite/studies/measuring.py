@@ -22,7 +22,8 @@ from verite.studies.truths import Truth
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-PART = 1024  # results measured together: between two parts somebody may interrupt
+# Results measured together: between two parts somebody may interrupt, and functions of people may be slow.
+PART, OWN_PART = 1024, 128
 Progress = Callable[[int], None]  # called with the number of results that were measured
 
 
@@ -125,7 +126,7 @@ def values_of(
     both = np.empty((2, len(rows), len(pairs)))
     is_same = np.empty(len(pairs), dtype=np.bool_)
     start = 0
-    for part in pairs.chunks(PART):
+    for part in pairs.chunks(OWN_PART if any(row.is_own for row in rows) else PART):
         end = start + len(part)
         is_same[start:end] = (part.truth_area == part.shared_area) & (part.pred_area == part.shared_area)
         for i, row in enumerate(rows):

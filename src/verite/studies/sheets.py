@@ -13,7 +13,8 @@ from verite.studies.judging import Cell, points
 
 TICK = "✓"
 LATEX = {"✓": r"$\checkmark$", "✓+": r"$\checkmark^{+}$", "✓-": r"$\checkmark^{-}$", "✓+/-": r"$\checkmark^{+/-}$"}
-TITLES = {"distance": "Distance properties", "synthesis": "Synthesis"}
+COUNTED = ("synthesis", "stars")  # tables of numbers rather than of properties
+TITLES = {"distance": "Distance properties", "synthesis": "Synthesis", "stars": "Stars"}
 
 
 def mark(cell: Cell | int) -> str:
@@ -60,7 +61,7 @@ class Sheet:
 
     @property
     def scores(self) -> list[int]:
-        if self.name == "synthesis":
+        if self.name in COUNTED:
             return [sum(int(cell) for cell in row.values()) for row in self.cells]
         return [points(dict(row)) for row in self.cells]  # type: ignore[arg-type]
 

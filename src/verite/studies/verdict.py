@@ -85,13 +85,28 @@ def verdict(
     if not distance["symmetry"]:
         remarks.append("Exchanging truth and pred changes its value.")
     if not distance["separation"]:
-        remarks.append("It cannot tell every altered region from the truth, or identical regions do not get its best.")
+        remarks.append(why_it_does_not_separate(evidence, rules, i))
     ways = {"as it is": "Larger values were read as worse.", "turned": "Larger values were read as better.",
             "distance": f"Values were read as worse the farther from {evidence.turns[i].best:g}."}  # fmt: skip
     return Verdict(
         row.label, synthesis.scores[i], out_of(tables), ways[evidence.turns[i].way], tuple(ignores), tuple(jumps),
         tuple(stalls), tuple(remarks), tuple(resembles),
     )  # fmt: skip
+
+
+def why_it_does_not_separate(evidence: Evidence, rules: Rules, i: int) -> str:
+    """What identical regions get, or which altered regions get no more."""
+    turn = evidence.turns[i]
+    for (truth, sweep), values in evidence.measured.items():
+        if abs(float(turn(values.itself[i : i + 1])[0])) > rules.zero:
+            return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
+        blind = ~values.is_same & (turn(values.forward[i]) <= rules.zero)
+        if blind.any():
+            return (
+                f"Altered regions can pass for the truth: {int(blind.sum())} of {blind.size} results of {truth} under "
+                f"{sweep} get no penalty."
+            )
+    return "It does not separate."
 
 
 def out_of(tables: dict[str, Sheet]) -> int:
@@ -175,7 +190,7 @@ def standardised_ranks(values: Floats) -> Floats:
     """Ranks along the last axis, ties shared, of mean 0 and variance 1; all 0 where nothing differs.
 
     >>> standardised_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
-    array([[ 0.  , -1.414,  0.  ,  1.414]])
+    array([[ 0.   , -1.414,  0.   ,  1.414]])
     """
     ranks = np.empty_like(values)
     for i, row in enumerate(values):
