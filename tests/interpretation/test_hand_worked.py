@@ -134,6 +134,12 @@ def test_weak_predictions_can_be_left_out():
     assert judged(scene([A]), pred, confidence=0.2).score == pytest.approx(1 / 2)
 
 
+def test_two_results_are_cut_on_both_sides():
+    one, two = scene([A, B], ["cat", "cat"], [0.9, 0.2]), scene([A, C], ["cat", "cat"], [0.8, 0.1])
+    assert judged(one, two).score == pytest.approx(1 / 2)
+    assert judged(one, two, confidence=0.5).score == judged(two, one, confidence=0.5).score == 0
+
+
 def test_class_distances_soften_a_wrong_class():
     near = vt.ClassDistances.of(["cat", "dog", "car"], [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]])
     truth = scene([A], ["cat"])

@@ -62,7 +62,7 @@ def interpret(
     the image is the mean.
 
     `localization` is the paper's measure ("martin", 0 where one region contains the other), or any metric of the
-    catalogue from 0 to 1. `confidence` leaves weaker predictions out; `use_confidence=False` takes each as certain, as
+    catalogue from 0 to 1. `confidence` leaves weaker objects out; `use_confidence=False` takes each as certain, as
     are those without one. `regions`, `pixel`, `ignored` and `polygons` are as for `localize`. Either side may be the
     result of an algorithm: the score is then how far two results lie apart.
 
@@ -124,10 +124,8 @@ class InterpretationResults(Results):
         self.known = pred.images if len(pred.images) > len(truth.images) else truth.images
         # Rows of the truths and preds that count, in the order of the files.
         is_ignored = ignored_truths(truth, how.compared)
-        self.truth_rows = np.flatnonzero(~is_ignored)
-        self.pred_rows = np.arange(len(pred))
-        if how.compared.confidence is not None and pred.confidence is not None:
-            self.pred_rows = np.flatnonzero(pred.confidence >= how.compared.confidence)
+        self.truth_rows = np.flatnonzero(~is_ignored & is_sure(truth, how.compared))
+        self.pred_rows = np.flatnonzero(is_sure(pred, how.compared))
         self.certainty = certainties(pred, self.pred_rows) if how.use_confidence else np.ones(len(self.pred_rows))
         preds = pred.take(self.pred_rows)
         self.excused = np.zeros(len(preds), dtype=np.bool_)
@@ -373,6 +371,14 @@ def divided(total: NDArray[Any], count: NDArray[Any]) -> Floats:
     out = np.full(len(total), nan)
     np.divide(total, count, out=out, where=count > 0)
     return out
+
+
+def is_sure(side: Annotations, compared: Settings) -> NDArray[np.bool_]:
+    """Which objects are left when weak ones are cut; those that do not say how sure they are stay."""
+    if compared.confidence is None or side.confidence is None:
+        return np.ones(len(side), dtype=np.bool_)
+    found: NDArray[np.bool_] = (side.confidence >= compared.confidence) | side.flag("unscored")
+    return found
 
 
 def certainties(pred: Annotations, rows: Ints) -> Floats:
