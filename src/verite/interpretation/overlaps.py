@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.errors import DataError
 from verite.metrics.objects import Settings, pairs_of, reduced, shapes_of_side
 from verite.metrics.ratios import ratio
 from verite.model.annotations import Annotations
@@ -62,6 +63,7 @@ def around_masks(side: Annotations, rows: Ints) -> Floats:
 def shared_pairs(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: Settings) -> Pairs:
     """The same as `pairs_of`, every object drawn once however many others it meets."""
     as_boxes = reduced(truth, pred, truths, preds, settings.regions)
+    check_sized(truth, pred, truths, preds, as_boxes)
     if as_boxes.any() and not as_boxes.all():
         return pairs_of(truth, pred, truths, preds, settings)
     known = pred.images if len(pred.images) > len(truth.images) else truth.images
@@ -74,6 +76,21 @@ def shared_pairs(truth: Annotations, pred: Annotations, truths: Ints, preds: Int
     (mine, mine_rows), (theirs, their_rows) = sides
     size = sizes[truth.image[truths]].reshape(-1, 2)
     return Pairs.from_shapes(mine, theirs, mine_rows, their_rows, size=size, polygons=settings.polygons)
+
+
+def check_sized(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, as_boxes: NDArray[np.bool_]) -> None:
+    """Polygons, and boxes beside polygons, become pixels only in an image of known size; a mask brings its own."""
+    mine, theirs = truth.regions.kinds[truths], pred.regions.kinds[preds]
+    drawn = ~as_boxes & ((mine == POLYGON) | (theirs == POLYGON)) & (mine != MASK) & (theirs != MASK)
+    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    images = truth.image[truths]
+    unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))
+    if len(unsized):
+        name = known.name(int(images[unsized[0]]))
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected the size of every image to compare polygons, found none for "
+            f"{name!r}; give --image-size WIDTH,HEIGHT or --images FOLDER, or compare boxes with --regions box"
+        )
 
 
 def overlap_of(pairs: Pairs) -> Floats:

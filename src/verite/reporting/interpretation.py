@@ -65,12 +65,13 @@ def draw_scores(results: InterpretationResults) -> Figure:
     for value, dash, word in ((results.score, "-", "mean"), (median, "--", "median")):
         left.axvline(value, color=COLOURS[1], ls=dash, lw=1.4, label=f"{word} {value:.3f}")
     left.set(xlim=(0, 1), xlabel="interpretation score of an image (0 is perfect)", ylabel="images")
-    left.set_title(f"{results.name}: {len(scores):,} images", fontsize=10)
+    left.set_title(f"{results.name}: {len(scores):,} images", fontsize=10, parse_math=False)
     left.legend(frameon=False, fontsize=8)
     columns = results.class_columns()
     shown = [i for i, count in enumerate(columns["truths"]) if count]
     shown = sorted(shown, key=lambda i: -columns["score"][i])[:20][::-1]
-    right.barh([results.class_names[i] for i in shown], [columns["score"][i] for i in shown], color=COLOURS[0])
+    right.barh(range(len(shown)), [columns["score"][i] for i in shown], color=COLOURS[0])
+    right.set_yticks(range(len(shown)), [results.class_names[i] for i in shown], parse_math=False)
     right.set(xlim=(0, 1), xlabel="mean local score, missed objects 1")
     right.set_title("classes, the worst first", fontsize=10)
     for axes in (left, right):
@@ -108,7 +109,7 @@ def draw_scene(trace: Trace) -> Figure:
         mark(axes, trace.scene[side], things, shade, alone)
     draw_matches(scenes, left, right, trace, colours[0])
     draw_matrices(matrices, trace)
-    figure.suptitle(f"{trace.image}: score {trace.score:.3f} (0 is perfect, 1 is worst)", fontsize=12)
+    figure.suptitle(f"{trace.image}: score {trace.score:.3f} (0 is perfect, 1 is worst)", fontsize=12, parse_math=False)
     return figure
 
 
@@ -177,7 +178,8 @@ def mark(axes: Axes, side: Annotations, things: Any, colours: list[str], alone: 
         weight = "bold" if i in alone else "normal"
         box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": colours[i], "alpha": 0.85, "lw": 0.8}
         text = f"{i + 1} {thing.label}"
-        axes.text(*middle(side, i), text, fontsize=7, ha="center", va="center", weight=weight, bbox=box, clip_on=True)
+        axes.text(*middle(side, i), text, fontsize=7, ha="center", va="center", weight=weight, bbox=box, clip_on=True,
+                  parse_math=False)  # fmt: skip
 
 
 def draw_matches(figure: Any, left: Axes, right: Axes, trace: Trace, colours: list[str]) -> None:
@@ -253,14 +255,15 @@ def draw_distances(distances: ClassDistances) -> Figure:
     figure = Figure(figsize=(side + 0.6, side), layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(distances.square, cmap="viridis", vmin=0, vmax=1)
-    axes.set_xticks(range(count), names, rotation=90, fontsize=8 if count <= 40 else 4)
-    axes.set_yticks(range(count), names, fontsize=8 if count <= 40 else 4)
+    small = 8 if count <= 40 else 4
+    axes.set_xticks(range(count), names, rotation=90, fontsize=small, parse_math=False)
+    axes.set_yticks(range(count), names, fontsize=small, parse_math=False)
     axes.set(xlabel="class of the pred", ylabel="class of the truth")
     if count <= 24:
         for i, j in np.ndindex(count, count):
             value = float(distances.square[i, j])
             text = f"{value:.2f}".lstrip("0") if value % 1 else f"{value:.0f}"
             axes.text(j, i, text, ha="center", va="center", fontsize=5.5, color="white" if value < 0.6 else "black")
-    axes.set_title(f"class distances: {distances.source}", fontsize=10)
+    axes.set_title(f"class distances: {distances.source}", fontsize=10, parse_math=False)
     figure.colorbar(image, ax=axes, shrink=0.8)
     return figure

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.errors import DataError
 from verite.interpretation.localization import PAPER, localization_score
 from verite.interpretation.score import Objects, Possible, Rules, judge
 from verite.metrics.metric import Metric
@@ -71,6 +72,10 @@ class Altered:
 def masks_of(truth: Annotations) -> Runs:
     """Every object as the pixels it covers."""
     sizes = np.stack([truth.images.heights, truth.images.widths], axis=1)[truth.image]
+    unsized = np.flatnonzero((sizes <= 0).any(axis=1))
+    if len(unsized):
+        name = truth.images.name(int(truth.image[unsized[0]]))
+        raise DataError(f"{truth.source.path or 'scenes'}: expected the size of every image, found none for {name!r}")
     return rasterised(truth.regions, sizes.astype(np.int32))
 
 
