@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 ALONE = "#B00020"  # missed and spurious objects
+MOST_NAMES = 25  # objects whose classes are written on them
 MOST_CELLS = 12  # rows or columns of a matrix with numbers in it
 WORST = 3  # scenes that are drawn unasked
 STEPS = {
@@ -177,7 +178,7 @@ def mark(axes: Axes, side: Annotations, things: Any, colours: list[str], alone: 
     for i, thing in enumerate(things):
         weight = "bold" if i in alone else "normal"
         box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": colours[i], "alpha": 0.85, "lw": 0.8}
-        text = f"{i + 1} {thing.label}"
+        text = f"{i + 1} {thing.label}" if len(things) <= MOST_NAMES else f"{i + 1}"
         axes.text(*middle(side, i), text, fontsize=7, ha="center", va="center", weight=weight, bbox=box, clip_on=True,
                   parse_math=False)  # fmt: skip
 
@@ -234,8 +235,8 @@ def draw_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None
     axes.set_yticks(np.arange(-0.5, rows), minor=True)
     axes.grid(which="minor", color="white", lw=1)
     axes.tick_params(which="minor", length=0)
-    readable = max(rows, columns) <= MOST_CELLS
-    if readable:
+    axes.set(xticks=[], yticks=[])
+    if max(rows, columns) <= MOST_CELLS:
         axes.set_xticks(range(columns), [str(j + 1) for j in range(columns)])
         axes.set_yticks(range(rows), [str(i + 1) for i in range(rows)])
         for i, j in np.argwhere(~np.isnan(shown)).tolist():

@@ -154,6 +154,7 @@ def study_interpretation(
     if shapes not in ("masks", "boxes"):
         raise BadParameter(f"shapes: expected masks or boxes, found {shapes!r}")
     rules, metric, distances = Rules(alpha=alpha), localization_metric(localization), class_distances(distance)
+    truth = truth.where(~truth.ignored)  # crowds and the like are no objects
     per_image = np.bincount(truth.image, minlength=len(truth.images))
     kept = (per_image >= 1) & (per_image <= MOST_OBJECTS)
     if not kept.any():
