@@ -39,6 +39,10 @@ class Assessment:
             raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
         if self.draws < 1:
             raise BadParameter(f"draws: expected at least 1, found {self.draws}")
+        if self.seed < 0:
+            raise BadParameter(f"seed: expected a whole number from 0 on, found {self.seed}")
+        if not self.contest.tolerance >= 0:
+            raise BadParameter(f"tolerance: expected a number from 0 on, found {self.contest.tolerance:g}")
         if not 0.5 < self.level < 1:
             raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
 

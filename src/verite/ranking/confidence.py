@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, numbered_item
-from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
-from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.answers import Where, digest_of, numbered_item
+from verite.ranking.exchangeable import binomial, errors_law
+from verite.ranking.models import Audit, ErrorModel, Exactly, is_shared
 from verite.ranking.montecarlo import Moves
 
 Array = NDArray[np.float64]
@@ -38,7 +38,10 @@ class Confidences:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     where: Where = numbered_item
     source: str = ""
-    kind: Literal["confidences"] = "confidences"
+
+    @property
+    def kind(self) -> str:
+        return "confidences"
 
     def __post_init__(self) -> None:
         if len(self.names) < 2:
@@ -50,6 +53,11 @@ class Confidences:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def digest(self) -> str:
+        """Sixteen characters that stand for everything in it."""
+        return digest_of([*self.names, *self.labels], [self.truth, self.values])
 
     def __repr__(self) -> str:
         return f"Confidences: {len(self.names)} algorithms on {len(self)} items with {len(self.labels)} labels"
@@ -186,10 +194,11 @@ def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
     change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
     for block in np.unique(blocks[matter]):
         items = np.flatnonzero(matter & (blocks == block))
-        alone = not isinstance(model, (Audit, Exactly)) and not is_shared(model)
-        added, shares, wrong = combined(moves, items, moves.rates[items] if alone else np.full(len(items), 0.5))
-        if not alone:
+        if isinstance(model, (Audit, Exactly)) or is_shared(model):
+            added, shares, wrong = combined(moves, items, np.full(len(items), 0.5))
             shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
+        else:
+            added, shares, _ = combined(moves, items, moves.rates[items])
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights
@@ -235,23 +244,3 @@ def combined(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Arra
         weights = np.outer(weights, shares).ravel()
         wrong = (wrong[:, None] + (np.arange(len(shares)) > 0)).ravel()
     return change, weights, wrong
-
-
-def errors_law(items: int, many: int, model: ErrorModel) -> Array:
-    """The log law of the number of wrong records among `many` whose errors depend on each other."""
-    if isinstance(model, Exactly):
-        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
-    if isinstance(model, Audit):
-        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
-    assert isinstance(model, Shared)
-    if model.correlation < 1:
-        return beta_binomial(many, *model.beta)
-    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
-    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
-
-
-def certain(size: int, value: int) -> Array:
-    """The log law that puts everything on one value."""
-    law = np.full(size + 1, -np.inf)
-    law[value] = 0.0
-    return law

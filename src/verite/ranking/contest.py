@@ -18,7 +18,17 @@ from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, 
 from verite.ranking.exact import Drops, sides, worst_drops
 from verite.ranking.exchangeable import binomial
 from verite.ranking.lattice import exact_standings, odd_ones_out
-from verite.ranking.models import WHY_HALF, AtMost, Audit, Bernoulli, ErrorModel, Exactly, Shared
+from verite.ranking.models import (
+    WHY_HALF,
+    Asymmetric,
+    AtMost,
+    Audit,
+    Bernoulli,
+    ErrorModel,
+    Exactly,
+    PerItem,
+    Shared,
+)
 from verite.ranking.montecarlo import Moves, drawn_changes
 from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
 from verite.ranking.places import Standings, stood, three_independent
@@ -150,7 +160,7 @@ class AnswerContest:
         return duel.only(1), duel.only(-1), duel.only(0)
 
     def drops(self, first: int, second: int) -> Drops:
-        return worst_drops(self.duel(first, second))
+        return worst_drops(self.duel(first, second), says_which(self.model))
 
     def standings(self) -> Standings | None:
         return exact_standings(self.outcomes, self.model)
@@ -235,7 +245,9 @@ class ConfidenceContest:
 
     def drops(self, first: int, second: int) -> Drops:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
-        fallen = np.where(self.moves.rates > 0, -lead.min(axis=1), 0.0)
+        fallen = -lead.min(axis=1)
+        if says_which(self.model):
+            fallen[self.moves.rates == 0] = 0.0
         return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
 
     def standings(self) -> Standings | None:
@@ -245,6 +257,11 @@ class ConfidenceContest:
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
         scores: NDArray[Any] = drawn_changes(self.moves, self.model, draws, rng) + self.scores
         return scores
+
+
+def says_which(model: ErrorModel) -> bool:
+    """Whether a rate of 0 in this model means that the record is known to be right."""
+    return isinstance(model, (Asymmetric, AtMost, PerItem))
 
 
 def checked_errors(model: ErrorModel, items: int) -> None:

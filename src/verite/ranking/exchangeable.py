@@ -12,8 +12,9 @@ from math import inf, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.ranking.models import Audit, Exactly, Shared
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
+from verite.ranking.sums import NEGLIGIBLE, Piece, Sides, law_of_sum
 
 Array = NDArray[np.float64]
 
@@ -55,6 +56,25 @@ def beta_binomial(size: int, alpha: float, beta: float) -> Array:
     return log_law(np.log((size - f) / (f + 1)) + np.log((f + alpha) / (size - f - 1 + beta)))
 
 
+def errors_law(items: int, many: int, model: Audit | Exactly | Shared) -> Array:
+    """The log law of the number of wrong records among `many` whose errors depend on each other."""
+    if isinstance(model, Exactly):
+        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
+    if isinstance(model, Audit):
+        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
+    if model.correlation < 1:
+        return beta_binomial(many, *model.beta)
+    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
+    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
+
+
+def certain(size: int, value: int) -> Array:
+    """The log law that puts everything on one value."""
+    law = np.full(size + 1, -np.inf)
+    law[value] = 0.0
+    return law
+
+
 def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
     """All combinations of first's lead and the number of wrong records, and their log probability at a common rate.
 
@@ -90,7 +110,24 @@ def reweighted(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | Non
     return lead, logs + (law - binomial(duel.size, rate))[wrong_records]
 
 
-def group_piece(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array | None:
+def shared_pieces(duel: Duel, model: Shared) -> list[Piece] | None:
+    """The lead of first over second on the items of each group, groups of the same make-up counted together."""
+    kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
+    groups, group = np.unique(duel.groups, return_inverse=True)
+    made_up = np.zeros((len(groups), len(kinds)), dtype=np.int64)
+    np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
+    pieces = []
+    for counts, times in zip(*np.unique(made_up, axis=0, return_counts=True), strict=True):
+        mine = Duel.of(duel.items, counts, kinds[:, 0].astype(np.int64), kinds[:, 1:])
+        whole = model.correlation == 1
+        law = whole_group_law(mine, model.epsilon) if whole else group_law(mine, model.epsilon, *model.beta)
+        if law is None:
+            return None
+        pieces.append(Piece(law, int(times)))
+    return pieces
+
+
+def group_law(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array | None:
     """The law of the lead of first over second on the items of one group: probabilities of -size … size."""
     found = reweighted(duel, epsilon, beta_binomial(duel.size, alpha, beta))
     if found is None:
@@ -99,7 +136,7 @@ def group_piece(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array 
     return np.bincount((lead + duel.size).astype(np.int64), np.exp(logs), 2 * duel.size + 1).astype(np.float64)
 
 
-def whole_group_piece(duel: Duel, epsilon: float) -> Array:
+def whole_group_law(duel: Duel, epsilon: float) -> Array:
     """The same for a group that is wrong as a whole with probability epsilon, and else right as a whole."""
     steps = duel.steps(1.0)
     values, probabilities = law_of_sum(steps, steps.bounds())

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,18 @@ def checked_rate(name: str, value: float) -> float:
     if not 0 <= number <= 0.5:
         raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value:g}; {WHY_HALF}")
     return number
+
+
+def fingerprint(values: Any) -> str:
+    """How many values, and eight characters that stand for them, to tell signatures apart.
+
+    >>> fingerprint([0.1, 0.2]) == fingerprint(np.array([0.1, 0.2])), fingerprint([0.1, 0.2]) == fingerprint([0.2, 0.1])
+    (True, False)
+    """
+    from hashlib import blake2b
+
+    plain = np.asarray(values).tolist()
+    return f"{len(plain)}:{blake2b(repr(plain).encode(), digest_size=4).hexdigest()}"
 
 
 def checked_count(name: str, value: int, least: int = 0) -> int:
@@ -124,9 +136,8 @@ class PerItem:
         object.__setattr__(self, "rates", rates if isinstance(rates, str) else checked_rates(rates))
 
     def __str__(self) -> str:
-        if isinstance(self.rates, str):
-            return f"per_item(rates={self.rates})"
-        return f"per_item(rates={len(self.rates)}, mean={self.rates.mean():g})"
+        rates = self.rates if isinstance(self.rates, str) else fingerprint(self.rates)
+        return f"per_item(rates={rates})"
 
     @property
     def words(self) -> str:
@@ -204,7 +215,7 @@ class Shared:
         return self.epsilon * weight, (1 - self.epsilon) * weight
 
     def __str__(self) -> str:
-        groups = self.groups if isinstance(self.groups, str) else "given"
+        groups = self.groups if isinstance(self.groups, str) else fingerprint(self.groups)
         return f"shared(epsilon={self.epsilon:g}, correlation={self.correlation:g}, groups={groups})"
 
     @property
@@ -259,6 +270,9 @@ class AtMost:
 
     def __str__(self) -> str:
         what = f"errors={self.errors}" if self.errors is not None else f"epsilon={self.epsilon:g}"
+        if self.audited is not None:
+            marks = self.audited if isinstance(self.audited, str) else fingerprint(self.audited)
+            what += f", audited={marks}"
         return f"at_most({what})"
 
     @property

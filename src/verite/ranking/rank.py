@@ -15,7 +15,7 @@ from verite.ranking.answers import Answers
 from verite.ranking.assessment import Assessment, Method, rank_intervals, whole_interval
 from verite.ranking.confidence import Confidences, Loss, Sums
 from verite.ranking.contest import AnswerContest, ConfidenceContest, Contest
-from verite.ranking.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared
+from verite.ranking.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared, fingerprint
 from verite.ranking.outcomes import Wrong
 from verite.ranking.result import Ranking
 from verite.ranking.tables import checked_confusion, read_confusion, read_table
@@ -86,11 +86,15 @@ def rank(
     else:
         if wrong not in ("reverses", "vanishes"):
             raise BadParameter(f"wrong: expected reverses or vanishes, found {wrong!r}")
+        if wrong == "vanishes" and table.kind != "found":
+            raise BadParameter("wrong: expected detectors for records that vanish, found a table of answers")
         contest = AnswerContest(table, model, matrix, wrong)
-        about |= {"wrong": wrong} if table.kind == "found" or wrong != "reverses" else {}
-    if matrix is not None:
-        about["confusion"] = "given"
-    return ranking(contest, table, Assessment(contest, method, draws, seed, level), about)
+        about |= {"wrong": wrong} if table.kind == "found" else {}
+    if table.kind in ("labels", "confidences"):
+        about["labels"] = len(table.labels)
+        about["moves"] = "uniform" if matrix is None else fingerprint(matrix)
+    words = assumption(model, table, matrix, wrong)
+    return ranking(contest, table, Assessment(contest, method, draws, seed, level), about, words)
 
 
 def chosen_model(epsilon: float | None, errors: ErrorModel | None) -> ErrorModel:
@@ -174,8 +178,10 @@ def confusion_of(confusion: Any, table: Answers | Confidences) -> Any:
     return checked_confusion(confusion, table.labels)
 
 
-def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, about: dict[str, object]) -> Ranking:
-    """Everything an assessment says, under its signature."""
+def ranking(
+    contest: Contest, table: Answers | Confidences, found: Assessment, about: dict[str, object], words: str
+) -> Ranking:
+    """Everything an assessment says, under its signature and with its assumption in words."""
     order = tuple(contest.names[int(j)] for j in found.order)
     if isinstance(table, Confidences):
         recorded = {name: float(-contest.scores[contest.names.index(name)] / contest.items) for name in order}
@@ -205,7 +211,7 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
     return Ranking(
         signature=signature,
         model=str(contest.model),
-        assumption=assumption(contest, table),
+        assumption=words,
         caveat=ORDERS_ONLY if isinstance(contest.model, (Shared, AtMost)) else f"{SCATTERED}; {ORDERS_ONLY}",
         kind=table.kind,
         items=contest.items,
@@ -224,34 +230,22 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
         methods=methods,
         whole_interval=None if isnan(whole) else whole_interval(found),
         rank_intervals=rank_intervals(found),
-        source=table.source,
+        table=table,
         curve_of=lambda one, two: found.curves.kept(contest.names.index(one), contest.names.index(two)),
     )
 
 
-def assumption(contest: Contest, table: Answers | Confidences) -> str:
+def assumption(model: ErrorModel, table: Answers | Confidences, matrix: Any, wrong: Wrong) -> str:
     """What is assumed, in words."""
-    words = contest.model.words
-    if isinstance(contest.model, AtMost):
+    words = model.words
+    if isinstance(model, AtMost):
         return words
     if isinstance(table, Confidences) or table.kind == "labels":
         size = len(table.labels)
-        how = (
-            "to another one as the confusion matrix says"
-            if contest_confusion(contest)
-            else f"to any of the other {size - 1} labels alike"
-        )
+        how = f"to any of the other {size - 1} labels alike" if matrix is None else "as the confusion matrix says"
         return f"{words}; a wrong label moves {how}"
     if table.kind == "found":
-        if contest_wrong(contest) == "vanishes":
+        if wrong == "vanishes":
             return f"{words}; a wrong record is no object at all, and finding it counts neither for nor against"
         return f"{words}; a wrong record is no such object, so that finding it was wrong and not finding it right"
     return f"{words}; errors do not depend on what the algorithms answered"
-
-
-def contest_confusion(contest: Contest) -> bool:
-    return getattr(contest, "confusion", None) is not None
-
-
-def contest_wrong(contest: Contest) -> str:
-    return getattr(contest, "wrong", "reverses")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, inf, isfinite, isnan, log, nan
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,16 @@ from verite.signature import Signature
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
 WIDTH = 110
+
+
+class Recorded(Protocol):
+    """The answers a ranking is about."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -123,8 +133,7 @@ class Ranking:
     methods: dict[str, str]
     whole_interval: tuple[float, float] | None = None
     rank_intervals: Array | None = None  # algorithms × places × 2
-    source: str = ""
-    digests: dict[str, str] = field(default_factory=dict)
+    table: Recorded | None = None
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> Pair:
@@ -181,8 +190,7 @@ class Ranking:
             "not_told_apart": [list(run) for run in self.joined()],
             "methods": self.methods,
             "version": verite.__version__,
-            "source": self.source,
-            "digests": self.digests,
+            "table": None if self.table is None else {"path": self.table.source, "digest": self.table.digest},
         }
         if self.whole_interval is not None:
             document["whole_order_interval"] = list(self.whole_interval)

@@ -36,28 +36,47 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Independent steps: rows of P(-1), P(0), P(+1), how often each occurs, and whole laws of larger steps.
+class Piece:
+    """A larger step: an odd number of probabilities, centred on zero; it occurs `count` times."""
 
-    A piece is an odd number of probabilities, centred on zero.
-    """
+    law: Array
+    count: int = 1
+
+    @property
+    def values(self) -> Array:
+        half = len(self.law) // 2
+        return np.arange(-half, half + 1, dtype=np.float64)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        used = np.flatnonzero(self.law)
+        return int(used[0]) - len(self.law) // 2, int(used[-1]) - len(self.law) // 2
+
+    def tilted(self, tilt: float) -> Piece:
+        return Piece(tilted(self.law, self.values, tilt)[0], self.count)
+
+    def cumulant(self, tilt: float) -> float:
+        return self.count * float(tilted(self.law, self.values, tilt)[1])
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Independent steps: rows of P(-1), P(0), P(+1), how often each occurs, and larger steps."""
 
     laws: Array
     counts: NDArray[np.int64]
-    pieces: tuple[Array, ...] = ()
+    pieces: tuple[Piece, ...] = ()
 
     def tilted(self, tilt: float) -> Steps:
-        return Steps(
-            tilted(self.laws, VALUES, tilt)[0], self.counts, tuple(tilted_piece(p, tilt)[0] for p in self.pieces)
-        )
+        return Steps(tilted(self.laws, VALUES, tilt)[0], self.counts, tuple(p.tilted(tilt) for p in self.pieces))
 
     def mirrored(self) -> Steps:
-        return Steps(self.laws[:, ::-1], self.counts, tuple(p[::-1] for p in self.pieces))
+        return Steps(self.laws[:, ::-1], self.counts, tuple(Piece(p.law[::-1], p.count) for p in self.pieces))
 
     def cumulant(self, tilt: float) -> float:
         """log E exp(tilt S)."""
         rows = self.counts * tilted(self.laws, VALUES, tilt)[1]
-        return fsum(rows) + fsum(tilted_piece(p, tilt)[1] for p in self.pieces)
+        return fsum(rows) + fsum(piece.cumulant(tilt) for piece in self.pieces)
 
     def moments(self) -> tuple[float, float]:
         """Mean and variance of the sum."""
@@ -67,10 +86,9 @@ class Steps:
         spread = none * (down + up) + 4 * down * up
         mean, variance = float(self.counts @ means), float(self.counts @ spread)
         for piece in self.pieces:
-            values = centred(piece)
-            middle = float(piece @ values)
-            mean += middle
-            variance += float(piece @ (values - middle) ** 2)
+            middle = float(piece.law @ piece.values)
+            mean += piece.count * middle
+            variance += piece.count * float(piece.law @ (piece.values - middle) ** 2)
         return mean, variance
 
     def bounds(self) -> tuple[int, int]:
@@ -79,15 +97,14 @@ class Steps:
         low = int(self.counts @ np.where(down, -1, np.where(none, 0, 1)))
         high = int(self.counts @ np.where(up, 1, np.where(none, 0, -1)))
         for piece in self.pieces:
-            values = centred(piece)[piece > 0]
-            low, high = low + int(values[0]), high + int(values[-1])
+            low, high = low + piece.count * piece.bounds[0], high + piece.count * piece.bounds[1]
         return low, high
 
     def stride(self) -> int:
         """2 where every sum that can occur has the same parity, else 1."""
         if np.any(self.laws[:, 1] > 0):
             return 1
-        even = all(not p[::2].any() or not p[1::2].any() for p in self.pieces)
+        even = all(not p.law[::2].any() or not p.law[1::2].any() for p in self.pieces)
         return 2 if even else 1
 
 
@@ -189,8 +206,8 @@ def log_extreme(steps: Steps, side: int) -> float:
     # From the rest of the row where it is nearly certain: log(1 - x) of a small x.
     rest = steps.laws.sum(axis=1) - extreme
     logs = np.where(extreme > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(extreme))
-    last = [p[p > 0][-1 if side > 0 else 0] for p in steps.pieces]
-    return min(fsum(steps.counts * logs) + fsum(np.log(last)), 0.0)
+    last = [p.count * log(p.law[p.law > 0][-1 if side > 0 else 0]) for p in steps.pieces]
+    return min(fsum(steps.counts * logs) + fsum(last), 0.0)
 
 
 def solve_tilt(steps: Steps, target: float) -> float:
@@ -231,20 +248,9 @@ def tilted(laws: Array, values: Array, tilt: float) -> tuple[Array, Array]:
     return weights / total, scale
 
 
-def tilted_piece(piece: Array, tilt: float) -> tuple[Array, float]:
-    law, scale = tilted(piece, centred(piece), tilt)
-    return law, float(scale)
-
-
-def centred(piece: Array) -> Array:
-    """The values of a piece: -h, …, h."""
-    half = len(piece) // 2
-    return np.arange(-half, half + 1, dtype=np.float64)
-
-
 def law_of_sum(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """Values and probabilities of the sum, without values that together weigh less than 1e-20."""
-    few = int(steps.counts.sum()) <= DIRECT and sum(len(p) for p in steps.pieces) <= 10 * DIRECT
+    few = int(steps.counts.sum()) <= DIRECT and sum(p.count * len(p.law) for p in steps.pieces) <= 10 * DIRECT
     return convolved(steps) if few else transformed(steps, bounds)
 
 
@@ -257,10 +263,10 @@ def convolved(steps: Steps) -> tuple[Array, Array]:
         law = np.convolve(law, row)
     low = -len(rows)
     for piece in steps.pieces:
-        used = np.flatnonzero(piece)
-        trimmed = piece[used[0] : used[-1] + 1 : stride]
-        law = np.convolve(law, trimmed)
-        low += int(used[0]) - len(piece) // 2
+        first, last = (value + len(piece.law) // 2 for value in piece.bounds)
+        for _ in range(piece.count):
+            law = np.convolve(law, piece.law[first : last + 1 : stride])
+        low += piece.count * piece.bounds[0]
     return low + stride * np.arange(len(law), dtype=np.float64), law
 
 
@@ -269,7 +275,7 @@ def transformed(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     stride = steps.stride()
     mean, variance = steps.moments()
     # Bernstein's inequality for steps of at most 2 (a piece: its half width) from their mean.
-    step = max([2, *(len(p) for p in steps.pieces)])
+    step = max([2, *(len(p.law) for p in steps.pieces)])
     linear = NEGLIGIBLE * step / 3
     half = linear + sqrt(linear**2 + 2 * NEGLIGIBLE * variance)
     low, high = bounds
@@ -302,10 +308,12 @@ def characteristic(steps: Steps, stride: int, size: int, low: int, variance: flo
     # its many whole turns taken out in whole numbers.
     start = int(steps.counts @ likeliest(steps.laws)) - low
     for piece in steps.pieces:
-        values = centred(piece)[piece > 0]
-        start += int(values[0])
-        places = ((values - values[0]) // stride).astype(np.int64) % size
-        spectrum *= np.fft.rfft(np.bincount(places, piece[piece > 0], size))[:used]
+        likely = int(piece.values[np.argmax(piece.law)])
+        start += piece.count * likely
+        places = ((piece.values - likely) // stride).astype(np.int64) % size
+        spectrum *= (
+            np.fft.rfft(np.bincount(places[piece.law > 0], piece.law[piece.law > 0], size))[:used] ** piece.count
+        )
     turns = np.arange(used) * (start // stride) % size * (2 * np.pi / size)
     spectrum *= np.exp(-1j * turns)
     return spectrum
