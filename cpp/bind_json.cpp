@@ -29,6 +29,7 @@ using json::Document;
 using json::Images;
 // The largest side, number of pixels, number of points and coordinate.
 using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;
+const Limits usual_limits{65'535, 500'000'000, 1'000'000, 1e7};
 using Records = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // What numpy calls our types: text and enumerations are bytes to it.
@@ -154,14 +155,14 @@ class CocoFile {
     bool is_results() const { return document_.is_results; }
     std::vector<std::string> keys() const { return {document_.keys.begin(), document_.keys.end()}; }
 
-    nb::object polygons(const Records& records, const Limits& limits) {
-        auto found = converted<json::Polygons>(json::read_polygons, records, limits);
+    nb::object polygons(const Records& records, bool is_strict, const Limits& limits) {
+        auto found = converted<json::Polygons>(json::read_polygons, records, is_strict, limits);
         return nb::make_tuple(to_array(std::move(found.points)), to_array(std::move(found.ring_starts)),
                               to_array(std::move(found.object_starts)));
     }
 
-    nb::object runs(const Records& records, const Limits& limits) {
-        auto found = converted<json::Runs>(json::read_runs, records, limits);
+    nb::object runs(const Records& records, bool is_strict, const Limits& limits) {
+        auto found = converted<json::Runs>(json::read_runs, records, is_strict, limits);
         return nb::make_tuple(to_array(std::move(found.lengths)), to_array(std::move(found.starts)),
                               to_array(std::move(found.sizes)));
     }
@@ -198,9 +199,10 @@ class CocoFile {
     }
 
     template <class Regions>
-    Regions converted(ReadRegions<Regions> read, const Records& records, const Limits& given) const {
+    Regions converted(ReadRegions<Regions> read, const Records& records, bool is_strict, const Limits& given) const {
         if (file_.has_changed()) throw std::runtime_error("the file was changed after it was read; read it again");
         json::RegionLimits limits;
+        limits.is_strict = is_strict;
         std::tie(limits.side_px, limits.pixels, limits.points, limits.coordinate_px) = given;
         const nb::gil_scoped_release released;
         return read(file_.bytes(), document_, {records.data(), records.size()}, limits, threads_);
@@ -254,8 +256,9 @@ void register_json(nb::module_& module) {
         .def_prop_ro("region_kinds", [](const CocoFile& file) { return file.view(&Annotations::region_kinds); })
         .def_prop_ro("region_bytes", [](const CocoFile& file) { return file.view(&Annotations::region_bytes); })
         .def_prop_ro("region_lengths", [](const CocoFile& file) { return file.view(&Annotations::region_lengths); })
-        .def("polygons", &CocoFile::polygons, nb::arg("records"), nb::arg("limits"))
-        .def("runs", &CocoFile::runs, nb::arg("records"), nb::arg("limits"));
+        .def("polygons", &CocoFile::polygons, nb::arg("records"), nb::arg("strict") = true,
+             nb::arg("limits") = usual_limits)
+        .def("runs", &CocoFile::runs, nb::arg("records"), nb::arg("strict") = true, nb::arg("limits") = usual_limits);
 
     const auto def = [&](const char* name, const char* source, auto read) {
         module.def(name, read, nb::arg(source), nb::arg("threads") = 1, nb::arg("deepest") = 64,

@@ -79,6 +79,13 @@ class Column {
     }
     void keep(std::size_t row) { rows_ = row + 1; }
 
+    // Room for `rows` more rows, to be written and then kept.
+    T* extend(std::size_t rows) {
+        grow(rows_ + rows);
+        return values_ + rows_ * width;
+    }
+    void keep_more(std::size_t rows) { rows_ += rows; }
+
     void put(std::size_t row, T value) {
         *place(row) = value;
         keep(row);
@@ -89,9 +96,8 @@ class Column {
     void append(std::span<const T> rows) {
         if (rows.empty()) return;
         const std::size_t count = rows.size() / width;
-        grow(rows_ + count);
-        std::memcpy(values_ + rows_ * width, rows.data(), rows.size_bytes());
-        rows_ += count;
+        std::memcpy(extend(count), rows.data(), rows.size_bytes());
+        keep_more(count);
     }
 
     // Writes rows up to `rows` as absent.

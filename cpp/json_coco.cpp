@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "json_pass.hpp"
+#include "json_threads.hpp"
 
 namespace verite::json {
 
@@ -32,7 +32,7 @@ std::int64_t records_in(const Document& document, Section section) {
 // A stretch of the file that was read before anyone knew whether a record really starts there.
 struct Piece {
     Document document;
-    std::optional<Position> start;  // nothing if no record was found
+    std::optional<Position> start;  // nothing if no record was found, or one too large
     Position end;
     std::optional<Stop> stop;
 };
@@ -53,11 +53,8 @@ class Reading {
         constexpr std::size_t sample_bytes = std::size_t{1} << 16;
         if (!spine_.stop()) spine_.run(sample_bytes);
         note_progress();
-        const std::size_t workers = std::min<std::size_t>(options_.threads, slots_.size());
-        std::vector<std::thread> helpers;
-        for (std::size_t i = 1; i < workers; ++i) helpers.emplace_back([this] { work([] {}); });
-        work(options_.on_pause);
-        for (auto& helper : helpers) helper.join();
+        run_on_threads(std::min<std::size_t>(options_.threads, slots_.size()),
+                       [this](std::size_t thread) { work(thread == 0); });
         if (failure_) std::rethrow_exception(failure_);
         if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field}, text_);
         document_.finish();
@@ -85,11 +82,11 @@ class Reading {
     };
 
     // What each thread does until nothing is left.
-    void work(const std::function<void()>& on_pause) {
+    void work(bool is_calling_thread) {
         try {
             Pass pass(text_, options_.deepest);
             while (const auto index = claim()) {
-                on_pause();
+                if (is_calling_thread) options_.on_pause();
                 read_piece(*index, pass);
             }
         } catch (...) {
@@ -143,11 +140,16 @@ class Reading {
         piece.document.clear();
         piece.document.is_results = document_.is_results;
         piece.start.reset();
-        if (!pass.guess(first, piece.document)) return;
-        piece.start = pass.position();
-        pass.run(last);
-        piece.end = pass.position();
-        piece.stop = pass.stop();
+        try {
+            pass.look_no_further_than(last + 4 * options_.piece_bytes);
+            if (!pass.guess(first, last, piece.document)) return;
+            piece.start = pass.position();
+            pass.run(last);
+            piece.end = pass.position();
+            piece.stop = pass.stop();
+        } catch (const TooFar&) {
+            piece.start.reset();
+        }
     }
 
     void join_pieces() {

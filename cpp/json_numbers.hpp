@@ -30,8 +30,6 @@ double exact_double(const char* first, const char* last);
 // The JSON number in [first, last) if it is an integer in value (42, 42.0, 4.2e1) and fits; nothing otherwise.
 std::optional<std::int64_t> exact_integer(const char* first, const char* last);
 
-inline constexpr unsigned most_quick_digits = 19;  // 10^19 < 2^64
-
 struct Wide {
     std::uint64_t high, low;
 };
@@ -160,7 +158,7 @@ inline const char* quick_double(const char* at, double& value) {
     if (*at != '-') [[likely]]
         return quick_magnitude(at, value);  // a branch: adding the sign's length would make all wait for it
     const char* end = quick_magnitude(at + 1, value);
-    value = -value;
+    if (end) value = -value;
     return end;
 }
 

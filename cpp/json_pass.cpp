@@ -57,24 +57,27 @@ void Pass::open_at(const Position& position, Document& into) {
     stop_.reset();
 }
 
-bool Pass::guess(std::size_t byte, Document& into) {
-    const bool is_results = into.is_results;
-    int tries_left = 64;  // more would only repeat what misled the first ones
-    for (const char* at = in_.begin() + byte; at < in_.end() && tries_left > 0; ++at) {
-        at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(in_.end() - at)));
+bool Pass::guess(std::size_t first, std::size_t last, Document& into) {
+    const char* limit = in_.begin() + std::min(last, static_cast<std::size_t>(in_.end() - in_.begin()));
+    const char* at = in_.begin() + first;
+    while (at < limit) {
+        at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
         if (!at) return false;
-        if (!is_element(at, in_.begin())) continue;
-        --tries_left;
+        if (!is_element(at, in_.begin())) {
+            ++at;
+            continue;
+        }
         open_at({static_cast<std::size_t>(at - in_.begin()), Section::none, false}, into);
-        if (reads_as(Section::annotations, at) || (!is_results && reads_as(Section::images, at))) return true;
+        const char* end = at;
+        if (reads_as(Section::annotations, at, end) || (!into.is_results && reads_as(Section::images, at, end)))
+            return true;
+        at = end;  // what is inside a wrong one is no better, and trying it would take long
     }
     return false;
 }
 
-// Reads a record on trial and leaves no trace but the section.
-bool Pass::reads_as(Section section, const char* record) {
-    in_.at = record;
-    in_.depth = depth_of_records();
+// Reads a record on trial and leaves no trace but the section. `end` is where it ends or fails.
+bool Pass::reads_as(Section section, const char* record, const char*& end) {
     section_ = section;
     until_defect([&] {
         if (section == Section::images)
@@ -86,9 +89,9 @@ bool Pass::reads_as(Section section, const char* record) {
     constexpr FieldSet typical = field_bit(Images::file_name) | field_bit(Images::width) | field_bit(Images::height);
     const bool is_likely = section == Section::annotations || (out_->images.presence.some & typical);
     const bool has_read = !stop_ && is_likely;
+    end = std::max(in_.at, record + 1);
     out_->clear();
-    in_.at = record;
-    stop_.reset();
+    open_at({static_cast<std::size_t>(record - in_.begin()), section, false}, *out_);
     return has_read;
 }
 
@@ -164,8 +167,7 @@ void Pass::read_member() {
     const char* start = in_.at;
     const std::string key = in_.read_key();
     if (!out_->keys.insert(key).second) {
-        in_.at = start;
-        in_.fail(Fault::repeated_key, message_for_repeated(key));
+        in_.fail_at(start, Fault::repeated_key, message_for_repeated(key));
     }
     const Section section = section_named(key);
     if (section == Section::none) return in_.skip_value();
@@ -237,16 +239,13 @@ void Pass::read_record(Table& table, Layout& layout) {
         if (field == Layout::end_of_object) break;
         if (field == Layout::unknown) {
             in_.at = at;
-            in_.skip_blanks();
-            in_.skip_value();
+            skip_unknown();
             at = in_.at;
             continue;
         }
         const unsigned bit = field_bit(field);
-        if (seen & bit) [[unlikely]] {
-            in_.at = at;
-            in_.fail(Fault::repeated_key, message_for_repeated(Table::names[field]));
-        }
+        if (seen & bit) [[unlikely]]
+            in_.fail_at(at, Fault::repeated_key, message_for_repeated(Table::names[field]));
         seen |= bit;
         const char* end = may_be_quick ? table.read_quickly(at, field) : nullptr;
         if (end) [[likely]] {
@@ -262,12 +261,17 @@ void Pass::read_record(Table& table, Layout& layout) {
     }
     in_.at = at;
     if (const unsigned missing = Table::needed & ~present) [[unlikely]] {
-        in_.at = start;
-        in_.fail(Fault::missing_key, "expected the key " + list_names<Table>(missing) + ", found none");
+        in_.fail_at(start, Fault::missing_key, "expected the key " + list_names<Table>(missing) + ", found none");
     }
     table.presence.add(table.count, static_cast<FieldSet>(present));
     ++table.count;
     is_in_record_ = false;
+}
+
+void Pass::skip_unknown() {
+    in_.skip_blanks();
+    in_.skip_value();
+    in_.check_horizon();
 }
 
 // Reads any value of a known field. False if it is as good as absent.

@@ -42,8 +42,11 @@ class Pass {
     void open(Document& into);
     // Goes to a place that another pass over the same text has reached.
     void open_at(const Position& position, Document& into);
-    // Goes to the first thing that looks like a record at or behind `byte`. False if there is none.
-    bool guess(std::size_t byte, Document& into);
+    // Goes to something in [first, last) that looks like a record. False if there is none.
+    bool guess(std::size_t first, std::size_t last, Document& into);
+
+    // From now on, throws TooFar if a record goes on behind `byte`.
+    void look_no_further_than(std::size_t byte) { in_.set_horizon(byte); }
 
     // Reads until a record starts at or behind `limit`, the document ends, or a defect is met. With a limit beyond the
     // size of the text, one of the last two.
@@ -57,7 +60,7 @@ class Pass {
     void until_defect(Function&& function);
     std::int64_t current_record() const;
     int depth_of_records() const { return out_->is_results ? 2 : 3; }
-    bool reads_as(Section section, const char* record);
+    bool reads_as(Section section, const char* record, const char*& end);
 
     void read_opening();
     void read_up_to_section();
@@ -73,6 +76,7 @@ class Pass {
     void read_record(Table& table, Layout& layout);
     template <class Table>
     bool read_value(Table& table, unsigned field);
+    void skip_unknown();
 
     Scanner in_;
     Document* out_ = nullptr;

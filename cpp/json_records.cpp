@@ -16,12 +16,11 @@ void Presence::clear() {
     some = 0;
 }
 
-void Ids::settle(Kind found, const char* start, Scanner& in) {
-    if (kind != Kind::none && kind != found) {
-        in.at = start;
-        in.fail(Fault::mixed_ids, found == Kind::text ? "expected a number as in the records before, found text"
-                                                      : "expected text as in the records before, found a number");
-    }
+void Ids::settle(Kind found, const char* start, const Scanner& in) {
+    if (kind != Kind::none && kind != found)
+        in.fail_at(start, Fault::mixed_ids,
+                   found == Kind::text ? "expected a number as in the records before, found text"
+                                       : "expected text as in the records before, found a number");
     kind = found;
 }
 
@@ -217,10 +216,8 @@ bool Categories::read(Scanner& in, unsigned field) {
         default: {
             const char* start = in.at;
             const std::string text = in.read_string();
-            if (text != "r" && text != "c" && text != "f") {
-                in.at = start;
-                in.fail(Fault::type, "expected frequency \"r\", \"c\" or \"f\"");
-            }
+            if (text != "r" && text != "c" && text != "f")
+                in.fail_at(start, Fault::type, "expected frequency \"r\", \"c\" or \"f\"");
             frequencies.put(count, text[0]);
             return true;
         }

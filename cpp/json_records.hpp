@@ -69,7 +69,7 @@ class Ids {
     void clear();
 
   private:
-    void settle(Kind found, const char* start, Scanner& in);
+    void settle(Kind found, const char* start, const Scanner& in);
 };
 
 enum class RegionKind : std::uint8_t { absent, empty, polygons, runs };

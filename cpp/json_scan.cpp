@@ -78,14 +78,16 @@ Utf8 encode(char32_t c) {
 
 }  // namespace
 
-void Scanner::fail(Fault fault, std::string message) const {
-    if (at >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}};
-    throw Defect{fault, byte(), std::move(message)};
+void Scanner::fail_at(const char* where, Fault fault, std::string message) const {
+    if (where >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}};
+    throw Defect{fault, static_cast<std::size_t>(where - begin_), std::move(message)};
 }
 
 void Scanner::fail_expected(Fault fault, std::string_view expected) const {
     fail(fault, std::string("expected ").append(expected).append(", found ").append(describe(at)));
 }
+
+void Scanner::give_up() { throw TooFar{}; }
 
 void Scanner::skip_more_blanks() {
     while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r') ++at;
@@ -152,8 +154,7 @@ bool Scanner::read_flag() {
     const char* start = at;
     const std::int64_t value = read_integer();
     if (value == 0 || value == 1) return value == 1;
-    at = start;
-    fail(Fault::number, "expected 0, 1, false or true, found " + std::to_string(value));
+    fail_at(start, Fault::number, "expected 0, 1, false or true, found " + std::to_string(value));
 }
 
 char32_t Scanner::read_four_hex_digits() {
@@ -193,8 +194,7 @@ char32_t Scanner::read_escape() {
         const char32_t second = read_four_hex_digits();
         if (is_low(second)) return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
     }
-    if (at < end_) at = start;
-    fail(Fault::encoding, "expected text, found half a surrogate pair");
+    fail_at(at < end_ ? start : at, Fault::encoding, "expected text, found half a surrogate pair");
 }
 
 // The length of the UTF-8 sequence at `at`, which starts outside ASCII. Follows table 3-7 of the Unicode standard.
@@ -217,8 +217,7 @@ std::size_t Scanner::measure_sequence() const {
     if (lead == 0xF4) highest = 0x8F;
     for (std::size_t i = 1; i < count; ++i, lowest = 0x80, highest = 0xBF) {
         if (byte(i) >= lowest && byte(i) <= highest) continue;
-        if (at + i >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}};
-        fail(Fault::encoding, "expected UTF-8 text, found " + describe(at + i) + " inside a character");
+        fail_at(at + i, Fault::encoding, "expected UTF-8 text, found " + describe(at + i) + " inside a character");
     }
     return count;
 }
@@ -279,6 +278,7 @@ void Scanner::skip_array() {
     if (skip_if(']')) return;
     for (int count = 1;; ++count) {
         skip_value();
+        check_horizon();
         skip_blanks();
         if (skip_if(']')) return;
         expect(',', "',' or ']'");
@@ -290,6 +290,7 @@ void Scanner::skip_array() {
 void Scanner::skip_numbers() {
     for (const char* next = skip_some_numbers(at); next != at; next = skip_some_numbers(at)) {
         at = next;
+        check_horizon();
         skip_blanks();
     }
 }
@@ -305,6 +306,7 @@ void Scanner::skip_object() {
         expect(':', "':'");
         skip_blanks();
         skip_value();
+        check_horizon();
         skip_blanks();
         if (skip_if('}')) return;
         expect(',', "',' or '}'");

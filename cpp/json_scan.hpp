@@ -2,11 +2,13 @@
 // refused.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "columns.hpp"
 #include "json_blocks.hpp"
@@ -23,22 +25,34 @@ inline constexpr int usual_deepest = 64;
 
 enum class Constants { refused, allowed };  // NaN, Infinity, -Infinity, as Python writes them
 
+// Thrown behind the horizon.
+struct TooFar {};
+
 class Scanner {
   public:
     // `text` must be followed by `zeros_behind_text` zero bytes.
     explicit Scanner(std::span<const char> text)
-        : at(text.data()), begin_(text.data()), end_(text.data() + text.size()) {}
+        : at(text.data()), begin_(text.data()), end_(text.data() + text.size()), horizon_(end_) {}
 
     const char* at;
     int depth = 0;  // containers around `at`, for the limit on what is skipped
     int deepest = usual_deepest;
 
+    // Where to give up skipping a value. Set by those who only guess where they are: else each guess at a level of a
+    // deeply nested value could go on to the end of the file.
+    void set_horizon(std::size_t byte) { horizon_ = begin_ + std::min(byte, static_cast<std::size_t>(end_ - begin_)); }
+    void check_horizon() const {
+        if (at > horizon_) [[unlikely]]
+            give_up();
+    }
+
     const char* begin() const { return begin_; }
     const char* end() const { return end_; }
     std::size_t byte() const { return static_cast<std::size_t>(at - begin_); }
 
-    // Reports a fault at `at`; at the end of the text, every fault is that the text ends.
-    [[noreturn]] void fail(Fault fault, std::string message) const;
+    // Reports a fault; at the end of the text, every fault is that the text ends.
+    [[noreturn]] void fail_at(const char* where, Fault fault, std::string message) const;
+    [[noreturn]] void fail(Fault fault, std::string message) const { fail_at(at, fault, std::move(message)); }
     // "expected ..., found ..."
     [[noreturn]] void fail_expected(Fault fault, std::string_view expected) const;
 
@@ -100,6 +114,7 @@ class Scanner {
     void skip_value();
 
   private:
+    [[noreturn]] static void give_up();
     void skip_more_blanks();
     double read_double_slowly(Constants constants);
     std::int64_t read_integer_slowly();
@@ -116,6 +131,7 @@ class Scanner {
 
     const char* begin_;
     const char* end_;
+    const char* horizon_;
 };
 
 }  // namespace verite::json

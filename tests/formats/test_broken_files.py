@@ -27,10 +27,10 @@ BROKEN = {
         ("nan_in_polygon.json", ": annotations[0].segmentation", "a value", "NaN at byte 272"),
         ("nan_width.json", ": images[0].width", "a number", "NaN at byte 57"),
         ("negative_image.json", ": images[0]", "a width and height from 0", "-640 x 480"),
-        ("negative_run.json", ": annotations[0].segmentation", "runs from 0 to 500000000", "-2 at byte 288"),
+        ("negative_run.json", ": annotations[0].segmentation", "runs from 0 to 500000000", "-2 at byte 286"),
         ("no_json.json", ":1", "an object with sections or an array of results", "'<' at byte 0"),
         ("no_region.json", ": annotations[0]", "a bbox or a segmentation", "neither"),
-        ("not_utf8.json", ": categories[0].name", "UTF-8 text", "'t' inside a character at byte 114"),
+        ("not_utf8.json", ": categories[0].name", "UTF-8 text", "'t' inside a character at byte 115"),
         (
             "odd_polygon.json",
             ": annotations[0].segmentation",

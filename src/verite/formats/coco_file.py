@@ -43,6 +43,8 @@ def translated(path: Path, read: Callable[[], T]) -> T:
         return read()
     except _core.ParseError as error:
         raise complaint(path, error) from None
+    except RuntimeError as error:  # the file was changed since
+        raise ReadError(path, expected="the file as it was when first read", found=str(error)) from None
     except OSError as error:
         raise ReadError(path, expected="a readable file", found=(error.strerror or str(error)).lower()) from None
 
@@ -93,7 +95,7 @@ class Outlines:
         rows = np.flatnonzero(self.kinds == POLYGON)
         if not len(rows):
             return None
-        points, rings, objects = translated(self.path, lambda: self.file.polygons(rows, region_limits()))
+        points, rings, objects = translated(self.path, lambda: self.file.polygons(rows, True, region_limits()))
         counts = np.zeros(self.count, dtype=np.int64)
         counts[rows] = np.diff(objects)
         return Polygons(points, rings, offsets_of(counts))
@@ -102,7 +104,7 @@ class Outlines:
         rows = np.flatnonzero(self.kinds == MASK)
         if not len(rows):
             return None
-        lengths, starts, sizes = translated(self.path, lambda: self.file.runs(rows, region_limits()))
+        lengths, starts, sizes = translated(self.path, lambda: self.file.runs(rows, True, region_limits()))
         counts = np.zeros(self.count, dtype=np.int64)
         counts[rows] = np.diff(starts)
         all_sizes = np.zeros((self.count, 2), dtype=np.int32)

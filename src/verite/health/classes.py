@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import excerpt
-from verite.health.evidence import FEWEST, ODDS
-from verite.health.explanations import Explanation, best_pairs, overlapping
+from verite.health.evidence import FEWEST, ODDS, best_pairs
+from verite.health.explanations import Explanation, overlapping
 from verite.health.findings import EXAMPLES, Finding, Fix, near_word
 from verite.health.sample import Sample, present, speaks_by_id
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
+UNKNOWN = -(10**9)  # an id that no shift makes known
 SHARE = 0.15  # of the overlapping pairs that must agree under another mapping
 
 
@@ -107,13 +108,15 @@ def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints
 
 
 def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | None:
-    """The class ids of both sides; numbers that serve as names count as ids."""
-    if speaks_by_id(pred) and pred.labels.ids is not None and truth.labels.ids is not None:
+    """The class ids of both sides, if predictions speak of classes by id, or by names that are numbers."""
+    known, names = len(truth.labels), pred.labels.all_names
+    numbers = [int(name) if name.isdecimal() and len(name) < 10 else UNKNOWN for name in names]
+    if truth.labels.ids is None:
+        return (np.array(numbers[:known]), np.array(numbers)) if UNKNOWN not in numbers else None
+    if speaks_by_id(pred) and pred.labels.ids is not None:
         return truth.labels.ids, pred.labels.ids
-    names = pred.labels.all_names
-    if names and all(name.isdecimal() and len(name) < 10 for name in names):
-        numbers = np.array([int(name) for name in names])
-        return numbers[: len(truth.labels)], numbers
+    if "class names taken as class ids" in pred.source.notes:
+        return truth.labels.ids, np.concatenate([truth.labels.ids, np.array(numbers[known:], dtype=np.int64)])
     return None
 
 

@@ -36,6 +36,13 @@ def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: In
     return best
 
 
+def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
+    """Each truth with the prediction that overlaps it most; of equal ones with the most confident."""
+    order = np.lexsort((by, -overlap, which))
+    first = order[np.diff(which[order], prepend=-1) > 0]
+    return which[first], by[first]
+
+
 def most_possible(truth: Group, pred: Group) -> int:
     """How many truths could be found at all, given how many predictions each image has."""
     return int(np.minimum(truth.counts, pred.counts).sum())

@@ -71,10 +71,3 @@ def overlapping(sample: Sample, e: Explanation) -> tuple[Ints, Ints, Floats]:
     pred = sample.preds[e.shift]
     offsets, which, overlap = _core.box_candidates(truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, FOUND)
     return which.astype(np.int64), np.repeat(np.arange(len(pred)), np.diff(offsets)), overlap
-
-
-def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
-    """Each truth with the prediction that overlaps it most; of equal ones with the most confident."""
-    order = np.lexsort((by, -overlap, which))
-    first = order[np.diff(which[order], prepend=-1) > 0]
-    return which[first], by[first]

@@ -10,6 +10,7 @@ from verite.health.evidence import (
     FOUND,
     PRECISE,
     best_overlaps,
+    best_pairs,
     chance_of_random,
     exceeds_other_images,
     exceeds_random_boxes,
@@ -18,7 +19,7 @@ from verite.health.evidence import (
     relative_to_images,
     turns,
 )
-from verite.health.explanations import Explanation, best_pairs, boxes_under, overlapping, overlaps_under
+from verite.health.explanations import Explanation, boxes_under, overlapping, overlaps_under
 from verite.health.readings import SCALED
 from verite.health.sample import Group, Sample
 from verite.health.scaling import estimated
@@ -42,23 +43,25 @@ def is_plausible(sample: Sample, plain: Explanation, found: Explanation) -> bool
         return is_image_specific
     if found.reading.measure not in SCALED:
         return is_image_specific or beats_random_boxes(sample, found)
-    # A scale is estimated so as to fit: if objects lie in few places, it must fit well, and each image by itself.
+    # A scale is estimated so as to fit: if objects lie in few places, it must fit each image by itself, or very well.
     truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
-    if places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND]) < PLACES:
-        is_of_own_layout = found.reading.layout == sample.pred.reading.layout
-        return is_of_own_layout and is_image_specific and is_precise(sample, found)
-    return is_image_specific or beats_random_boxes(sample, found)
+    where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND])
+    if where >= PLACES:
+        return is_image_specific or beats_random_boxes(sample, found)
+    if found.side == "pred" and found.reading.layout != sample.pred.reading.layout:
+        return False
+    return is_image_specific or (where > 1 and is_precise(sample, found) and beats_random_boxes(sample, found))
 
 
 def lies_in_images(sample: Sample, plain: Explanation, found: Explanation) -> bool:
-    """Do boxes stay in their images, or, where sizes are not known, reach about as far as the other side's?"""
+    """Do boxes stay in their images? Where sizes are not known: do truths reach no farther than predictions?"""
     if found.found > 1.2 * found.possible:  # several truths on one prediction
         return False
     if sample.truth.is_sized:
         return found.outside <= max(OUTSIDE, plain.outside)
     truth, pred = boxes_under(sample, found.side, found.reading, found.shift)
-    new, other = (truth, pred) if found.side == "truth" else (pred, truth)
-    return bool(np.all(np.quantile(new[:, 2:], 0.9, axis=0) <= 1.5 * np.quantile(other[:, 2:], 0.9, axis=0)))
+    is_farther = np.quantile(truth[:, 2:], 0.9, axis=0) > 1.3 * np.quantile(pred[:, 2:], 0.9, axis=0)
+    return found.side == "pred" or not np.any(is_farther)
 
 
 def is_precise(sample: Sample, found: Explanation) -> bool:

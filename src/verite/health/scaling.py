@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from verite import _core
-from verite.health.evidence import FEWEST, FOUND, best_overlaps
+from verite.health.evidence import FEWEST, FOUND, best_overlaps, best_pairs
 from verite.health.readings import Measure, Reading, scale_and_pad
 from verite.health.sample import Group
 from verite.model.layouts import Floats
@@ -72,41 +72,20 @@ def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
 
 def fitted_ratio(
     truth: Floats, pred: Floats, image: Ints, pred_image: Ints, ratio: Floats, *, is_one_number: bool
-) -> Floats | None:
-    """The ratio again, by least squares over the pairs that overlap under a first estimate; None if it is no scale."""
+) -> tuple[Floats, Ints, Ints] | None:
+    """The ratio again, over the pairs that overlap most under a first estimate, and these pairs; None if too few do.
+
+    A ratio of sums, as least squares would make it too small: predictions have errors, too.
+    """
     for _ in range(2):
         offsets, which, overlap = _core.box_candidates(truth, image, pred * np.tile(ratio, 2), pred_image, 0.0, FOUND)
         other = np.repeat(np.arange(len(pred)), np.diff(offsets))
-        if len(which) < FEWEST:
+        one, other = best_pairs(which.astype(np.int64), other, overlap)
+        if len(one) < FEWEST:
             return None
-        t, p = truth[which], pred[other]
-        products, squares = t * p * overlap[:, None], p * p * overlap[:, None]
-        ratio = (products[:, :2] + products[:, 2:]).sum(axis=0) / (squares[:, :2] + squares[:, 2:]).sum(axis=0)
-        if is_one_number:
-            ratio = np.full(2, products.sum() / squares.sum())
-    return ratio if is_scale(t, p * np.tile(ratio, 2)) else None
-
-
-def is_scale(truth: Floats, pred: Floats) -> bool:
-    """Do scaled boxes fit in place and in size? Boxes that are too large, too small or moved are not scaled ones."""
-    sizes, pred_sizes = truth[:, 2:] - truth[:, :2], pred[:, 2:] - pred[:, :2]
-    centres, pred_centres = (truth[:, 2:] + truth[:, :2]) / 2, (pred[:, 2:] + pred[:, :2]) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        growth = np.log(sizes / pred_sizes) - np.log(centres / pred_centres)
-    growth = growth[np.isfinite(growth).all(axis=1)]
-    if len(growth) < FEWEST:
-        return False
-    noise = 4 * growth.std(axis=0) / np.sqrt(len(growth))
-    if np.any(np.abs(np.median(growth, axis=0)) > np.maximum(BIASED, noise)):
-        return False
-    # A straight line through the centres: a scale goes through the origin, a shift does not.
-    middle = pred_centres.mean(axis=0)
-    spread = ((pred_centres - middle) ** 2).sum(axis=0)
-    slope = ((pred_centres - middle) * centres).sum(axis=0) / np.maximum(spread, 1e-12)
-    start = centres.mean(axis=0) - slope * middle
-    rest = (centres - start - slope * pred_centres).std(axis=0)
-    error = rest * np.sqrt(1 / len(centres) + middle**2 / np.maximum(spread, 1e-12))
-    return not np.any(np.abs(start) > np.maximum(BIASED * np.median(sizes, axis=0), 5 * error))
+        sums, pred_sums = truth[one].sum(axis=0).reshape(2, 2), pred[other].sum(axis=0).reshape(2, 2)
+        ratio = np.full(2, sums.sum() / pred_sums.sum()) if is_one_number else sums.sum(axis=0) / pred_sums.sum(axis=0)
+    return ratio, one, other
 
 
 def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Reading | None:
@@ -121,17 +100,40 @@ def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Readi
     is_one_number = measure not in ("rel", "frame")
     differences = logarithms(boxes)[one] - logarithms(numbers)[other]
     ratio = common_ratio(differences, is_one_number=is_one_number)
-    if ratio is not None:
-        ratio = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
     if ratio is None:
         return None
-    if not is_unsized:
-        unit = (float(1 / ratio[0]), float(1 / ratio[1]))
-        return Reading(layout, measure, unit) if has_usual_shape(measure, unit) else None
-    # Of a frame and the images' common size only the quotient shows.
-    side = 1.0 if measure == "rel" else NETWORK
-    size = (float(ratio[0] * side), float(ratio[1] * side))
-    return Reading(layout, measure, (side, side), size) if has_usual_shape(measure, size) else None
+    fitted = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
+    if fitted is None:
+        return None
+    ratio, one, other = fitted
+    if is_unsized:  # of a frame and the images' common size only the quotient shows
+        side = 1.0 if measure == "rel" else NETWORK
+        size = (float(ratio[0] * side), float(ratio[1] * side))
+        reading = Reading(layout, measure, (side, side), size)
+    else:
+        size = (float(1 / ratio[0]), float(1 / ratio[1]))
+        reading = Reading(layout, measure, size)
+    if not has_usual_shape(measure, size):
+        return None
+    return reading if is_scale(truth.corners()[one], pred.corners()[other], pred.corners(reading)[other]) else None
+
+
+def is_scale(truth: Floats, as_read: Floats, scaled: Floats) -> bool:
+    """Do scaled boxes fit in place and in size? Boxes that are too large, too small or moved are not scaled ones."""
+    sizes, scaled_sizes = truth[:, 2:] - truth[:, :2], scaled[:, 2:] - scaled[:, :2]
+    centres, scaled_centres = (truth[:, 2:] + truth[:, :2]) / 2, (scaled[:, 2:] + scaled[:, :2]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.log(sizes / scaled_sizes) - np.log(centres / scaled_centres)
+    growth = growth[np.isfinite(growth).all(axis=1)]
+    if len(growth) < FEWEST:
+        return False
+    noise = 4 * growth.std(axis=0) / np.sqrt(len(growth))
+    if np.any(np.abs(np.median(growth, axis=0)) > np.maximum(BIASED, noise)):
+        return False
+    moves = centres - (as_read[:, 2:] + as_read[:, :2]) / 2
+    as_shift = np.abs(moves - np.median(moves, axis=0)).mean(axis=0)
+    as_scale = np.abs(centres - scaled_centres).mean(axis=0)
+    return not np.any(as_shift < 0.9 * as_scale)
 
 
 def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:

@@ -55,7 +55,10 @@ def negative_sizes(annotations: Annotations) -> Iterator[Finding]:
         f"{boxes(len(rows), annotations)} a negative width or height",
         len(rows),
         box_examples(annotations, rows),
-        "write the smaller corner first: x1 <= x2, y1 <= y2",
+        "write the smaller corner first: x1 <= x2, y1 <= y2"
+        + (
+            ", or are these widths and heights? then leave out boxes=xyxy" if annotations.regions.kept == "xyxy" else ""
+        ),
     )
 
 
