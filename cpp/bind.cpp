@@ -80,6 +80,7 @@ nb::bytes encode_runs(const RunArray& counts) {
 namespace verite {
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
+void register_pairs(nb::module_& module);
 }  // namespace verite
 
 NB_MODULE(_core, module) {
@@ -94,4 +95,5 @@ NB_MODULE(_core, module) {
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_draws(module);
     verite::register_json(module);
+    verite::register_pairs(module);
 }

@@ -1,5 +1,6 @@
 #include "masks.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace verite {
@@ -52,6 +53,64 @@ void encode_runs(std::span<const std::uint32_t> counts, std::string& text) {
             text.push_back(static_cast<char>((more ? code | continued : code) + first_character));
         }
     }
+}
+
+void unite_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, std::vector<std::uint32_t>& sum) {
+    if (a.empty() || b.empty()) throw std::invalid_argument("a mask without runs");
+    std::uint32_t left_a = a[0], left_b = b[0], run = 0;
+    std::size_t i = 1, j = 1;
+    bool in_a = false, in_b = false, inside = false;
+    for (bool more = true; more;) {
+        const std::uint32_t step = std::min(left_a, left_b);
+        run += step;
+        left_a -= step;
+        left_b -= step;
+        if (!left_a && i < a.size()) left_a = a[i++], in_a = !in_a;
+        if (!left_b && j < b.size()) left_b = b[j++], in_b = !in_b;
+        if ((!left_a && left_b && i == a.size()) || (!left_b && left_a && j == b.size()))
+            throw std::invalid_argument("two masks: expected the same number of pixels");
+        more = left_a || left_b;
+        const bool was_inside = inside;
+        inside = in_a || in_b;
+        if (inside != was_inside || !more) sum.push_back(run), run = 0;
+    }
+}
+
+std::uint64_t run_area(std::span<const std::uint32_t> counts) {
+    std::uint64_t area = 0;
+    for (std::size_t i = 1; i < counts.size(); i += 2) area += counts[i];
+    return area;
+}
+
+std::uint64_t run_overlap(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
+    // Both as intervals [start, end) of pixels in column order.
+    std::uint64_t shared = 0, end_a = 0, end_b = 0, start_a = 0, start_b = 0;
+    std::size_t i = 0, j = 0;
+    const auto next = [](std::span<const std::uint32_t> counts, std::size_t& at, std::uint64_t& start,
+                         std::uint64_t& end) {
+        if (at + 1 >= counts.size()) return false;
+        start = end + counts[at];
+        end = start + counts[at + 1];
+        at += 2;
+        return true;
+    };
+    bool more = next(a, i, start_a, end_a) && next(b, j, start_b, end_b);
+    while (more) {
+        const std::uint64_t start = std::max(start_a, start_b), end = std::min(end_a, end_b);
+        if (start < end) shared += end - start;
+        more = end_a < end_b ? next(a, i, start_a, end_a) : next(b, j, start_b, end_b);
+    }
+    return shared;
+}
+
+std::size_t first_unsound(const Runs& runs) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::uint64_t sum = 0;
+        for (const std::uint32_t count : runs.counts[i]) sum += count;
+        const Size size = runs.size_of(i);
+        if (size.height < 0 || size.width < 0 || sum != size.pixels()) return i;
+    }
+    return runs.size();
 }
 
 }  // namespace verite

@@ -15,4 +15,31 @@ struct Boxes {
     const double* operator[](std::size_t i) const { return corners.data() + 4 * i; }
 };
 
+// Rows of different lengths in one flat array: row i is values[offsets[i] .. offsets[i + 1]].
+template <class T>
+struct Ragged {
+    std::span<const T> values;
+    std::span<const std::int64_t> offsets;
+
+    std::size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+    std::span<const T> operator[](std::size_t i) const {
+        return values.subspan(offsets[i], offsets[i + 1] - offsets[i]);
+    }
+};
+
+struct Size {
+    std::int64_t height, width;
+
+    std::uint64_t pixels() const { return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width); }
+};
+
+// Run-length masks, one an object: column by column, the first run counts background.
+struct Runs {
+    Ragged<std::uint32_t> counts;
+    std::span<const std::int32_t> sizes;  // height and width of each object's image
+
+    std::size_t size() const { return counts.size(); }
+    Size size_of(std::size_t i) const { return {sizes[2 * i], sizes[2 * i + 1]}; }
+};
+
 }  // namespace verite
