@@ -49,7 +49,7 @@ def rank(
     tolerance: float = 1e-9,
     sums: Sums = "check",
     confidence: float = 0.5,
-    iou: float = 0.5,
+    iou: float | None = None,
     wrong: Wrong = "reverses",
     checks: Checks = "stop",
 ) -> Ranking:
@@ -57,8 +57,9 @@ def rank(
 
     The first argument is a table of answers (a file or `Answers`, `Confidences`); or the recorded truth of every
     item, with each algorithm's answers as a mapping beside it; or a detection truth, with each detector's
-    predictions; or several results of `vt.voc` on one truth. For detectors the items are the truth's objects, found
-    or not: matched by a prediction of their class with at least `confidence` and `iou`.
+    predictions; or several results on one truth, such as `vt.voc`'s. For detectors the items are the truth's objects,
+    found or not: matched by a prediction of their class with at least `confidence` and `iou` (0.5 for predictions; for
+    results one of the thresholds they were made at).
 
     `errors` says in what way the truth may be wrong, `epsilon` is short for `Bernoulli(epsilon)`. Every probability
     is exact where that is possible (`methods` of the result says which are); the others come from so many `draws`
@@ -118,7 +119,7 @@ def table_of(
     sums: Sums,
     *,
     confidence: float,
-    iou: float,
+    iou: float | None,
     checks: Checks,
 ) -> tuple[Answers | Confidences, dict[str, object]]:
     """The answers in whichever form they were given, and what of the settings belongs into the signature."""
@@ -130,16 +131,18 @@ def table_of(
         if is_evaluated(truth):
             from verite.ranking.detectors import found_in, values_of
 
-            rules = values_of(truth)[0].signature
-            return found_in(truth, confidence=confidence), {"confidence": confidence, "matched": f"({rules})"}
+            first = values_of(truth)[0]
+            matched = {"iou": first.finds(iou).iou, "matched": f"({first.signature})"}
+            return found_in(truth, confidence=confidence, iou=iou), {"confidence": confidence, **matched}
         if not isinstance(truth, (str, PathLike)):
             raise BadParameter("answers: expected each algorithm's answers beside the truth, found none")
         return read_table(str(truth), kind=kind, labels=labels, sums=sums, asked=asked_columns(model)), {}
     if isinstance(truth, (Annotations, str, PathLike)):
         from verite.ranking.detectors import found_objects
 
-        found = found_objects(truth, answers, confidence=confidence, iou=iou, checks=checks)
-        return found, {"confidence": confidence, "iou": iou}
+        least = 0.5 if iou is None else iou
+        found = found_objects(truth, answers, confidence=confidence, iou=least, checks=checks)
+        return found, {"confidence": confidence, "iou": least}
     if not isinstance(answers, Mapping):
         raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
     if kind == "confidences":
