@@ -123,7 +123,7 @@ def test_asymmetric_rates_need_zeros_and_ones():
 
 
 def test_a_confusion_matrix_needs_labels():
-    with pytest.raises(BadParameter, match="confusion: expected a table of labels"):
+    with pytest.raises(BadParameter, match="confusion: expected labels or confidences for this setting, found 0 and 1"):
         rank([1, 0], {"a": [1, 1], "b": [0, 1]}, epsilon=0.1, confusion=[[0, 1], [1, 0]])
 
 

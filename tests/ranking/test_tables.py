@@ -7,6 +7,7 @@ import pytest
 
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
+from verite.ranking.answers import Answers
 from verite.ranking.models import AtMost, Audit, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
 from verite.ranking.tables import is_table, read_confusion, read_table
@@ -249,6 +250,11 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: rank(*ONE, epsilon=0.1, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
         (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected at least 1, found 0"),
         (lambda: rank(*ONE, epsilon=0.1, level=1.0), "level: expected a probability above 0.5 and below 1"),
+        (lambda: rank(*ONE, epsilon=0.1, wrong="vanishes"), "wrong: expected objects found by detectors for this se"),
+        (lambda: rank(*ONE, epsilon=0.1, loss="kl_printed"), "loss: expected confidences for this setting, found 0 a"),
+        (lambda: rank(*ONE, epsilon=0.1, confidence=0.3), "confidence: expected objects found by detectors"),
+        (lambda: rank(*ONE, epsilon=0.1, confusion=np.eye(2)), "confusion: expected labels or confidences for this"),
+        (lambda: rank(Answers.of(*ONE), kind="labels", epsilon=0.1), "kind: expected what the answers are, 'binary'"),
         (lambda: rank(*ONE, epsilon=0.1, wrong="flips"), "wrong: expected reverses or vanishes"),
         (lambda: rank([1], None, epsilon=0.1), "answers: expected each algorithm's answers beside the truth"),
         (lambda: rank([1], [[1], [0]], epsilon=0.1), "answers: expected a mapping of names to answers, found list"),

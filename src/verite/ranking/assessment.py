@@ -229,6 +229,8 @@ class Assessment:
         rates = "exact"
         if any(self.curves.exact(i, j) is None for i, j in self.steps):
             rates = self.curves.method
+        elif self.whole_epsilon is not None and self.whole_epsilon[0] < self.whole_epsilon[1]:
+            rates = "exact for pairs, bounds for the whole order"
         if self.is_worst_case:
             worst = "worst case"
             return {"pairs": worst, "ranks": f"{worst}, pair by pair", "whole_order": worst, "largest_epsilon": rates}

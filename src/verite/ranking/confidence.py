@@ -19,6 +19,7 @@ from verite.ranking.answers import Where, digest_of, numbered_item
 from verite.ranking.exchangeable import binomial, errors_law
 from verite.ranking.models import Audit, ErrorModel, Exactly, is_shared
 from verite.ranking.montecarlo import Moves
+from verite.ranking.places import order_holds
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
@@ -205,18 +206,20 @@ def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
 
 
 def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
-    """P(first ends below, level with, above second | so many of the records that matter are wrong); None if too many.
+    """Probabilities given that so many of the records that matter are wrong; None if they are too many.
 
-    One enumeration serves every rate that is common to all records.
+    Of first ending below, level with and above second, and of the whole order. One enumeration serves every rate that
+    is common to all records.
     """
     matter = matters(moves)
     if too_many(moves, matter):
         return None
     items = np.flatnonzero(matter)
     change, weights, wrong = combined(moves, items, np.full(len(items), 0.5))
-    lead = change[:, 0] - change[:, 1] + recorded[0] - recorded[1]
+    scores = change + recorded
+    lead = scores[:, 0] - scores[:, 1]
     law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
-    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance)
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, order_holds(scores, recorded, tolerance))
     return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
 
 

@@ -64,6 +64,8 @@ def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) 
     """
     # So many points resolve the posterior itself, of standard deviation 1 / sqrt(4 checked) in phi, to the last digit.
     enough = max(16, 5 * sqrt(model.checked))
+    # What can happen at all: the rest stays impossible at every rate.
+    possible = np.isfinite(logs_at((model.errors + 0.5) / (model.checked + 1)))
     total: Array | None = None
     norm = -inf
     points = 8
@@ -78,7 +80,7 @@ def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) 
         norm = float(np.logaddexp.reduce([norm, *weights]))
         # The heaviest first: what weighs too little to change any of the sums is not asked for.
         for place in np.argsort(-weights):
-            if weights[place] == -inf or (total is not None and weights[place] < total.min() - NEGLIGIBLE):
+            if weights[place] == -inf or (total is not None and weights[place] < total[possible].min() - NEGLIGIBLE):
                 break
             term = weights[place] + logs_at(float(rates[place]))
             total = term if total is None else np.logaddexp(total, term)

@@ -16,7 +16,7 @@ from verite.ranking.exact import averaged_logs
 from verite.ranking.exchangeable import beta_binomial, binomial, certain, hypergeometric
 from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
-from verite.ranking.places import Standings, stood, three_independent
+from verite.ranking.places import Standings, order_holds, stood, three_independent
 from verite.ranking.sums import Steps, law_of_sum, merged
 
 Array = NDArray[np.float64]
@@ -123,6 +123,25 @@ def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Ar
     else:
         found = walk(units_of(outcomes))
     return None if found is None else (base + found[0], found[1])
+
+
+def whole_by_errors(outcomes: Outcomes) -> Array | None:
+    """P(the whole order holds | so many of the records that matter are wrong); None where that would take too long.
+
+    One walk serves every rate that is common to all records.
+    """
+    if not len(outcomes.counts):
+        return np.ones(1)
+    found = walk(units_of(outcomes.at(0.5), counting=True))
+    if found is None:
+        return None
+    vectors, weights = found
+    base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
+    scores = np.concatenate([base + vectors[:, :-1], np.zeros((len(vectors), 1), dtype=np.int64)], axis=1)
+    holds = order_holds(scores, outcomes.scores)
+    size = int(outcomes.counts.sum())
+    shares = np.bincount(vectors[holds, -1], weights[holds], size + 1)
+    return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
 
 
 def walked_groups(outcomes: Outcomes, model: Shared) -> tuple[NDArray[np.int64], Array] | None:

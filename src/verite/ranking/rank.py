@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from math import isnan
 from os import PathLike
 from typing import Any, Literal
@@ -26,6 +27,18 @@ HOW_MANY = (
     "check some records on which the algorithms disagree and give Audit(errors, checked)"
 )
 ORDERS_ONLY = "these are statements about orders; scores under an assumed error rate are no estimates of true scores"
+SERVES = {  # what some settings are about; elsewhere they would be ignored, and are refused
+    "labels": ("labels", "confidences"),
+    "confusion": ("labels", "confidences"),
+    "loss": ("confidences",),
+    "zero": ("confidences",),
+    "tolerance": ("confidences",),
+    "sums": ("confidences",),
+    "confidence": ("found",),
+    "iou": ("found",),
+    "wrong": ("found",),
+}
+CALLED = {"binary": "0 and 1", "labels": "labels", "confidences": "confidences", "found": "objects found by detectors"}
 SCATTERED = (
     "errors are taken as scattered at random, which overstates stability where they come in groups (a class, a source)"
 )
@@ -77,18 +90,18 @@ def rank(
     >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
     (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
     """
+    given = {name: value for name, value in locals().items() if name in SERVES}
     model = chosen_model(epsilon, errors)
     table, about = table_of(truth, answers, model, kind, labels, sums, confidence=confidence, iou=iou, checks=checks)
+    if wrong not in ("reverses", "vanishes"):
+        raise BadParameter(f"wrong: expected reverses or vanishes, found {wrong!r}")
+    check_served(given, kind, table.kind)
     matrix = confusion_of(confusion, table)
     contest: Contest
     if isinstance(table, Confidences):
         contest = ConfidenceContest(table, model, matrix, loss, zero, tolerance)
         about |= {"loss": loss, "zero": zero, "tolerance": tolerance, "sums": sums}
     else:
-        if wrong not in ("reverses", "vanishes"):
-            raise BadParameter(f"wrong: expected reverses or vanishes, found {wrong!r}")
-        if wrong == "vanishes" and table.kind != "found":
-            raise BadParameter("wrong: expected detectors for records that vanish, found a table of answers")
         contest = AnswerContest(table, model, matrix, wrong)
         about |= {"wrong": wrong} if table.kind == "found" else {}
     if table.kind in ("labels", "confidences"):
@@ -96,6 +109,18 @@ def rank(
         about["moves"] = "uniform" if matrix is None else fingerprint(matrix)
     words = assumption(model, table, matrix, wrong)
     return ranking(contest, table, Assessment(contest, method, draws, seed, level), about, words)
+
+
+def check_served(given: Mapping[str, object], kind: str | None, found: str) -> None:
+    """Refuse settings that say nothing about answers of the kind that was found."""
+    if kind is not None and kind != found:
+        raise BadParameter(f"kind: expected what the answers are, {found!r}, found {kind!r}")
+    usual = {name: parameter.default for name, parameter in signature(rank).parameters.items()}
+    for name, value in given.items():
+        is_usual = value is usual[name] or (isinstance(value, (str, int, float)) and value == usual[name])
+        if found not in SERVES[name] and not is_usual:
+            wanted = " or ".join(CALLED[served] for served in SERVES[name])
+            raise BadParameter(f"{name}: expected {wanted} for this setting, found {CALLED[found]}")
 
 
 def chosen_model(epsilon: float | None, errors: ErrorModel | None) -> ErrorModel:
@@ -172,8 +197,6 @@ def confusion_of(confusion: Any, table: Answers | Confidences) -> Any:
     """A confusion matrix in the order of the table's labels."""
     if confusion is None:
         return None
-    if isinstance(table, Answers) and table.kind != "labels":
-        raise BadParameter("confusion: expected a table of labels; a record of 0 or 1 has only one way of being wrong")
     if isinstance(confusion, (str, PathLike)):
         return read_confusion(str(confusion), table.labels)
     if isinstance(confusion, Mapping):

@@ -207,7 +207,8 @@ class Ranking:
 
     def to_csv(self) -> str:
         """Every pair as comma-separated values, full precision."""
-        heads = ("kept", "tie", "reversed", "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
+        sides = ("kept", "tie", "reversed", "first_ahead", "second_ahead")
+        heads = (*sides, "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
         rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
         pairs = [(p.first, p.second, *row) for p, row in zip(self.pairs, rows, strict=True)]
         return Table(("first", "second", *heads), tuple(pairs)).to_csv()
@@ -248,15 +249,20 @@ class Ranking:
         names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.pairs]
         return Table.of("order", names, {head: [row[i] for row in rows] for i, head in enumerate(heads)})
 
-    def __str__(self) -> str:
+    def whole_line(self) -> str:
+        """The whole order in one line."""
         chain = self.order[0]
         for above, name in zip(self.order, self.order[1:], strict=False):
             chain += f" {'=' if self.pair(above, name).tied else '>'} {name}"
+        if all(pair.tied for pair in self.pairs):
+            return f"Whole order {chain}: all are level on the record, there is no order to keep."
         low, high = self.whole_bounds
-        whole = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
+        line = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
         if self.whole_interval is not None:
-            whole += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
-        whole += f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")"
+            line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
+        return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
+
+    def __str__(self) -> str:
         lines = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
             *wrap(f"Assumed: {self.assumption}.", WIDTH),
@@ -266,12 +272,12 @@ class Ranking:
             "",
             str(self.pair_table()),
             "",
-            whole,
+            self.whole_line(),
         ]
         if self.whole_epsilon is not None:
             least, most = self.whole_epsilon
-            span = rate(least) if rate(least) == rate(most) else f"a rate between {rate(least)} and {rate(most)}"
-            lines.append(f"It holds with probability {self.level:g} up to ε = {span}.")
+            span = f"ε = {rate(least)}" if rate(least) == rate(most) else f"an ε between {rate(least)} and {rate(most)}"
+            lines.append(f"It holds with probability {self.level:g} up to {span}.")
         if self.errors_to_break is not None:
             one = self.errors_to_break == 1
             many = (

@@ -108,7 +108,8 @@ def read_sheet(path: Path) -> Sheet:
         raise ReadError(path, expected="a table in a file", found="a folder")
     if path.stat().st_size == 0:
         raise ReadError(path, expected=HEADER, found="an empty file")
-    return read_parquet(path) if is_parquet(path) else read_csv(path)
+    # By its name, too: a broken Parquet file is no CSV.
+    return read_parquet(path) if is_parquet(path) or path.suffix.lower() == ".parquet" else read_csv(path)
 
 
 def read_csv(path: Path) -> Sheet:
