@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, isnan, log, nan
+from math import exp, floor, inf, isfinite, isnan, log, nan
 from textwrap import wrap
 from typing import Any, Literal, Protocol
 
@@ -232,7 +232,10 @@ class Ranking:
             ],
         }
         for k in range(len(self.order)):
-            columns[f"P({k + 1}.)"] = [probability(value) for value in self.ranks[:, k]]
+            drawn = [None] * len(self.order) if self.rank_intervals is None else self.rank_intervals[:, k]
+            columns[f"P({k + 1}.)"] = [
+                probability(value, interval=interval) for value, interval in zip(self.ranks[:, k], drawn, strict=True)
+            ]
         return Table.of("algorithm", self.order, columns)
 
     def pair_table(self) -> Table:
@@ -240,8 +243,11 @@ class Ranking:
         rows = []
         for pair in self.pairs:
             sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
-            values = [pair.kept, pair.tie, pair.reversed]
-            shown = [probability(value, side) for value, side in zip(values, sides, strict=True)]
+            values = {"kept": pair.kept, "tie": pair.tie, "reversed": pair.reversed}
+            shown = [
+                probability(value, side, (pair.intervals or {}).get(key))
+                for (key, value), side in zip(values.items(), sides, strict=True)
+            ]
             errors = [ABSENT if v is None else f"{v:,}" for v in (pair.errors_to_tie, pair.errors_to_reverse)]
             rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
         bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
@@ -257,7 +263,8 @@ class Ranking:
         if all(pair.tied for pair in self.pairs):
             return f"Whole order {chain}: all are level on the record, there is no order to keep."
         low, high = self.whole_bounds
-        line = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
+        shown = probability(self.whole, interval=self.whole_interval)
+        line = f"Whole order {chain}: {shown} ({self.methods['whole_order']}"
         if self.whole_interval is not None:
             line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
         return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
@@ -299,14 +306,20 @@ class Ranking:
         return "; ".join(f"{', '.join(what)} {how}" for how, what in ways.items())
 
 
-def probability(value: float, logarithm: float = nan) -> str:
+def probability(value: float, logarithm: float = nan, interval: Sequence[float] | None = None) -> str:
     """A probability with four decimals, or as a power of ten where that would show nothing but zeros.
 
+    What never or always came out of draws, of which there is an `interval`, is neither impossible nor certain.
+
+    >>> probability(0.0, interval=(0.0, 3.84e-05)), probability(1.0, interval=(0.99996, 1.0))
+    ('<3.8e-05', '>0.9999')
     >>> probability(0.58881), probability(3e-7), probability(0.0, -2319.0), probability(0.0), probability(0.999999)
     ('0.5888', '3.0e-07', '7.4e-1008', '0', '>0.9999')
     """
     if isnan(value):
         return ABSENT
+    if interval is not None and value in (0, 1):
+        return f"<{interval[1]:.1e}" if value == 0 else f">{floor(1e4 * interval[0]) / 1e4:.4f}"
     if value == 1 and not logarithm < 0:
         return "1"
     if value > 0.99995:
