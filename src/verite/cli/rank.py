@@ -171,6 +171,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe, note
     from verite.errors import BadParameter
+    from verite.model.results import distinct_names
     from verite.ranking.rank import rank as assess
     from verite.ranking.tables import is_table
 
@@ -181,7 +182,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     truth = read_side(paths[0], "truth", given)
     describe("truth", truth, quiet=quiet)
     predictions = {}
-    for path, name in zip(paths[1:], system_names(paths[1:]), strict=True):
+    for path, name in zip(paths[1:], distinct_names(system_names(paths[1:])), strict=True):
         predictions[name] = read_side(path, "pred", given, truth)
         describe("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
@@ -198,13 +199,12 @@ def settings(given: dict[str, Any]) -> dict[str, Any]:
 def keep(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, both tables and the plots."""
     from verite.files import make_folder, write_atomically
+    from verite.reporting.rank_plots import read_published, save_ranking
 
+    points = read_published(given["published"], ranking.order) if given["published"] else []
     home = make_folder(folder)
     write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
     write_atomically(home / "ranks.csv", ranking.ranks_to_csv())
     write_atomically(home / "pairs.csv", ranking.to_csv())
     if not given["no_plot"]:
-        from verite.reporting.rank_plots import read_published, save_ranking
-
-        points = read_published(given["published"]) if given["published"] else []
         save_ranking(ranking, home, given["plot_format"], points)

@@ -149,6 +149,11 @@ class Ranking:
         at = self.curve_of(pair.first, pair.second) if self.curve_of is not None else None
         return np.array([nan if at is None else at(float(epsilon)) for epsilon in epsilons])
 
+    @property
+    def sureness(self) -> str:
+        """How surely algorithms are told apart that are not joined."""
+        return "for certain" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
+
     def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
         """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
         least = self.level if level is None else level
@@ -293,7 +298,7 @@ class Ranking:
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart with probability {self.level:g}: {', '.join(run)}." for run in self.joined()]
+        lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.joined()]
         return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
 
     __repr__ = __str__
