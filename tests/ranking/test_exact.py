@@ -18,7 +18,7 @@ from verite.ranking.exact import sides
 from verite.ranking.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.rank import rank
-from verite.ranking.sums import Piece, Steps, three_sides
+from verite.ranking.sums import Pieces, Steps, three_sides
 
 SEEDS = range(12)
 
@@ -183,7 +183,7 @@ def test_at_one_half_the_tail_is_mcnemars_exact_test(first, second):
     shift = total - 2 * min(first, second)
     pieces = np.zeros(2 * shift + 1)
     pieces[-1] = 1.0
-    found = three_sides(Steps(laws, np.array([total]), (Piece(pieces),)))
+    found = three_sides(Steps(laws, np.array([total]), Pieces.of([pieces], [1])))
     p_value = min(1.0, 2 * (exp(found.below) + exp(found.level)))
     expected = mcnemar([[10, first], [second, 20]], exact=True).pvalue
     assert p_value == pytest.approx(expected, rel=1e-12)

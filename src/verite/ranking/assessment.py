@@ -235,7 +235,8 @@ class Assessment:
             worst = "worst case"
             return {"pairs": worst, "ranks": f"{worst}, pair by pair", "whole_order": worst, "largest_epsilon": rates}
         drawn = f"Monte-Carlo, {self.draws:,} draws, seed {self.seed}"
-        pairs = "exact" if all(p.intervals is None for p in self.pairs) else drawn
+        exact, every = sum(p.intervals is None for p in self.pairs), len(self.pairs)
+        pairs = "exact" if exact == every else f"exact for {exact} of {every} pairs, else {drawn}" if exact else drawn
         joint = "exact" if self.standings[1] else drawn
         return {
             "pairs": pairs,

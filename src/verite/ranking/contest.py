@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, losses, moves_of
-from verite.ranking.exact import Drops, sides, worst_drops
-from verite.ranking.exchangeable import binomial
+from verite.ranking.exact import Drops, shared_sides, sides, worst_drops
+from verite.ranking.exchangeable import binomial, groups_of
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
 from verite.ranking.models import (
     WHY_HALF,
@@ -147,7 +147,8 @@ class AnswerContest:
     def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
         if isinstance(model, Shared):
-            return lambda epsilon: sides(duel, replace(model, epsilon=epsilon))
+            groups = groups_of(duel)
+            return lambda epsilon: shared_sides(duel, groups, replace(model, epsilon=epsilon))
         return lambda epsilon: three_sides(duel.steps(epsilon))
 
     def whole_at(self) -> Callable[[float], float] | None:

@@ -10,10 +10,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exchangeable import exactly_sides, shared_pieces
+from verite.ranking.exchangeable import Group, exactly_sides, groups_of
 from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Sides, Steps, three_sides
+from verite.ranking.sums import NEGLIGIBLE, Pieces, Sides, Steps, three_sides
 
 Array = NDArray[np.float64]
 
@@ -30,18 +30,22 @@ def sides(duel: Duel, model: ErrorModel) -> Sides | None:
     if isinstance(model, Audit):
         return audited_sides(duel, model)
     if isinstance(model, Shared):
-        return shared_sides(duel, model)
+        return shared_sides(duel, groups_of(duel), model)
     return three_sides(duel.steps())
 
 
-def shared_sides(duel: Duel, model: Shared) -> Sides | None:
+def shared_sides(duel: Duel, groups: list[Group], model: Shared) -> Sides | None:
     """Errors in groups: each group moves the lead as one large step."""
     if model.correlation == 0 or model.epsilon == 0:
         return three_sides(duel.steps(model.epsilon))
-    pieces = shared_pieces(duel, model)
-    if pieces is None:
-        return None
-    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), tuple(pieces)))
+    laws: list[Array] = []
+    for group in groups:
+        law = group.law(model)
+        if law is None:
+            return None
+        laws.append(law)
+    pieces = Pieces.of(laws, [group.times for group in groups])
+    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
 
 
 def audited_sides(duel: Duel, model: Audit) -> Sides:

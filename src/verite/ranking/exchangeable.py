@@ -7,6 +7,8 @@ records, or a group of records whose common rate is itself drawn.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log, log1p
 
 import numpy as np
@@ -14,11 +16,12 @@ from numpy.typing import NDArray
 
 from verite.ranking.models import Audit, Exactly, Shared
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Piece, Sides, law_of_sum
+from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
 
 Array = NDArray[np.float64]
 
 OUTER = 4_000_000  # pairs of numbers that are summed all at once
+KEPT = 50_000  # of them that are kept for another rate
 SMALL = 200  # items whose three outcomes are followed one by one
 
 
@@ -110,40 +113,52 @@ def reweighted(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | Non
     return lead, logs + (law - binomial(duel.size, rate))[wrong_records]
 
 
-def shared_pieces(duel: Duel, model: Shared) -> list[Piece] | None:
-    """The lead of first over second on the items of each group, groups of the same make-up counted together."""
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The items of a group of shared errors that tell two algorithms apart; `times` groups are made up like it."""
+
+    duel: Duel
+    times: int
+
+    @cached_property
+    def joint(self) -> tuple[Array, NDArray[np.int64], Array] | None:
+        """Lead, number of wrong records and log probability of every combination, all sets of errors alike."""
+        return joint_law(self.duel, 0.5)
+
+    @cached_property
+    def wrong(self) -> Array:
+        """The law of the lead if every record is wrong: probabilities of -size … size."""
+        steps, size = self.duel.steps(1.0), self.duel.size
+        values, probabilities = law_of_sum(steps, steps.bounds())
+        return np.bincount((values + size).astype(np.int64), probabilities, 2 * size + 1).astype(np.float64)
+
+    def law(self, model: Shared) -> Array | None:
+        """The law of the lead of first over second: probabilities of -size … size. None where it takes too long."""
+        size = self.duel.size
+        if model.correlation == 1:
+            law = model.epsilon * self.wrong
+            law[self.duel.gap + size] += 1 - model.epsilon
+            return law
+        # What takes much room is not kept for the next rate.
+        is_small = (self.duel.only(1) + 1) * (self.duel.only(-1) + 1) <= KEPT
+        joint = self.joint if is_small else joint_law(self.duel, 0.5)
+        if joint is None:
+            return None
+        lead, wrong, logs = joint
+        weight = beta_binomial(size, *model.beta) - binomial(size, 0.5)
+        places = (lead + size).astype(np.int64)
+        return np.bincount(places, np.exp(logs + weight[wrong]), 2 * size + 1).astype(np.float64)
+
+
+def groups_of(duel: Duel) -> list[Group]:
+    """The groups of shared errors, those of the same make-up counted together."""
     kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
     groups, group = np.unique(duel.groups, return_inverse=True)
     made_up = np.zeros((len(groups), len(kinds)), dtype=np.int64)
     np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
-    pieces = []
-    for counts, times in zip(*np.unique(made_up, axis=0, return_counts=True), strict=True):
-        mine = Duel.of(duel.items, counts, kinds[:, 0].astype(np.int64), kinds[:, 1:])
-        whole = model.correlation == 1
-        law = whole_group_law(mine, model.epsilon) if whole else group_law(mine, model.epsilon, *model.beta)
-        if law is None:
-            return None
-        pieces.append(Piece(law, int(times)))
-    return pieces
-
-
-def group_law(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array | None:
-    """The law of the lead of first over second on the items of one group: probabilities of -size … size."""
-    found = reweighted(duel, epsilon, beta_binomial(duel.size, alpha, beta))
-    if found is None:
-        return None
-    lead, logs = found
-    return np.bincount((lead + duel.size).astype(np.int64), np.exp(logs), 2 * duel.size + 1).astype(np.float64)
-
-
-def whole_group_law(duel: Duel, epsilon: float) -> Array:
-    """The same for a group that is wrong as a whole with probability epsilon, and else right as a whole."""
-    steps = duel.steps(1.0)
-    values, probabilities = law_of_sum(steps, steps.bounds())
-    places = (values + duel.size).astype(np.int64)
-    piece: Array = np.bincount(places, epsilon * probabilities, 2 * duel.size + 1).astype(np.float64)
-    piece[duel.gap + duel.size] += 1 - epsilon
-    return piece
+    counted = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
+    stay, wrong = kinds[:, 0].astype(np.int64), kinds[:, 1:]
+    return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in counted]
 
 
 def exactly_sides(duel: Duel, errors: int) -> Sides | None:

@@ -218,7 +218,7 @@ def ranking(
         of = "objects found (recall)" if table.kind == "found" else "right answers"
         score = f"tau: share of {of}, more is better"
     methods = found.methods
-    is_drawn = any(how.startswith("Monte") for how in methods.values())
+    is_drawn = any("Monte-Carlo" in how for how in methods.values())
     signature = Signature.of(
         "rank",
         on=table.kind,
