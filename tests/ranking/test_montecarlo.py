@@ -146,6 +146,15 @@ def test_draws_do_not_depend_on_how_many_are_made_at_a_time():
     assert np.array_equal(whole, np.concatenate(parts))
 
 
+def test_draws_do_not_depend_on_threads(monkeypatch):
+    moves = Moves.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("VERITE_THREADS", threads)
+        found.append(by_record(moves, Bernoulli(0.2), 500, np.random.default_rng(9)))
+    assert np.array_equal(*found)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -7,7 +7,9 @@ errors come in groups, the wrong records themselves are drawn, and only those.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from verite.ranking.exchangeable import errors_law
 from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
+from verite.threads import thread_count
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
@@ -129,7 +132,14 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
         rates = np.repeat(moves.rates, moves.counts)
         top = float(rates.max())
         share = rates / top if top > 0 and float(rates.min()) < top else np.zeros(0)
-        return independent_changes(kind, ways, change, top, share, draws, seed, 0)
+        # A draw depends on its number alone, so threads may share them out.
+        bounds = np.linspace(0, draws, min(thread_count(), draws) + 1).astype(np.int64).tolist()
+        with ThreadPoolExecutor(len(bounds) - 1) as pool:
+            parts = pool.map(
+                lambda part: independent_changes(kind, ways, change, top, share, part[1] - part[0], seed, part[0]),
+                pairwise(bounds),
+            )
+            return np.concatenate(list(parts))
     group = np.repeat(moves.groups, moves.counts) if is_shared(model) else np.zeros(len(kind), dtype=np.int64)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
