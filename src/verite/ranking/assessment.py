@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
-from verite.ranking.models import AtMost
+from verite.ranking.models import AtMost, checked_count
 from verite.ranking.places import Standings, differs, stood, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
@@ -37,10 +37,8 @@ class Assessment:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
-        if self.draws < 1:
-            raise BadParameter(f"draws: expected at least 1, found {self.draws}")
-        if self.seed < 0:
-            raise BadParameter(f"seed: expected a whole number from 0 on, found {self.seed}")
+        object.__setattr__(self, "draws", checked_count("draws", self.draws, 1))
+        object.__setattr__(self, "seed", checked_count("seed", self.seed))
         if not self.contest.tolerance >= 0:
             raise BadParameter(f"tolerance: expected a number from 0 on, found {self.contest.tolerance:g}")
         if not 0.5 < self.level < 1:

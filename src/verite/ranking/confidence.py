@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, digest_of, numbered_item
+from verite.ranking.answers import Where, digest_of, numbered_item, same_items
 from verite.ranking.exchangeable import binomial, errors_law
 from verite.ranking.models import Audit, ErrorModel, Exactly, is_shared
 from verite.ranking.montecarlo import Moves
@@ -75,16 +75,23 @@ class Confidences:
     ) -> Confidences:
         """From the recorded label of every item and, for each algorithm, rows of confidences, one column a label.
 
-        Without `labels` the recorded labels are the columns' numbers, from 0.
+        Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
+        columns' numbers, from 0.
         """
         names = tuple(str(name) for name in answers)
-        arrays = [np.asarray(answers[name], dtype=np.float64) for name in answers]
-        recorded = np.asarray(truth)
+        rows = list(answers.values())
+        if isinstance(truth, Mapping):
+            same_items(truth, answers)
+            rows = [[given[item] for item in truth] for given in rows]
+        recorded = np.asarray(list(truth.values()) if isinstance(truth, Mapping) else truth)
+        arrays = [numbers_in(name, given) for name, given in zip(names, rows, strict=True)]
         for name, array in zip(names, arrays, strict=True):
             if array.ndim != 2 or array.shape != (len(recorded), arrays[0].shape[1]):
                 expected = f"{len(recorded)} rows of {arrays[0].shape[-1]} confidences"
                 raise DataError(f"{name}: expected {expected}, found an array of shape {array.shape}")
         known = tuple(str(v) for v in (labels if labels is not None else range(arrays[0].shape[1] if arrays else 0)))
+        if len(set(known)) < len(known):
+            raise BadParameter("labels: expected each label once")
         if arrays and len(known) != arrays[0].shape[1]:
             raise DataError(f"labels: expected {arrays[0].shape[1]}, one a column, found {len(known)}")
         places = {label: i for i, label in enumerate(known)}
@@ -143,6 +150,16 @@ class Confidences:
         raise BadParameter(
             f"{purpose}: expected one of the columns {', '.join([*self.columns, 'truth'])}, found {name!r}"
         )
+
+
+def numbers_in(name: str, rows: Any) -> Array:
+    """Rows of confidences as one array."""
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{name}: expected rows of confidences, a number for every label, found something else"
+        ) from None
 
 
 def losses(table: Confidences, loss: Loss, zero: float) -> Array:

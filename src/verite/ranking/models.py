@@ -32,10 +32,11 @@ WHY_HALF = (
 
 def checked_rate(name: str, value: float) -> float:
     """A share of wrong records between 0 and one half."""
-    number = float(value)
-    if not 0 <= number <= 0.5:
+    if not isinstance(value, (int, float, np.number)):
+        raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value!r}")
+    if not 0 <= value <= 0.5:
         raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value:g}; {WHY_HALF}")
-    return number
+    return float(value)
 
 
 def fingerprint(values: Any) -> str:
@@ -51,9 +52,9 @@ def fingerprint(values: Any) -> str:
 
 
 def checked_count(name: str, value: int, least: int = 0) -> int:
-    """A whole number of records."""
-    if value != int(value) or value < least:
-        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value:g}")
+    """A whole number, such as one of records."""
+    if not isinstance(value, (int, float, np.number)) or value % 1 or value < least:
+        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value!r}")
     return int(value)
 
 
@@ -145,7 +146,10 @@ class PerItem:
 
 
 def checked_rates(rates: ArrayLike) -> NDArray[np.float64]:
-    values = np.asarray(rates, dtype=np.float64)
+    try:
+        values = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadParameter("rates: expected a number for every item, found something else") from None
     if values.ndim != 1:
         raise BadParameter(f"rates: expected one number an item, found an array of shape {values.shape}")
     bad = np.flatnonzero(~((values >= 0) & (values <= 0.5)))
@@ -204,8 +208,8 @@ class Shared:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_rate("epsilon", self.epsilon))
-        if not 0 <= self.correlation <= 1:
-            raise BadParameter(f"correlation: expected a number from 0 to 1, found {self.correlation:g}")
+        if not isinstance(self.correlation, (int, float, np.number)) or not 0 <= self.correlation <= 1:
+            raise BadParameter(f"correlation: expected a number from 0 to 1, found {self.correlation!r}")
         object.__setattr__(self, "correlation", float(self.correlation))
 
     @property

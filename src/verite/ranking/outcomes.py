@@ -202,6 +202,11 @@ def group_numbers(answers: Recorded, model: ErrorModel) -> NDArray[np.int64] | N
     names = answers.column(model.groups, "groups") if isinstance(model.groups, str) else np.asarray(model.groups)
     if names.shape != (len(answers),):
         raise BadParameter(f"groups: expected {len(answers)} names, one an item, found {len(names)}")
+    if names.dtype.kind == "O":
+        absent = next((i for i, name in enumerate(names) if name is None), None)
+        if absent is not None:
+            raise BadParameter(f"groups: expected a name for every item, found none for item {absent + 1}")
+        names = np.array([str(name) for name in names])
     return np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
 
 

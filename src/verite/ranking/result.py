@@ -15,6 +15,7 @@ import verite
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
+from verite.ranking.models import checked_rate
 from verite.ranking.sums import Sides
 from verite.signature import Signature
 
@@ -144,10 +145,14 @@ class Ranking:
         raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
 
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
-        """The probability that the order of two algorithms is kept, at several rates; nan where none is known."""
+        """The probability that the order of two algorithms is kept, at several rates.
+
+        Not a number where none is known, and where the two are level on the record.
+        """
         pair = self.pair(one, two)
-        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None else None
-        return np.array([nan if at is None else at(float(epsilon)) for epsilon in epsilons])
+        rates = [checked_rate("epsilon", epsilon) for epsilon in epsilons]
+        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None and not pair.tied else None
+        return np.array([nan if at is None else at(epsilon) for epsilon in rates])
 
     @property
     def sureness(self) -> str:
