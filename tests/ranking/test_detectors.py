@@ -102,6 +102,21 @@ def test_localization_results_can_be_ranked(truth):
         vt.rank(results, epsilon=0.1, confidence=0.2)
 
 
+def test_coco_results_can_be_ranked_at_any_of_their_thresholds():
+    """The recall at a threshold that the evaluation reports is the share of objects found, class by class."""
+    truth = vt.read(DEMO / "truth.json")
+    preds = {name: vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "magpie", "mole")}
+    results = {name: vt.coco(truth, pred) for name, pred in preds.items()}
+    for threshold, iou in ((0, 0.5), (5, 0.75)):
+        found = vt.rank(results, epsilon=0.05, iou=iou, confidence=0.0)
+        for name, result in results.items():
+            recall, positives = result.evaluation.curves[1][-1, 0, threshold], result.evaluation.positives[:, 0]
+            expected = float((np.nan_to_num(recall) * positives).sum() / positives.sum())
+            assert found.scores[name] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.55, .* found none"):
+        vt.rank(results, epsilon=0.05)
+
+
 def test_leaving_out_low_confidences_before_or_after_matching_is_the_same():
     truth = vt.read(DEMO / "truth.json")
     magpie = vt.read(DEMO / "magpie.json", like=truth)

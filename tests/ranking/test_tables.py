@@ -248,7 +248,7 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: Exactly(1.5), "errors: expected a whole number from 0 on, found 1.5"),
         (lambda: Shared(0.1, 1.5, "x"), "correlation: expected a number from 0 to 1, found 1.5"),
         (lambda: rank(*ONE, epsilon=0.1, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
-        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected at least 1, found 0"),
+        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected a whole number from 1 on, found 0"),
         (lambda: rank(*ONE, epsilon=0.1, level=1.0), "level: expected a probability above 0.5 and below 1"),
         (lambda: rank(*ONE, epsilon="x"), "epsilon: expected a share of wrong records from 0 to 0.5, found 'x'"),
         (lambda: rank(*ONE, epsilon=0.1, seed="x"), "seed: expected a whole number from 0 on, found 'x'"),
