@@ -112,12 +112,9 @@ class Metric:
         """
         if isinstance(truth, Pairs):
             return self.values(truth)
-        if is_label_image(truth) or is_label_image(pred):
-            if not self.record.labels:
-                self.refuse_labels(truth if is_label_image(truth) else pred)
-            pairs = Pairs.of([np.asarray(truth)], [np.asarray(pred)])
-        else:
-            pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
+        if not self.record.labels and (is_label_image(truth) or is_label_image(pred)):
+            self.refuse_labels(truth if is_label_image(truth) else pred)
+        pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
         return float(self.values(pairs)[0])
 
     def batch(self, truth: Any, pred: Any, **how: Any) -> Array:
