@@ -35,12 +35,29 @@ def numbered(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     Objects count in the order in which a reader meets them, whatever their numbers: where two couples of objects share
     as many pixels, a metric that has to choose must not look at the numbers.
     """
-    found, first, where = np.unique(values, return_index=True, return_inverse=True)
-    is_object = found != 0
+    low, high = int(values.min()), int(values.max())
+    if high - low <= 2**16 + values.size and high < 2**62:
+        where = values.astype(np.intp) - low
+        met = np.full(high - low + 1, -1, dtype=np.intp)
+        met[where.ravel()[::-1]] = np.arange(values.size)[::-1]  # of several pixels the last that is told stays
+        found = np.flatnonzero(met >= 0)
+        first, is_object = met[found], found + low != 0
+    else:
+        labels, first, where = np.unique(values, return_index=True, return_inverse=True)
+        found, is_object = np.arange(len(labels)), labels != 0
     objects = int(is_object.sum())
-    number = np.full(len(found), objects, dtype=np.int64)
-    number[np.flatnonzero(is_object)[np.argsort(first[is_object])]] = np.arange(objects)
+    number = np.full(int(found[-1]) + 1, objects, dtype=np.int64)
+    number[found[is_object][np.argsort(first[is_object])]] = np.arange(objects)
     return number[where.reshape(values.shape)], objects
+
+
+def cropped(*images: NDArray[Any]) -> list[NDArray[Any]]:
+    """The part of the images in which any of them has an object, at least one pixel."""
+    is_used = np.logical_or.reduce([image != 0 for image in images])
+    rows, columns = (np.flatnonzero(is_used.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return [image[:1, :1] for image in images]
+    return [image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] for image in images]
 
 
 def overlap_table(truth: NDArray[Any], pred: NDArray[Any]) -> Floats:
@@ -50,8 +67,9 @@ def overlap_table(truth: NDArray[Any], pred: NDArray[Any]) -> Floats:
     array([[1., 1.],
            [0., 1.]])
     """
-    (mine, rows), (theirs, columns) = numbered(truth), numbered(pred)
+    (mine, rows), (theirs, columns) = (numbered(image) for image in cropped(truth, pred))
     flat = np.bincount((mine * (columns + 1) + theirs).ravel(), minlength=(rows + 1) * (columns + 1))
+    flat[-1] += truth.size - mine.size
     return flat.reshape(rows + 1, columns + 1).astype(np.float64)
 
 
