@@ -1,11 +1,7 @@
-// The only file that knows Python: checks the arrays, lets go of the interpreter, hands memory over.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
+// The module. Only bind files know Python: they check the arrays, let go of the interpreter, hand memory over.
+#include "bind.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "boxes.hpp"
 #include "masks.hpp"
@@ -15,9 +11,10 @@ using namespace nb::literals;
 
 namespace {
 
-using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
-using CellArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using RunArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using verite::BoxArray;
+using verite::to_numpy;
+using CellArray = verite::Column1<std::int64_t>;
+using RunArray = verite::Column1<std::uint32_t>;
 
 verite::Boxes boxes(const BoxArray& array) { return {{array.data(), array.size()}}; }
 
@@ -28,14 +25,7 @@ std::span<const std::int64_t> cells(const CellArray& array, const BoxArray& boxe
     return {array.data(), array.size()};
 }
 
-template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {kept->data(), shape, owner};
-}
-
-nb::ndarray<nb::numpy, double> box_iou(const BoxArray& truth, const BoxArray& pred, double pixel) {
+auto box_iou(const BoxArray& truth, const BoxArray& pred, double pixel) {
     const std::size_t rows = truth.shape(0), columns = pred.shape(0);
     std::vector<double> out(rows * columns);
     {
@@ -56,17 +46,14 @@ nb::tuple box_candidates(const BoxArray& truth, const CellArray& truth_cells, co
         nb::gil_scoped_release released;
         found = verite::box_candidates(boxes(truth), truth_keys, boxes(pred), pred_keys, pixel, floor);
     }
-    const std::size_t rows = found.offsets.size(), pairs = found.truth.size();
-    return nb::make_tuple(to_numpy(std::move(found.offsets), {rows}), to_numpy(std::move(found.truth), {pairs}),
-                          to_numpy(std::move(found.overlap), {pairs}));
+    return verite::to_python(std::move(found));
 }
 
-nb::ndarray<nb::numpy, std::uint32_t> decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width) {
+auto decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width) {
     if (height < 0 || width < 0) throw std::invalid_argument("a negative size");
     std::vector<std::uint32_t> counts;
     verite::decode_runs({text.c_str(), text.size()}, static_cast<std::uint64_t>(height) * width, counts);
-    const std::size_t runs = counts.size();
-    return to_numpy(std::move(counts), {runs});
+    return to_numpy(std::move(counts));
 }
 
 nb::bytes encode_runs(const RunArray& counts) {
@@ -76,12 +63,6 @@ nb::bytes encode_runs(const RunArray& counts) {
 }
 
 }  // namespace
-
-namespace verite {
-void register_draws(nb::module_& module);
-void register_json(nb::module_& module);
-void register_pairs(nb::module_& module);
-}  // namespace verite
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of verite: loops over plain arrays.";
@@ -93,7 +74,10 @@ NB_MODULE(_core, module) {
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_detection(module);
     verite::register_draws(module);
     verite::register_json(module);
+    verite::register_masks(module);
     verite::register_pairs(module);
+    verite::register_tables(module);
 }

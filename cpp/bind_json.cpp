@@ -55,7 +55,7 @@ nb::object to_array_if_used(Column<T, width>&& column) {
 
 // All values, and where each row starts.
 template <class T>
-nb::object to_arrays(Ragged<T>&& column) {
+nb::object to_arrays(RaggedColumn<T>&& column) {
     return nb::make_tuple(to_array(std::move(column.values)), to_array(std::move(column.starts())));
 }
 

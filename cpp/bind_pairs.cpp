@@ -1,10 +1,8 @@
 // Python's view of regions and pairs of them: arrays are checked, the interpreter is let go, memory is handed over.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <stdexcept>
 #include <string>
 
+#include "bind.hpp"
 #include "boundaries.hpp"
 #include "fills.hpp"
 #include "masks.hpp"
@@ -12,26 +10,14 @@
 #include "polygons.hpp"
 #include "transforms.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace verite {
 namespace {
 
-using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
-using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using RunArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using NumberArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using SizeArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
-using PointArray = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using namespace nb::literals;
+using OffsetArray = Column1<std::int64_t>;
+using RunArray = Column1<std::uint32_t>;
+using NumberArray = Column1<double>;
 using MaskArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {kept->data(), shape, owner};
-}
 
 // Offsets must start at 0, never fall and end at the number of rows: the kernels trust them.
 std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t rows, const char* name) {

@@ -1,8 +1,7 @@
 // How much do boxes overlap?
 #pragma once
 
-#include <vector>
-
+#include "overlaps.hpp"
 #include "views.hpp"
 
 namespace verite {
@@ -11,17 +10,22 @@ namespace verite {
 // `pixel` is added to every width and height: 1 where corners are pixel indices (Pascal VOC), else 0.
 void box_iou(Boxes truth, Boxes pred, double pixel, std::span<double> out);
 
-// Pairs within one cell (the objects of one image and label) that overlap enough to matter, prediction by
-// prediction, truths in their order within a prediction.
-struct Candidates {
-    std::vector<std::int64_t> offsets;  // prediction i has the candidates offsets[i] .. offsets[i + 1]
-    std::vector<std::int32_t> truth;
-    std::vector<double> overlap;
-};
-
+// Pairs within one cell (the objects of one image and label) that overlap enough to matter.
 // Truths are sorted by cell, predictions come in any order. Pairs with an overlap of zero or below `floor` are
 // left out.
 Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells, Boxes pred,
                           std::span<const std::int64_t> pred_cells, double pixel, double floor);
+
+// COCO's overlap of one prediction with one truth, both left, top, width, height: intersection over union, or over the
+// prediction's area where the truth is a crowd. Computed in pycocotools' order of operations, to the last bit.
+double coco_overlap(const double* pred, const double* truth, bool is_crowd);
+
+// Candidates of laid-out cells by COCO's overlap. `crowd` has one entry a truth.
+Candidates coco_box_candidates(const Cells& truth, std::span<const double> truth_sizes,
+                               std::span<const std::uint8_t> crowd, const Cells& pred,
+                               std::span<const double> pred_sizes, double floor, unsigned threads);
+
+// Width times height.
+void box_areas(std::span<const double> sizes, std::span<double> out);
 
 }  // namespace verite

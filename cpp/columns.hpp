@@ -107,6 +107,7 @@ class Column {
     }
 
     void clear() { rows_ = 0; }
+    void cut(std::size_t rows) { rows_ = std::min(rows_, rows); }
 
     // Gives back the room behind the last row, where it is more than small change.
     void shrink() {
@@ -153,7 +154,7 @@ class Column {
 
 // Rows of any length: all values one after the other, and where each row starts (with one more at the end).
 template <class T>
-class Ragged {
+class RaggedColumn {
   public:
     Column<T> values;
 
@@ -172,7 +173,7 @@ class Ragged {
     // Everything added to `values` since the row before belongs to this row.
     void end_row() { starts_.push(static_cast<std::int64_t>(values.rows())); }
 
-    void append(const Ragged& other, std::size_t first_row) {
+    void append(const RaggedColumn& other, std::size_t first_row) {
         if (other.rows() == 0) return;
         pad(first_row);
         const auto base = static_cast<std::int64_t>(values.rows());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "json_pass.hpp"
-#include "json_threads.hpp"
+#include "parallel.hpp"
 
 namespace verite::json {
 

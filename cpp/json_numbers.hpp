@@ -36,7 +36,8 @@ struct Wide {
 
 inline Wide multiply(std::uint64_t a, std::uint64_t b) {
 #if defined(__SIZEOF_INT128__)
-    const auto product = static_cast<unsigned __int128>(a) * b;
+    __extension__ using Whole = unsigned __int128;
+    const Whole product = static_cast<Whole>(a) * b;
     return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
 #else
     const std::uint64_t a_low = a & 0xFFFFFFFF, a_high = a >> 32, b_low = b & 0xFFFFFFFF, b_high = b >> 32;

@@ -180,7 +180,7 @@ bool Images::read(Scanner& in, unsigned field) {
     }
 }
 
-void Images::read_classes(Scanner& in, Ragged<std::int64_t>& classes) {
+void Images::read_classes(Scanner& in, RaggedColumn<std::int64_t>& classes) {
     if (*in.at != '[') in.fail_expected(Fault::type, "an array of category ids");
     ++in.at;
     classes.pad(count);
@@ -198,7 +198,7 @@ void Images::read_classes(Scanner& in, Ragged<std::int64_t>& classes) {
 }
 
 bool Categories::read(Scanner& in, unsigned field) {
-    const auto read_text = [&](Ragged<char>& column) {
+    const auto read_text = [&](RaggedColumn<char>& column) {
         column.pad(count);
         in.read_string(column.values);
         column.end_row();

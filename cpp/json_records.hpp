@@ -55,7 +55,7 @@ class Ids {
 
     Kind kind = Kind::none;
     Column<std::int64_t> numbers;
-    Ragged<char> text;
+    RaggedColumn<char> text;
 
     void read(Scanner& in, std::size_t record);
     const char* read_quickly(const char* at, std::size_t record) {
@@ -130,9 +130,10 @@ struct Images {
     std::size_t count = 0;
     Presence presence;
     Ids ids;
-    Ragged<char> file_names;
+    RaggedColumn<char> file_names;
     Column<std::int64_t> widths, heights;
-    Ragged<std::int64_t> negatives, not_exhaustives;  // LVIS: classes known to be absent, classes not annotated in full
+    RaggedColumn<std::int64_t> negatives,
+        not_exhaustives;  // LVIS: classes known to be absent, classes not annotated in full
 
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char* at, unsigned field);
@@ -154,7 +155,7 @@ struct Images {
     }
 
   private:
-    void read_classes(Scanner& in, Ragged<std::int64_t>& classes);
+    void read_classes(Scanner& in, RaggedColumn<std::int64_t>& classes);
 };
 
 struct Categories {
@@ -165,7 +166,7 @@ struct Categories {
     std::size_t count = 0;
     Presence presence;
     Column<std::int64_t> ids;
-    Ragged<char> labels, supercategories;
+    RaggedColumn<char> labels, supercategories;
     Column<char> frequencies;  // LVIS: 'r'are, 'c'ommon, 'f'requent
 
     bool read(Scanner& in, unsigned field);

@@ -9,7 +9,7 @@
 #include "json_error.hpp"
 #include "json_polygons.hpp"
 #include "json_runs.hpp"
-#include "json_threads.hpp"
+#include "parallel.hpp"
 
 namespace verite::json {
 

@@ -14,11 +14,34 @@ constexpr int middle = 2;  // an edge that steps from sub-pixel 5 x + 2 to 5 x +
 // Beyond this a corner on the fine grid would not fit an int.
 constexpr double furthest = 400'000'000;
 
-struct Point {
-    int x, y;
+// Runs from one crossing to the next, which are told in order; two at the same place undo each other.
+class CrossingWriter {
+  public:
+    explicit CrossingWriter(std::vector<std::uint32_t>& counts) : counts_(counts), start_(counts.size()) {}
+
+    void operator()(std::uint64_t place) {
+        const auto run = static_cast<std::uint32_t>(place - before_);
+        before_ = place;
+        if (is_joined_) {
+            counts_.back() += run;
+            is_joined_ = false;
+        } else if (run > 0 || counts_.size() == start_) {
+            counts_.push_back(run);
+        } else {
+            is_joined_ = true;  // an empty run is left out, and the one after it goes on with the one before
+        }
+    }
+
+  private:
+    std::vector<std::uint32_t>& counts_;
+    std::size_t start_;
+    std::uint64_t before_ = 0;
+    bool is_joined_ = false;
 };
 
-Point corner(const double* xy) {
+}  // namespace
+
+RingDrawer::Corner RingDrawer::corner_at(const double* xy) {
     for (int i = 0; i < 2; ++i)
         if (!(std::abs(xy[i]) <= furthest))
             throw std::invalid_argument("a polygon point: expected a coordinate within 4e8, found " +
@@ -27,99 +50,123 @@ Point corner(const double* xy) {
     return {static_cast<int>(scale * xy[0] + .5), static_cast<int>(scale * xy[1] + .5)};
 }
 
-class Crossings {
-  public:
-    Crossings(Size size, std::vector<std::uint32_t>& found) : size_(size), found_(found) {}
+// Columns whose middle lies between two places on the fine grid, within the image.
+RingDrawer::Columns RingDrawer::columns_between(int low, int high, Size size) {
+    if (high <= middle) return {0, -1};
+    return {std::max<std::int64_t>(0, (std::int64_t{low} - middle + scale - 1) / scale),
+            std::min<std::int64_t>(size.width - 1, (std::int64_t{high} - middle - 1) / scale)};
+}
 
-    // Where the edge between two corners crosses the middle of pixel columns.
-    void add(Point from, Point to) {
-        if (from.x == to.x) return;
-        const int dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);
-        // The finer grid is walked along the longer side, from its smaller end.
-        if (dx >= dy) {
-            if (from.x > to.x) std::swap(from, to);
-            const double slope = static_cast<double>(to.y - from.y) / dx;
-            each_column(from.x, to.x, [&](int column) {
-                const int t = scale * column + middle - from.x;
-                const auto y = [&](int at) { return static_cast<int>(from.y + slope * at + .5); };
-                cross(column, std::min(y(t), y(t + 1)));
-            });
-        } else {
-            if (from.y > to.y) std::swap(from, to);
-            const double slope = static_cast<double>(to.x - from.x) / dy;
-            const auto x = [&](int at) { return static_cast<int>(from.x + slope * at + .5); };
-            each_column(std::min(from.x, to.x), std::max(from.x, to.x), [&](int column) {
-                const int before = scale * column + middle;
-                // The step between rows `at` and `at + 1` in which x leaves `before` for its neighbour.
-                const auto beyond = [&](int at) { return slope > 0 ? x(at) > before : x(at) <= before; };
-                int at = static_cast<int>(std::clamp((before + .5 - from.x) / slope, 0., double(dy - 1)));
-                while (at > 0 && beyond(at)) --at;
-                while (at < dy - 1 && !beyond(at + 1)) ++at;
-                cross(column, from.y + at);
-            });
+RingDrawer::Columns RingDrawer::read_corners(std::span<const double> xy, Size size) {
+    corners_.clear();
+    int low = INT32_MAX, high = INT32_MIN;
+    for (std::size_t i = 0; i + 1 < xy.size(); i += 2) {
+        corners_.push_back(corner_at(&xy[i]));
+        low = std::min(low, corners_.back().x);
+        high = std::max(high, corners_.back().x);
+    }
+    return columns_between(low, high, size);
+}
+
+// Calls cross(column, row) wherever the edge between two corners crosses the middle of a column of pixels. The row is
+// the first whose middle is not above the crossing: ceil((y + 1/2) / 5 - 1/2), within the image.
+template <class Cross>
+void RingDrawer::cross_columns(Corner from, Corner to, Size size, Cross&& cross) {
+    if (from.x == to.x) return;
+    const auto row = [&](int y) {
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>((std::int64_t{y} + middle) / scale, 0, size.height));
+    };
+    const int dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);
+    const auto [first, last] = columns_between(std::min(from.x, to.x), std::max(from.x, to.x), size);
+    // The finer grid is walked along the longer side, from its smaller end.
+    if (dx >= dy) {
+        if (from.x > to.x) std::swap(from, to);
+        const double slope = static_cast<double>(to.y - from.y) / dx;
+        // The smaller one of the two neighbours on the line counts.
+        const int step = slope < 0;
+        for (std::int64_t column = first; column <= last; ++column) {
+            const int at = static_cast<int>(scale * column + middle - from.x) + step;
+            cross(column, row(static_cast<int>(from.y + slope * at + .5)));
         }
+        return;
     }
-
-  private:
-    // Columns whose middle lies between two places on the fine grid, within the image.
-    template <class Visit>
-    void each_column(int low, int high, Visit visit) const {
-        const std::int64_t first = std::max<std::int64_t>(0, (std::int64_t{low} - middle + scale - 1) / scale);
-        const std::int64_t last = std::min<std::int64_t>(size_.width - 1, (std::int64_t{high} - middle - 1) / scale);
-        if (high <= middle) return;
-        for (std::int64_t column = first; column <= last; ++column) visit(static_cast<int>(column));
-    }
-
-    void cross(int column, int y) const {
-        const double row = std::ceil(std::clamp((y + .5) / scale - .5, 0., static_cast<double>(size_.height)));
-        if (found_.size() == most_crossings)
-            throw std::invalid_argument("a polygon: expected at most 268,435,456 crossings of pixel columns");
-        found_.push_back(static_cast<std::uint32_t>(column * static_cast<std::uint64_t>(size_.height) + row));
-    }
-
-    Size size_;
-    std::vector<std::uint32_t>& found_;
-};
-
-// Crossings, in order, to runs; two at the same place undo each other.
-void to_runs(std::vector<std::uint32_t>& places, std::vector<std::uint32_t>& counts) {
-    std::sort(places.begin(), places.end());
-    std::uint32_t before = 0;
-    for (auto& place : places) {
-        const std::uint32_t here = place;
-        place -= before;
-        before = here;
-    }
-    std::size_t i = 0;
-    counts.push_back(places[i++]);
-    while (i < places.size()) {
-        if (places[i] > 0) {
-            counts.push_back(places[i++]);
-        } else {
-            ++i;
-            if (i < places.size()) counts.back() += places[i++];
-        }
+    if (from.y > to.y) std::swap(from, to);
+    const double slope = static_cast<double>(to.x - from.x) / dy, inverse = 1 / slope;
+    const auto x = [&](int at) { return static_cast<int>(from.x + slope * at + .5); };
+    for (std::int64_t column = first; column <= last; ++column) {
+        const int before = static_cast<int>(scale * column + middle);
+        // The step between rows `at` and `at + 1` in which x leaves `before` for its neighbour.
+        const auto beyond = [&](int at) { return slope > 0 ? x(at) > before : x(at) <= before; };
+        int at = static_cast<int>(std::clamp((before + .5 - from.x) * inverse, 0., double(dy - 1)));
+        while (at > 0 && beyond(at)) --at;
+        while (at < dy - 1 && !beyond(at + 1)) ++at;
+        cross(column, row(from.y + at));
     }
 }
 
-}  // namespace
+template <class Cross>
+void RingDrawer::each_crossing(Size size, Cross&& cross) const {
+    for (std::size_t i = 0; i + 1 < corners_.size(); ++i) cross_columns(corners_[i], corners_[i + 1], size, cross);
+    cross_columns(corners_.back(), corners_.front(), size, cross);
+}
 
-void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
+// Most rings cross a column twice: crossings are put in order as they come. False where a column has too many.
+template <class Tell>
+bool RingDrawer::tell_by_column(Columns columns, Size size, Tell&& tell) {
+    const auto count = static_cast<std::size_t>(columns.last - columns.first + 1);
+    filled_.assign(count, 0);
+    if (rows_.size() < count * room) rows_.resize(count * room);
+    bool has_room = true;
+    each_crossing(size, [&](std::int64_t column, std::uint32_t row) {
+        const auto c = static_cast<std::size_t>(column - columns.first);
+        if (filled_[c] == room) {
+            has_room = false;
+            return;
+        }
+        std::uint32_t* rows = &rows_[c * room];
+        std::size_t place = filled_[c]++;
+        for (; place > 0 && rows[place - 1] > row; --place) rows[place] = rows[place - 1];
+        rows[place] = row;
+    });
+    if (!has_room) return false;
+    for (std::size_t c = 0; c < count; ++c) {
+        const auto top = (static_cast<std::uint64_t>(columns.first) + c) * static_cast<std::uint64_t>(size.height);
+        for (std::size_t i = 0; i < filled_[c]; ++i) tell(top + rows_[c * room + i]);
+    }
+    return true;
+}
+
+template <class Tell>
+void RingDrawer::tell_by_place(Size size, Tell&& tell) {
+    places_.clear();
+    each_crossing(size, [&](std::int64_t column, std::uint32_t row) {
+        if (places_.size() == most_crossings)
+            throw std::invalid_argument("a polygon: expected at most 268,435,456 crossings of pixel columns");
+        places_.push_back(static_cast<std::uint32_t>(column * size.height + row));
+    });
+    std::sort(places_.begin(), places_.end());
+    for (const std::uint32_t place : places_) tell(place);
+}
+
+void RingDrawer::draw(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
     if (size.pixels() > UINT32_MAX)
         throw std::invalid_argument("an image: expected at most 4,294,967,295 pixels, found " +
                                     std::to_string(size.pixels()));
-    std::vector<std::uint32_t> places;
-    Crossings crossings(size, places);
-    const std::size_t corners = xy.size() / 2;
-    for (std::size_t i = 0; i < corners; ++i) crossings.add(corner(&xy[2 * i]), corner(&xy[2 * ((i + 1) % corners)]));
-    places.push_back(static_cast<std::uint32_t>(size.pixels()));
-    to_runs(places, counts);
+    CrossingWriter tell(counts);
+    const Columns columns = read_corners(xy, size);
+    if (columns.first <= columns.last && !tell_by_column(columns, size, tell)) tell_by_place(size, tell);
+    tell(size.pixels());
+}
+
+void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
+    RingDrawer().draw(xy, size, counts);
 }
 
 void rasterise(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
                std::vector<std::uint32_t>& counts) {
+    RingDrawer drawer;
     unite_each(first, last, size, counts,
-               [&](std::size_t r, std::vector<std::uint32_t>& ring) { rasterise_ring(rings[r], size, ring); });
+               [&](std::size_t r, std::vector<std::uint32_t>& ring) { drawer.draw(rings[r], size, ring); });
 }
 
 }  // namespace verite

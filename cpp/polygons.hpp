@@ -18,4 +18,38 @@ void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint
 void rasterise(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
                std::vector<std::uint32_t>& counts);
 
+// Draws ring after ring with memory that is used again.
+class RingDrawer {
+  public:
+    void draw(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts);
+
+  private:
+    struct Corner {
+        int x, y;
+    };
+    // Columns of pixels that the ring may cross: first .. last.
+    struct Columns {
+        std::int64_t first, last;
+    };
+
+    static Corner corner_at(const double* xy);
+    static Columns columns_between(int low, int high, Size size);
+    Columns read_corners(std::span<const double> xy, Size size);
+    template <class Cross>
+    static void cross_columns(Corner from, Corner to, Size size, Cross&& cross);
+    template <class Cross>
+    void each_crossing(Size size, Cross&& cross) const;
+    template <class Tell>
+    bool tell_by_column(Columns columns, Size size, Tell&& tell);
+    template <class Tell>
+    void tell_by_place(Size size, Tell&& tell);
+
+    static constexpr std::size_t room = 8;  // crossings of a column that are kept beside each other
+
+    std::vector<Corner> corners_;
+    std::vector<std::uint8_t> filled_;   // how many crossings each column has
+    std::vector<std::uint32_t> rows_;    // [column][room] where they are, in order
+    std::vector<std::uint32_t> places_;  // all crossings of a ring that folds over itself more often than that
+};
+
 }  // namespace verite

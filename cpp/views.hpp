@@ -30,6 +30,7 @@ struct Ragged {
 struct Size {
     std::int64_t height, width;
 
+    bool operator==(const Size&) const = default;
     std::uint64_t pixels() const { return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width); }
 };
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from verite.model.results import compare as compare
     from verite.model.shapes import Contour as Contour
     from verite.pairs import Pairs as Pairs
+    from verite.protocols.coco import CocoResults as CocoResults
+    from verite.protocols.coco import coco as coco
+    from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
     from verite.ranking.confidence import Confidences as Confidences
@@ -73,6 +76,8 @@ HOMES = {
     "verite.model.shapes": ["Contour"],
     "verite.pairs": ["Pairs"],
     "verite.model.results": ["Results", "Score", "compare"],
+    "verite.protocols.coco": ["CocoResults", "coco"],
+    "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.voc": ["voc"],
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.ranking.answers": ["Answers"],

@@ -36,6 +36,88 @@ def chosen_changes(
     first_draw: int,
 ) -> NDArray[np.float64]: ...
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
+CellArrays = tuple[Int32s, Int32s, Int64s]
+CandidateArrays = tuple[Int64s, Int32s, Floats]
+
+def group_objects(image: Int32s, label: Int32s, images: int, labels: int) -> CellArrays: ...
+def order_predictions(
+    image: Int32s, label: Int32s, confidence: Floats, images: int, labels: int, most: int, threads: int = 1
+) -> tuple[CellArrays, Int32s, Int32s, Int64s]: ...
+def coco_box_candidates(
+    truth: CellArrays,
+    truth_sizes: Floats,
+    crowd: NDArray[np.bool_],
+    pred: CellArrays,
+    pred_sizes: Floats,
+    floor: float,
+    threads: int = 1,
+) -> CandidateArrays: ...
+def coco_box_overlaps(pred: Floats, truth: Floats, crowd: NDArray[np.bool_]) -> Floats: ...
+def outside_ranges(rows: Int32s, areas: Floats, left_out: NDArray[np.bool_], ranges: Floats) -> NDArray[np.uint32]: ...
+def match_greedily(
+    truth: CellArrays,
+    pred: CellArrays,
+    candidates: CandidateArrays,
+    thresholds: Floats,
+    ranges: int,
+    ignored: NDArray[np.uint32],
+    shared: NDArray[np.bool_],
+    grasping: NDArray[np.bool_],
+    threads: int = 1,
+) -> NDArray[np.uint64]: ...
+def count_positives(labels: Int32s, ignored: NDArray[np.uint32], ranges: int, classes: int) -> Int64s: ...
+def accumulate(
+    by_label: Int32s,
+    label_offsets: Int64s,
+    ranks: Int32s,
+    outside: NDArray[np.uint32],
+    candidates: CandidateArrays,
+    matched: NDArray[np.uint64],
+    ignored: NDArray[np.uint32],
+    is_void: NDArray[np.bool_],
+    positives: Int64s,
+    thresholds: int,
+    recalls: Floats,
+    most: int,
+    limits: Int64s,
+    confidence: Floats,
+    threads: int = 1,
+) -> tuple[Floats, Floats, Floats]: ...
+def box_areas(sizes: Floats) -> Floats: ...
+
+RunArrays = tuple[NDArray[np.uint32], Int64s, Int32s]
+
+def draw_masks(
+    runs: RunArrays, points: Floats, rings: Int64s, objects: Int64s, boxes: Floats, images: Int32s, threads: int = 1
+) -> RunArrays: ...
+def mask_areas(masks: RunArrays) -> Floats: ...
+def mask_bounds(masks: RunArrays) -> Floats: ...
+def mask_overlaps(pred: RunArrays, truth: RunArrays, crowd: NDArray[np.bool_]) -> Floats: ...
+def mask_candidates(
+    truth: CellArrays,
+    truth_masks: RunArrays,
+    crowd: NDArray[np.bool_],
+    pred: CellArrays,
+    pred_masks: RunArrays,
+    floor: float,
+    threads: int = 1,
+) -> CandidateArrays: ...
+def rim_ratios(
+    truth: RunArrays,
+    pred: RunArrays,
+    truth_rows: Int64s,
+    pred_rows: Int64s,
+    crowd: NDArray[np.bool_],
+    widths: Int64s,
+    threads: int = 1,
+) -> Floats: ...
+def encode_masks(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], Int64s]: ...
+def decode_masks(masks: RunArrays) -> NDArray[np.uint8]: ...
+def merge_masks(masks: RunArrays, is_intersection: bool = False) -> NDArray[np.uint32]: ...
+
 class ParseError(ValueError):
     code: str
     byte: int
@@ -101,3 +183,5 @@ def rim_overlaps(truth: Side, pred: Side, widths: NDArray[np.int64]) -> NDArray[
 def distance_differences(
     truth: Side, pred: Side, powers: NDArray[np.float64], cutoff: float
 ) -> NDArray[np.float64]: ...
+def find_positions(ids: Int64s, table: Int64s) -> tuple[Int32s, int]: ...
+def digest(thing: NDArray[Any] | bytes) -> int: ...

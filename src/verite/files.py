@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,6 +68,8 @@ def reason(error: Exception) -> str:
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file whole or not at all: a temporary file beside it, flushed, then put in its place."""
+    import tempfile
+
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -100,6 +100,9 @@ def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         found = "a folder with files in it" if target.is_dir() else "a file"
         raise ReadError(target, expected="a new or empty folder", found=found, remedy="name another one")
+    import shutil
+    import tempfile
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))

@@ -18,6 +18,7 @@ VERBS = {
     "demo": "demo",
     "voc": "evaluate",
     "localize": "localize",
+    "coco": "evaluate",
     "rank": "rank",
     "inspect": "files",
     "convert": "files",
@@ -53,6 +54,7 @@ class Verbs(click.Group):
     epilog="""\b
 Examples:
   verite demo                                     a tour on bundled data
+  verite coco truth.json predictions.json         COCO's twelve numbers
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?

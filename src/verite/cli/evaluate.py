@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.options import checks_option, output_options, read_side, reading_options
+from verite.cli.options import AreaRange, checks_option, output_options, read_side, reading_options
 
 if TYPE_CHECKING:
-    from verite.protocols.voc import VocResults
+    from verite.model.results import Results
+
+R = TypeVar("R", bound="Results")
+Given = dict[str, Any]
+
+CLASS = click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
 
 
 @click.command(
@@ -35,7 +41,7 @@ Examples:
               help="Difficult objects and crowds neither reward nor punish, or count like others.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["devkit", "py-faster-rcnn"]), default="devkit", show_default=True,
               help="Whose code to reproduce.")  # fmt: skip
-@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+@CLASS
 @click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
@@ -48,44 +54,110 @@ def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     TRUTH and PRED are files or folders in any known format; several PREDs are compared side by side.
     """
-    from verite.cli.output import describe, emit, note, warn
-    from verite.model.results import Comparison
     from verite.protocols.voc import voc as evaluate
+
+    names = ("iou", "interpolation", "pixel", "difficult", "variant")
+    settings = {name: given[name] for name in names} | {"labels": given["labels"] or None}
+    results = evaluated(truth, pred, given, lambda *sides, **about: evaluate(*sides, **settings, **about))
+    if given["table"] and not given["as_json"]:
+        for result in results:
+            click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
+    plot_format = "" if given["no_plot"] or not given["output"] else given["plot_format"]
+    if plot_format:
+        from verite.reporting.plots import save_curves
+
+        finish(results, given, lambda result, home: save_curves(result, home, plot_format))
+    else:
+        finish(results, given)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite coco instances_val.json detections.json
+  verite coco instances_val.json segments.json --on mask
+  verite coco instances_val.json a.json b.json c.json
+  verite coco truth.json pred.json -t 0.3 -t 0.5 --area all:0:1e10 --area tiny:0:256
+  verite coco truth.json pred.json --max-dets 1 --max-dets 10 --max-dets 300
+  verite coco truth.json pred.json --per image -o results/
+  verite coco truth.json pred.json --json | jq .AP"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--on", type=click.Choice(["box", "mask", "boundary"]), default="box", show_default=True,
+              help="Compare boxes, masks, or masks and their boundaries.")  # fmt: skip
+@click.option("--threshold", "-t", "iou", type=float, multiple=True, show_default="0.5 to 0.95 by 0.05",
+              help="IoU from which a prediction is right; may be repeated.")  # fmt: skip
+@click.option("--area", "areas", type=AreaRange(), multiple=True, show_default="all, small, medium, large",
+              help="Range of areas in square pixels; may be repeated, the first one is the headline.")  # fmt: skip
+@click.option("--max-dets", "-n", type=click.IntRange(1), multiple=True, show_default="1, 10, 100",
+              help="Predictions of a class and image that count; may be repeated.")  # fmt: skip
+@click.option("--ignore", type=click.Choice(["crowd", "explicit"]), default="crowd", show_default=True,
+              help="What neither rewards nor punishes: crowds as in COCO, or also what says so itself.")  # fmt: skip
+@click.option("--class-agnostic", is_flag=True, help="Ask where objects are, not what they are.")
+@click.option("--exact", is_flag=True, help="Repeat pycocotools' odd ways, too (ids of 0, repeated ids, NaN).")
+@CLASS
+@click.option("--per", type=click.Choice(["class", "threshold", "image"]), default="class", show_default=True,
+              help="What the table has a row for.")  # fmt: skip
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and all tables.")
+@click.option("--jobs", "-j", type=click.IntRange(1), show_default="one a core", help="Threads.")
+@reading_options
+@checks_option
+@output_options
+def coco(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """COCO's twelve numbers, for boxes or masks.
+
+    TRUTH and PRED are files or folders in any known format; several PREDs are compared side by side.
+    """
+    from verite.protocols.coco import coco as evaluate
+
+    settings = {
+        "on": given["on"],
+        "iou": given["iou"] or None,
+        "areas": {name: limits for name, *limits in given["areas"]} or None,
+        "max_dets": given["max_dets"] or None,
+        "ignore": given["ignore"],
+        "classes": "together" if given["class_agnostic"] else "each",
+        "mode": "pycocotools" if given["exact"] else "verite",
+        "labels": given["labels"] or None,
+        "per": given["per"],
+        "threads": given["jobs"],
+    }
+    results = evaluated(truth, pred, given, lambda *sides, **about: evaluate(*sides, **settings, **about))
+    finish(results, given)
+
+
+def evaluated(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
+    """The results of every system, read as the options say; what is suspicious is said on the way."""
+    from verite.cli.output import describe, note, warn
 
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
     describe("truth", truths, quiet=quiet)
     results = []
-    for path, name in zip(pred, system_names(pred), strict=True):
+    for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
         describe("pred", predictions, quiet=quiet)
-        results.append(
-            evaluate(
-                truths,
-                predictions,
-                iou=given["iou"],
-                interpolation=given["interpolation"],
-                pixel=given["pixel"],
-                difficult=given["difficult"],
-                variant=given["variant"],
-                labels=given["labels"] or None,
-                name=name,
-                checks=given["checks"],
-            )
-        )
+        results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, path, quiet=quiet)
     note("", quiet=quiet)
-    if given["table"] and not given["as_json"]:
-        for result in results:
-            click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
-    if given["output"]:
-        keep(results, Path(given["output"]), "" if given["no_plot"] else given["plot_format"])
-        note(f"results in {given['output']}", quiet=quiet)
+    return results
+
+
+def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
+    """Keep what is to be kept, and print the results or their comparison."""
+    from verite.cli.output import emit, note
+    from verite.model.results import Comparison
+
+    quiet = given["quiet"] or given["as_json"]
     outcome = results[0] if len(results) == 1 else Comparison(results)
+    if given["output"]:
+        keep(results, Path(given["output"]), plot)
+        note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
 
 
-def keep(results: list[VocResults], folder: Path, plot_format: str) -> None:
+def keep(results: Sequence[R], folder: Path, plot: Callable[[R, Path], object] | None) -> None:
     """Each system's JSON, tables and plots in a folder of its own, and the comparison beside them."""
     from verite.files import make_folder, write_atomically
     from verite.model.results import Comparison
@@ -93,11 +165,10 @@ def keep(results: list[VocResults], folder: Path, plot_format: str) -> None:
     for result in results:
         home = make_folder(folder / result.name if len(results) > 1 else folder)
         write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
-        write_atomically(home / "classes.csv", result.to_csv())
-        if plot_format:
-            from verite.reporting.plots import save_curves
-
-            save_curves(result, home, plot_format)
+        for name, table in result.tables().items():
+            write_atomically(home / f"{name}.csv", table.to_csv())
+        if plot:
+            plot(result, home)
     if len(results) > 1:
         write_atomically(folder / "comparison.csv", Comparison(results).to_csv())
 

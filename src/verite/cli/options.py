@@ -30,6 +30,22 @@ class ImageSize(click.ParamType):  # type: ignore[type-arg]
         return int(parts[0]), int(parts[1])
 
 
+class AreaRange(click.ParamType):  # type: ignore[type-arg]
+    """NAME:LOW:HIGH in square pixels."""
+
+    name = "NAME:LOW:HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float, float]:
+        name, _, limits = str(value).partition(":")
+        low, _, high = limits.partition(":")
+        try:
+            if not name:
+                raise ValueError
+            return name, float(low), float(high)
+        except ValueError:
+            self.fail(f"expected NAME:LOW:HIGH such as small:0:1024, found {value!r}", param, ctx)
+
+
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
 IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
 NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")

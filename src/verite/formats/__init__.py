@@ -10,7 +10,6 @@ from pathlib import Path
 
 from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import existing, reason
-from verite.formats.facts import facts_of
 from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
 
@@ -104,7 +103,7 @@ def read(
     check_offset("label offset", label_offset, annotations.labels.ids is not None, chosen)
     check_offset("image offset", image_offset, annotations.images.ids is not None, chosen)
     why = "; ".join(w for w in (why, annotations.source.why) if w)
-    annotations = replace(annotations, source=replace(annotations.source, why=why))
+    annotations = annotations.said_to_be(replace(annotations.source, why=why))
     return annotations if like is None else annotations.like(like)
 
 
@@ -120,6 +119,8 @@ def write(annotations: Annotations, path: str | PathLike[str], format: str) -> t
     >>> write(truth, "truth-voc", "voc")    # doctest: +SKIP
     ()
     """
+    from verite.formats.facts import facts_of
+
     chosen = format_named(format)
     if chosen.write is None:
         raise BadParameter(f"format: {chosen.title} can be read, not written")

@@ -9,7 +9,6 @@ from pathlib import Path
 from verite.errors import ReadError, excerpt
 from verite.files import read_text
 from verite.formats.format import Options
-from verite.formats.yaml_names import names_of_yaml
 from verite.limits import limit, remedy
 
 
@@ -27,6 +26,8 @@ def names_in(path: Path) -> list[str]:
     """The class names of a file: one a line, or the `names` of a YAML file."""
     text = read_text(path)
     if path.suffix.lower() in (".yaml", ".yml"):
+        from verite.formats.yaml_names import names_of_yaml
+
         names = names_of_yaml(text, path)
     else:
         names = [line.strip() for line in text.rstrip().split("\n")]

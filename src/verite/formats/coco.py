@@ -14,7 +14,6 @@ from verite import _core
 from verite.errors import ReadError, excerpt
 from verite.formats.class_names import check_name, check_names
 from verite.formats.coco_file import Outlines, open_coco, presence, texts
-from verite.formats.coco_write import HOLDS, write
 from verite.formats.format import Format, Look, Options
 from verite.formats.outlines import bounds_of_rings, bounds_of_runs
 from verite.formats.sizes import check_size, in_pixels
@@ -24,6 +23,7 @@ from verite.model.images import Images, stem
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import MASK, POLYGON, Regions
+from verite.model.texts import Texts
 
 SECTIONS = ("images", "annotations", "categories")
 
@@ -69,8 +69,7 @@ def image_table(path: Path, table: dict[str, Any], offset: int) -> tuple[Images,
     none = np.zeros(table["count"], dtype=np.int64)
     widths, heights = (none if table[side] is None else table[side] for side in ("width", "height"))
     check_sizes(path, widths, heights)
-    file_names = texts(table["file_name"]) if np.any(table["present"]["file_name"]) else None
-    names, notes = image_names(ids, file_names)
+    names, notes = image_names(ids, table["file_name"], table["present"]["file_name"])
     known = None if isinstance(ids, list) else ids + offset
     return Images(names, known, widths=widths, heights=heights), ids, notes
 
@@ -88,10 +87,15 @@ def check_sizes(path: Path, widths: NDArray[np.int64], heights: NDArray[np.int64
             check_size(f"{path}: images[{i}]", width, height)
 
 
-def image_names(ids: Ids | list[str], file_names: list[str] | None) -> tuple[list[str] | None, list[str]]:
+def image_names(
+    ids: Ids | list[str], column: tuple[NDArray[np.uint8], NDArray[np.int64]], present: Any
+) -> tuple[list[str] | Texts | None, list[str]]:
     """The file names. Where ids are texts, results speak of images by them, so they are the names unless both agree."""
-    if file_names is None:
+    if not np.any(present):
         return (list(ids), []) if isinstance(ids, list) else (None if len(ids) else [], [])
+    if present is True and not isinstance(ids, list) and bool(np.all(column[1][1:] > column[1][:-1])):
+        return Texts(*column), []
+    file_names = texts(column)
     if isinstance(ids, list):
         pairs = zip(ids, file_names, strict=True)
         odd = next((name for id, name in pairs if name and stem(name) != stem(id)), None)
@@ -122,6 +126,8 @@ def label_table(path: Path, table: dict[str, Any], offset: int) -> tuple[Labels,
 
 
 def check_unique(path: Path, what: str, ids: Ids | list[str]) -> None:
+    if not isinstance(ids, list) and bool(np.all(ids[1:] > ids[:-1])):
+        return
     values = ids if isinstance(ids, list) else ids.tolist()
     if len(set(values)) < len(values):
         first: dict[Any, int] = {}
@@ -221,7 +227,42 @@ def with_bounds(path: Path, file: _core.CocoFile, regions: Regions, rows: NDArra
         else:
             section = "results" if file.is_results else "annotations"
             raise ReadError(f"{path}: {section}[{row}]", expected="a bbox or a segmentation", found="neither")
-    return Regions(values, "xywh", outlines=lambda: regions.outlines, kinds=regions.kinds)
+    boxed = np.ones(len(values), dtype=np.bool_)
+    boxed[rows] = False
+    return Regions(values, "xywh", outlines=lambda: regions.outlines, kinds=regions.kinds, boxed=boxed)
 
 
+def write(annotations: Annotations, path: Path) -> None:
+    """A whole COCO document; predictions keep their scores."""
+    from verite.formats.coco_write import write_document
+
+    write_document(annotations, path)
+
+
+HOLDS = frozenset(
+    {
+        "area",
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class id",
+        "class id without a name",
+        "class name",
+        "class order",
+        "confidence",
+        "crowd",
+        "empty image",
+        "ignore",
+        "image folder or suffix",
+        "image id",
+        "image name",
+        "image size",
+        "mask",
+        "object id",
+        "polygon",
+        "polygon of several rings",
+        "unscored",
+        "unused class",
+        "unused class id",
+    }
+)
 FORMAT = Format("coco", "COCO JSON", recognise, read, write, HOLDS)

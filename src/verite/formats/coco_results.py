@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
+from verite import _core
 from verite.errors import ReadError
 from verite.files import write_atomically
 from verite.formats import coco
 from verite.formats.coco_file import open_coco
-from verite.formats.coco_write import ids_or_count, records
 from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
-from verite.model.ids import distinct
+from verite.model.ids import Ids, Positions, distinct
 from verite.model.images import Images
 from verite.model.labels import Labels
 
@@ -34,6 +33,10 @@ def read(path: Path, options: Options) -> Annotations:
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
     used = coco.id_column(file.annotations["image_id"])
+    classes = coco.column(file.annotations["category_id"], np.int64)
+    if not isinstance(used, list) and (known := known_positions(used, classes, options)):
+        images, labels, image, label = known
+        return coco.columns(path, "coco-results", file, images, labels, image, label, options)
     if isinstance(used, list):
         names = sorted(set(used))
         order = {name: i for i, name in enumerate(names)}
@@ -41,9 +44,21 @@ def read(path: Path, options: Options) -> Annotations:
     else:
         known, image = distinct(used)
         images = Images(None, known + options.image_offset)
-    classes, label = distinct(coco.column(file.annotations["category_id"], np.int64))
-    labels = Labels(None, classes + options.label_offset)
+    known, label = distinct(classes)
+    labels = Labels(None, known + options.label_offset)
     return coco.columns(path, "coco-results", file, images, labels, image, label, options)
+
+
+def known_positions(used: Ids, classes: Ids, options: Options) -> tuple[Images, Labels, Positions, Positions] | None:
+    """The truth's own tables and the places in them, where the truth knows every id: the common case, done quickly."""
+    truth = options.like
+    if truth is None or truth.images.ids is None or truth.labels.ids is None:
+        return None
+    image, strange = _core.find_positions(used, truth.images.ids - options.image_offset)
+    if strange:
+        return None
+    label, strange = _core.find_positions(classes, truth.labels.ids - options.label_offset)
+    return None if strange else (truth.images, truth.labels, image, label)
 
 
 def write(annotations: Annotations, path: Path) -> None:
@@ -55,6 +70,10 @@ def write(annotations: Annotations, path: Path) -> None:
         # Counting them would make up numbers that mean other classes in the truth.
         remedy = "take them from a truth with --like TRUTH, or write --to coco, which holds names"
         raise ReadError(path, expected="classes with ids", found="names only", remedy=remedy)
+    import msgspec
+
+    from verite.formats.coco_write import ids_or_count, records
+
     images = annotations.images
     image_ids: Sequence[int | str] = images.names if images.ids is None and images.names else ids_or_count(images)
     found = records(annotations, path, image_ids, ids_or_count(annotations.labels), is_truth=False)

@@ -18,35 +18,8 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
-HOLDS = frozenset(
-    {
-        "area",
-        "box apart from its mask",
-        "box apart from its polygon",
-        "class id",
-        "class id without a name",
-        "class name",
-        "class order",
-        "confidence",
-        "crowd",
-        "empty image",
-        "ignore",
-        "image folder or suffix",
-        "image id",
-        "image name",
-        "image size",
-        "mask",
-        "object id",
-        "polygon",
-        "polygon of several rings",
-        "unscored",
-        "unused class",
-        "unused class id",
-    }
-)
 
-
-def write(annotations: Annotations, path: Path) -> None:
+def write_document(annotations: Annotations, path: Path) -> None:
     """A whole COCO document; predictions keep their scores."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
     images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]

@@ -6,17 +6,21 @@ as pixels, ids that start at another number. Here each has a code that stays, an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verite.health.boxes import box_findings
 from verite.health.classes import class_findings
 from verite.health.findings import Finding, Fix, stop_on_errors
 from verite.health.geometry import explain
 from verite.health.images import image_findings
-from verite.health.inspection import Inspection
 from verite.health.sample import draw
 from verite.health.values import value_findings
 from verite.model.annotations import Annotations
 
-__all__ = ["Finding", "Fix", "Inspection", "examine", "examine_pair", "inspect", "stop_on_errors"]
+if TYPE_CHECKING:
+    from verite.health.inspection import Inspection
+
+__all__ = ["Finding", "Fix", "examine", "examine_pair", "inspect", "stop_on_errors"]
 
 
 def examine(annotations: Annotations, *, is_truth: bool) -> list[Finding]:
@@ -46,6 +50,8 @@ def inspect(truth: Annotations, *preds: Annotations) -> Inspection:
     >>> print(inspect(truth).findings)
     ()
     """
+    from verite.health.inspection import Inspection
+
     if not preds and truth.confidence is not None:
         return Inspection.of(None, [truth], [examine(truth, is_truth=False)])
     aligned = [pred.like(truth) for pred in preds]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from verite.health.readings import Reading, as_read
 from verite.model.annotations import Annotations
+from verite.model.ids import positions_in
 from verite.model.layouts import Floats, to_corners
 from verite.model.ragged import Ints, offsets_of
 
@@ -102,7 +103,7 @@ def speaks_by_id(pred: Annotations) -> bool:
 
 def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     """Evenly spaced images; None if there is no image with objects of both sides under any shift."""
-    usable = np.flatnonzero(~truth.crowd) if "crowd" in truth.flags else None
+    usable = ~truth.crowd if "crowd" in truth.flags else None
     has_truth = present(truth.image if usable is None else truth.image[usable], len(truth.images))
     has_pred = present(pred.image, len(pred.images))
     partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
@@ -110,7 +111,8 @@ def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
     if not len(candidates):
         return None
-    chosen = candidates[np.unique(np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64))]
+    spaced = np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64)
+    chosen = candidates[spaced[np.append(True, spaced[1:] > spaced[:-1])]]
     group = grouped(truth, chosen, usable)
     preds = ByShift(lambda shift: grouped(pred, partner[shift][chosen], None, group.image_sizes))
     return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
@@ -130,22 +132,17 @@ def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.in
         return np.arange(known)
     if ids is None or not speaks_by_id(pred):
         return np.full(known, -1)
-    order = np.argsort(ids, kind="stable")
-    wanted = ids[:known] - shift
-    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
-    return np.where(ids[order[at]] == wanted, order[at], -1)
+    return positions_in(ids, ids[:known] - shift).astype(np.int64)
 
 
 def grouped(
-    side: Annotations, images: NDArray[np.int64], usable: NDArray[np.int64] | None, sizes: Floats | None = None
+    side: Annotations, images: NDArray[np.int64], usable: NDArray[np.bool_] | None, sizes: Floats | None = None
 ) -> Group:
     """The objects of these images (-1: none), at most PER_IMAGE of each."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
     cell = cell_of[side.image]
-    rows = np.flatnonzero(cell >= 0)
-    if usable is not None:
-        rows = np.intersect1d(rows, usable, assume_unique=True)
+    rows = np.flatnonzero(cell >= 0 if usable is None else (cell >= 0) & usable)
     cell = cell[rows]
     keys = (cell,) if side.confidence is None else (-side.confidence[rows], cell)
     order = np.lexsort(keys)

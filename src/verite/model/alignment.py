@@ -20,6 +20,8 @@ T = TypeVar("T", bound=Images | Labels)
 
 def align(pred: Annotations, truth: Annotations) -> Annotations:
     """Predictions with the truth's images and labels; those the truth does not know are added behind."""
+    if pred.images is truth.images and pred.labels is truth.labels and pred.unit == truth.unit:
+        return pred
     images, image = pred.images, pred.image
     labels, label = pred.labels, pred.label
     notes = list(pred.source.notes)
@@ -43,7 +45,7 @@ def match_images(mine: Images, theirs: Images) -> tuple[Positions, list[str]]:
     """For each of my images its position among theirs, by name where both have names, else by id."""
     if mine.names is not None and theirs.names is not None:
         return positions(map(theirs.find, mine.names)), []
-    if (mine.names is None and theirs.names is None) or (mine.names is None and theirs.ids is not None):
+    if not mine.has_names and (not theirs.has_names or theirs.ids is not None):
         return by_id(mine, theirs), []
     if mine.names is None:
         assert mine.ids is not None

@@ -119,6 +119,12 @@ class Annotations:
         where = f" ({self.source.format}: {self.source.path})" if self.source.path else ""
         return f"Annotations: {len(self)} {what} of {len(self.labels)} labels in {len(self.images)} images{where}"
 
+    def said_to_be(self, source: Source) -> Annotations:
+        """The same objects with another word on where they came from."""
+        same = object.__new__(Annotations)
+        same.__dict__.update(self.__dict__, source=source)
+        return same
+
     def flag(self, name: str) -> NDArray[np.bool_]:
         """A flag for every object, False where the file does not say."""
         found = self.flags.get(name)
@@ -193,33 +199,16 @@ class Annotations:
     @cached_property
     def digest(self) -> str:
         """Sixteen characters that stand for every fact in it."""
-        from hashlib import blake2b
+        from verite.model.digests import combined, facts_of, outlines_of
 
-        state = blake2b(digest_size=8)
+        return combined([*facts_of(self), *outlines_of(self.regions)])
 
-        def feed(name: str, value: Any) -> None:
-            if value is not None:
-                data = value if isinstance(value, bytes) else np.ascontiguousarray(value).tobytes()
-                state.update(f"{name}:{len(data)};".encode())
-                state.update(data)
+    @cached_property
+    def box_digest(self) -> str:
+        """The same for every fact but polygons and masks: all that an evaluation of boxes depends on."""
+        from verite.model.digests import combined, facts_of
 
-        names = [self.images.name(i) for i in range(len(self.images))]
-        feed("unit", None if self.unit == "px" else self.unit.encode())
-        feed("images", repr(names).encode())
-        feed("widths", self.images.widths)
-        feed("heights", self.images.heights)
-        feed("labels", repr(self.labels.all_names).encode())
-        for column in ("image", "label", *OPTIONAL):
-            if column != "ids":
-                feed(column, getattr(self, column))
-        for column, values in self.flags.items():
-            feed(column, values)
-        feed(self.regions.kept, self.regions.values)
-        for part in (self.regions.polygons, self.regions.runs):
-            if part is not None:
-                for column in part.__dataclass_fields__:
-                    feed(column, getattr(part, column))
-        return state.hexdigest()
+        return combined(facts_of(self))
 
 
 OPTIONAL: dict[str, Any] = {"confidence": np.float64, "area": np.float64, "ids": np.int64}

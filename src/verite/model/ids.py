@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
+
 Ids = NDArray[np.int64]
 Positions = NDArray[np.int32]  # -1: not in the table
 
@@ -19,16 +21,7 @@ def positions_in(table: Ids, ids: Ids) -> Positions:
     >>> positions_in(np.array([7, 3]), np.array([3, 7, 5]))
     array([ 1,  0, -1], dtype=int32)
     """
-    if not len(table) or not len(ids):
-        return np.full(len(ids), -1, dtype=np.int32)
-    low, high = int(min(table.min(), ids.min())), int(max(table.max(), ids.max()))
-    if is_dense(high - low, len(table) + len(ids)):
-        index = np.full(high - low + 1, -1, dtype=np.int32)
-        index[table - low] = np.arange(len(table), dtype=np.int32)
-        return index[ids - low]
-    order = np.argsort(table, kind="stable")
-    at = np.minimum(np.searchsorted(table, ids, sorter=order), len(order) - 1)
-    return np.where(table[order[at]] == ids, order[at], -1).astype(np.int32)
+    return _core.find_positions(ids, table)[0]
 
 
 def distinct(ids: Ids) -> tuple[Ids, Positions]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
 from verite.model.regions import frozen
+from verite.model.texts import Texts
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 
@@ -30,15 +31,16 @@ class Images:
 
     def __init__(
         self,
-        names: Sequence[str] | None = None,
+        names: Sequence[str] | Texts | None = None,
         ids: ArrayLike | None = None,
         *,
         widths: ArrayLike | None = None,
         heights: ArrayLike | None = None,
     ) -> None:
-        self.names = tuple(names) if names is not None else None
+        # Many names that may never be asked for stay as the file has them.
+        self.texts = names if names is None or isinstance(names, Texts) else tuple(names)
         self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
-        if self.names is None and self.ids is None:
+        if not self.has_names and self.ids is None:
             raise BadParameter("images: expected names or ids, found neither")
         count = len(self)
         self.widths: NDArray[np.int32] = frozen(widths if widths is not None else np.zeros(count), np.int32)
@@ -47,16 +49,24 @@ class Images:
             if column is not None and len(column) != count:
                 raise BadParameter(f"images: expected {count} {what}, found {len(column)}")
 
+    @property
+    def has_names(self) -> bool:
+        return self.texts is not None
+
+    @cached_property
+    def names(self) -> tuple[str, ...] | None:
+        return tuple(self.texts) if self.texts is not None else None
+
     def __len__(self) -> int:
-        if self.names is not None:
-            return len(self.names)
+        if self.texts is not None:
+            return len(self.texts)
         assert self.ids is not None
         return len(self.ids)
 
     def name(self, i: int) -> str:
         """What to print for image i: its name, or its id where the file gives no name."""
-        if self.names is not None:
-            return self.names[i]
+        if self.texts is not None:
+            return self.texts[i]
         assert self.ids is not None
         return str(self.ids[i])
 

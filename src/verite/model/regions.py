@@ -85,6 +85,10 @@ class Runs:
     def __len__(self) -> int:
         return len(self.objects) - 1
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint32], Ints, NDArray[np.int32]]:
+        return self.counts, self.objects, self.sizes
+
     def __getitem__(self, i: int) -> NDArray[np.uint32]:
         return self.counts[self.objects[i] : self.objects[i + 1]]
 
@@ -122,8 +126,12 @@ class Regions:
         runs: Runs | None = None,
         outlines: Outlines | None = None,
         kinds: NDArray[np.uint8] | None = None,
+        boxed: NDArray[np.bool_] | None = None,
     ) -> None:
-        """`outlines` gives polygons and runs when they are first asked for; `kinds` says beforehand what."""
+        """`outlines` gives polygons and runs when they are first asked for; `kinds` says beforehand what.
+
+        `boxed` says which objects came with a box; those of the others were put around their polygon or mask.
+        """
         values = np.asarray(boxes, dtype=np.float64)
         if values.size == 0:
             values = values.reshape(0, 4)
@@ -131,6 +139,7 @@ class Regions:
             raise BadParameter(f"boxes: expected shape (n, 4), found {values.shape}")
         kept, self.kept = keep(values, layout_name(layout))
         self.values: Floats = frozen(kept, np.float64)
+        self.boxed = frozen(boxed, np.bool_) if boxed is not None and not np.all(boxed) else None  # None: all
         self._outlines = outlines
         if kinds is not None:
             self.__dict__["kinds"] = frozen(kinds, np.uint8)
@@ -197,7 +206,8 @@ class Regions:
             polygons, runs = self.outlines
             return polygons.take(rows) if polygons else None, runs.take(rows) if runs else None
 
-        return Regions(self.values[rows], self.kept, outlines=taken, kinds=self.kinds[rows])
+        boxed = self.boxed[rows] if self.boxed is not None else None
+        return Regions(self.values[rows], self.kept, outlines=taken, kinds=self.kinds[rows], boxed=boxed)
 
     def scaled(self, factors: Floats) -> Regions:
         """Boxes and polygons of object i stretched by factors[i] = (x, y). Masks are made of pixels and stay."""
@@ -206,4 +216,5 @@ class Regions:
             polygons, runs = self.outlines
             return polygons.moved(lambda points, owner: points * factors[owner]) if polygons else None, runs
 
-        return Regions(self.values * np.tile(factors, 2), self.kept, outlines=stretched, kinds=self.kinds)
+        values = self.values * np.tile(factors, 2)
+        return Regions(values, self.kept, outlines=stretched, kinds=self.kinds, boxed=self.boxed)

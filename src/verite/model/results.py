@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from pathlib import PurePath
 from typing import Any
 
@@ -31,11 +31,11 @@ class Score:
 
     @property
     def truth_digest(self) -> str:
-        return self.truth.digest
+        return digest_for(self.signature, self.truth)
 
     @property
     def pred_digest(self) -> str:
-        return self.pred.digest
+        return digest_for(self.signature, self.pred)
 
     def __float__(self) -> float:
         return self.value
@@ -75,6 +75,10 @@ class Results:
         """What a person wants to see per class."""
         raise NotImplementedError
 
+    def tables(self) -> dict[str, Table]:
+        """All tables, by the names of the files they are kept in."""
+        return {"classes": self.class_table()}
+
     def details(self) -> dict[str, Any]:
         """The protocol's own keys of the JSON document."""
         raise NotImplementedError
@@ -96,8 +100,8 @@ class Results:
             "name": self.name,
             **self.details(),
             "version": verite.__version__,
-            "truth": {"path": self.truth.source.path, "digest": self.truth.digest},
-            "pred": {"path": self.pred.source.path, "digest": self.pred.digest},
+            "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
+            "pred": {"path": self.pred.source.path, "digest": digest_for(self.signature, self.pred)},
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -119,6 +123,9 @@ class Results:
             ) from None
         table = self.class_table()
         return pandas.DataFrame(list(table.rows), columns=list(table.head))
+
+
+MANY = 6  # scores from which a comparison begins with a summary
 
 
 class Comparison:
@@ -150,8 +157,23 @@ class Comparison:
             mean["difference"] = mean[two] - mean[one]
         return Table.of("class", classes, columns, mean=mean)
 
+    def summary(self) -> Table:
+        """A row for each score and a column for each system; with two systems also their difference."""
+        keys = list(self.results[0].scores)
+        columns = {
+            name: [result.scores[key].value for key in keys]
+            for name, result in zip(self.names, self.results, strict=True)
+        }
+        if len(self.results) == 2:
+            one, two = self.names
+            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
+        return Table.of("score", keys, columns)
+
     def __str__(self) -> str:
         first = self.results[0]
+        if len(first.scores) > MANY:  # all of them at a glance, and the first one class by class
+            headline = next(iter(first.scores))
+            return "\n".join([str(self.summary()), "", headline, str(self.table()), "", str(first.signature)])
         parts = []
         for score in first.scores:
             parts += [*([score] if len(first.scores) > 1 else []), str(self.table(score)), ""]
@@ -185,9 +207,16 @@ def check_comparable(first: Results, other: Results) -> None:
     if differences:
         listed = ", ".join(f"{key} ({a} / {b})" for key, (a, b) in differences.items())
         raise NotComparable(f"{first.name} and {other.name}: expected the same signature, found different {listed}")
-    if first.truth is not other.truth and first.truth.digest != other.truth.digest:
-        digests = f"{first.truth.digest} and {other.truth.digest}"
-        raise NotComparable(f"{first.name} and {other.name}: expected the same truth, found different ones ({digests})")
+    digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
+    if len(set(digests)) > 1:
+        raise NotComparable(
+            f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})"
+        )
+
+
+def digest_for(signature: Signature, annotations: Annotations) -> str:
+    """The digest of what a score depends on: an evaluation of boxes does not look at polygons and masks."""
+    return annotations.box_digest if dict(signature).get("on") == "box" else annotations.digest
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
@@ -211,3 +240,20 @@ def to_json(document: Any, *, indent: int = 0) -> str:
 
     data = msgspec.json.encode(document)
     return (msgspec.json.format(data, indent=indent) if indent else data).decode()
+
+
+def to_small_json(document: Any, *, indent: int = 0) -> str:
+    """The same for documents without long lists, for which loading a fast encoder would take longer than encoding."""
+    import json
+
+    separators = (",", ": ") if indent else (",", ":")
+    return json.dumps(without_nan(document), indent=indent or None, separators=separators, ensure_ascii=False)
+
+
+def without_nan(value: Any) -> Any:
+    """Plain values with None for every number that is not one."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

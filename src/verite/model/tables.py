@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -47,6 +45,9 @@ class Table:
 
     def to_csv(self) -> str:
         """Comma-separated values, full precision, absent values empty."""
+        import csv
+        import io
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.head)

@@ -1,0 +1,39 @@
+// Ids and digests for Python.
+#include "bind.hpp"
+#include "digest.hpp"
+#include "lookup.hpp"
+
+namespace verite {
+namespace {
+
+using namespace nb::literals;
+
+nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table) {
+    Array<std::int32_t> positions(ids.size());
+    std::size_t unknown;
+    {
+        nb::gil_scoped_release released;
+        unknown = find_positions(span_of(ids), span_of(table), positions);
+    }
+    return nb::make_tuple(to_numpy(std::move(positions)), unknown);
+}
+
+// Anything whose memory can be looked at: bytes, or an array without gaps.
+std::uint64_t digest_(nb::handle thing) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(thing.ptr(), &buffer, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+    const std::uint64_t found =
+        digest({static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len)});
+    PyBuffer_Release(&buffer);
+    return found;
+}
+
+}  // namespace
+
+void register_tables(nb::module_& module) {
+    module.def("find_positions", &find_positions_, "ids"_a, "table"_a,
+               "The position of each id in a table, -1 where it is not, and how many are not.");
+    module.def("digest", &digest_, "thing"_a, "XXH64 of the bytes of anything with a buffer.");
+}
+
+}  // namespace verite

@@ -1,0 +1,95 @@
+#include "lookup.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <vector>
+
+#include "memory.hpp"
+
+namespace verite {
+namespace {
+
+// Ids that lie close together: one place for each number between the lowest and the highest.
+class DenseTable {
+  public:
+    DenseTable(std::span<const std::int64_t> table, std::int64_t lowest, std::uint64_t span)
+        : lowest_(static_cast<std::uint64_t>(lowest)), places_(span, -1) {
+        for (std::size_t i = 0; i < table.size(); ++i)
+            places_[static_cast<std::uint64_t>(table[i]) - lowest_] = static_cast<std::int32_t>(i);
+    }
+
+    std::int32_t find(std::int64_t id) const {
+        const std::uint64_t place = static_cast<std::uint64_t>(id) - lowest_;
+        return place < places_.size() ? places_[place] : -1;
+    }
+
+  private:
+    std::uint64_t lowest_;
+    Array<std::int32_t> places_;
+};
+
+class HashTable {
+  public:
+    explicit HashTable(std::span<const std::int64_t> table)
+        : table_(table),
+          places_(std::bit_ceil(2 * table.size() + 1), -1),
+          shift_(64 - std::countr_zero(places_.size())) {
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            std::size_t place = start_of(table[i]);
+            while (places_[place] >= 0) place = (place + 1) & (places_.size() - 1);
+            places_[place] = static_cast<std::int32_t>(i);
+        }
+    }
+
+    std::int32_t find(std::int64_t id) const {
+        std::size_t place = start_of(id);
+        while (places_[place] >= 0 && table_[places_[place]] != id) place = (place + 1) & (places_.size() - 1);
+        return places_[place];
+    }
+
+  private:
+    std::size_t start_of(std::int64_t id) const {
+        const std::uint64_t mixed = static_cast<std::uint64_t>(id) * 0x9E3779B97F4A7C15;
+        return shift_ == 64 ? 0 : mixed >> shift_;
+    }
+
+    std::span<const std::int64_t> table_;
+    Array<std::int32_t> places_;
+    int shift_;
+};
+
+template <class Table>
+std::size_t find_all(std::span<const std::int64_t> ids, const Table& table, std::span<std::int32_t> positions) {
+    std::size_t unknown = 0;
+    std::int64_t last = 0;
+    std::int32_t found = table.find(0);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] != last) {
+            last = ids[i];
+            found = table.find(last);
+        }
+        positions[i] = found;
+        unknown += found < 0;
+    }
+    return unknown;
+}
+
+}  // namespace
+
+std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
+                           std::span<std::int32_t> positions) {
+    if (positions.size() != ids.size()) throw std::invalid_argument("expected room for every id");
+    if (table.empty()) {
+        std::fill(positions.begin(), positions.end(), -1);
+        return ids.size();
+    }
+    const auto [lowest, highest] = std::minmax_element(table.begin(), table.end());
+    const std::uint64_t span = static_cast<std::uint64_t>(*highest) - static_cast<std::uint64_t>(*lowest);
+    constexpr std::uint64_t small = 1 << 12, spread = 32;
+    if (span < small || span / spread < table.size())
+        return find_all(ids, DenseTable(table, *lowest, span + 1), positions);
+    return find_all(ids, HashTable(table), positions);
+}
+
+}  // namespace verite

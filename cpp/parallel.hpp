@@ -1,0 +1,56 @@
+// The same work on one thread or on several: pieces are handed out in order, and what each writes is its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace verite {
+
+// Calls work(0) to work(count - 1), each on a thread of its own while the system has threads to give, the rest here.
+// `work` must not throw.
+template <class Work>
+void run_on_threads(std::size_t count, const Work& work) {
+    std::vector<std::thread> helpers;
+    helpers.reserve(count);
+    std::size_t started = 1;
+    try {
+        for (; started < count; ++started) helpers.emplace_back(std::cref(work), started);
+    } catch (const std::system_error&) {
+        // No more threads; slower, but the same result.
+    }
+    work(0);
+    for (std::size_t i = started; i < count; ++i) work(i);
+    for (auto& helper : helpers) helper.join();
+}
+
+// Calls work(piece) for every piece from 0 to `pieces`. The first exception ends the work and is thrown here.
+template <class Work>
+void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
+    const std::size_t workers = std::min<std::size_t>(std::max(threads, 1u), pieces);
+    if (workers <= 1) {
+        for (std::size_t piece = 0; piece < pieces; ++piece) work(piece);
+        return;
+    }
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failing;
+    run_on_threads(workers, [&](std::size_t) {
+        try {
+            for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) work(piece);
+        } catch (...) {
+            next = pieces;
+            const std::lock_guard guard(failing);
+            if (!failure) failure = std::current_exception();
+        }
+    });
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace verite

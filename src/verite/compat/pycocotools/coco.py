@@ -1,0 +1,217 @@
+"""The COCO class of pycocotools: annotations as dictionaries, with an index."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.compat.pycocotools import mask as masks
+from verite.errors import BadParameter, DataError, ReadError
+
+Record = dict[str, Any]
+
+
+def listed(ids: Any) -> Any:
+    """A single id as a list of one."""
+    return ids if hasattr(ids, "__iter__") and hasattr(ids, "__len__") else [ids]
+
+
+class COCO:
+    """Annotations of a file, or of a `dataset` that is assigned before ``createIndex()``."""
+
+    def __init__(self, annotation_file: Any = None) -> None:
+        self.dataset: Record = {}
+        self.anns: dict[Any, Record] = {}
+        self.cats: dict[Any, Record] = {}
+        self.imgs: dict[Any, Record] = {}
+        self.imgToAnns: dict[Any, list[Record]] = defaultdict(list)
+        self.catToImgs: dict[Any, list[Any]] = defaultdict(list)
+        if annotation_file is None:
+            return
+        print("loading annotations into memory...")
+        start = time.time()
+        dataset = read_json(annotation_file)
+        if not isinstance(dataset, dict):
+            raise ReadError(annotation_file, expected="a JSON object", found=type(dataset).__name__)
+        print(f"Done (t={time.time() - start:0.2f}s)")
+        self.dataset = dataset
+        self.createIndex()
+
+    def createIndex(self) -> None:  # noqa: N802
+        """Find everything by id. Of several annotations with the same id the last one is found."""
+        print("creating index...")
+        annotations = self.dataset.get("annotations", [])
+        self.anns = {ann["id"]: ann for ann in annotations}
+        self.imgs = {image["id"]: image for image in self.dataset.get("images", [])}
+        self.cats = {cat["id"]: cat for cat in self.dataset.get("categories", [])}
+        self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
+        for ann in annotations:
+            self.imgToAnns[ann["image_id"]].append(ann)
+        if "categories" in self.dataset:
+            for ann in annotations:
+                self.catToImgs[ann["category_id"]].append(ann["image_id"])
+        print("index created!")
+
+    def info(self) -> None:
+        """Print what the file says about itself."""
+        for key, value in self.dataset["info"].items():
+            print(f"{key}: {value}")
+
+    def getAnnIds(  # noqa: N802
+        self,
+        imgIds: Any = (),
+        catIds: Any = (),
+        areaRng: Sequence[float] = (),
+        iscrowd: Any = None,
+    ) -> list[Any]:
+        """Ids of the annotations in these images, of these classes, between these areas."""
+        images, classes = listed(imgIds), listed(catIds)
+        found: Iterable[Record]
+        if len(images):
+            found = chain.from_iterable(self.imgToAnns[i] for i in images if i in self.imgToAnns)
+        else:
+            found = self.dataset["annotations"]
+        if len(classes):
+            wanted = set(classes)
+            found = (ann for ann in found if ann["category_id"] in wanted)
+        if len(areaRng):
+            found = (ann for ann in found if areaRng[0] < ann["area"] < areaRng[1])
+        if iscrowd is not None:
+            found = (ann for ann in found if ann["iscrowd"] == iscrowd)
+        return [ann["id"] for ann in found]
+
+    def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
+        """Ids of the classes with these names, of these groups, with these ids."""
+        found = self.dataset["categories"]
+        for key, wanted in (("name", listed(catNms)), ("supercategory", listed(supNms)), ("id", listed(catIds))):
+            if len(wanted):
+                found = [cat for cat in found if cat[key] in wanted]
+        return [cat["id"] for cat in found]
+
+    def getImgIds(self, imgIds: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
+        """Ids of the images among these that have all of these classes."""
+        images, classes = listed(imgIds), listed(catIds)
+        if not len(images) and not len(classes):
+            return list(self.imgs)
+        found = set(images)
+        for i, cat in enumerate(classes):
+            # The first class fills an empty list of images, as in pycocotools.
+            found = set(self.catToImgs[cat]) if i == 0 and not found else found & set(self.catToImgs[cat])
+        return list(found)
+
+    def loadAnns(self, ids: Any = ()) -> list[Record]:  # noqa: N802
+        return [self.anns[i] for i in listed(ids)]
+
+    def loadCats(self, ids: Any = ()) -> list[Record]:  # noqa: N802
+        return [self.cats[i] for i in listed(ids)]
+
+    def loadImgs(self, ids: Any = ()) -> list[Record]:  # noqa: N802
+        return [self.imgs[i] for i in listed(ids)]
+
+    def showAnns(self, anns: Sequence[Record], draw_bbox: bool = False) -> None:  # noqa: N802
+        """Draw annotations on matplotlib's current axes."""
+        from verite.compat.pycocotools.drawing import show
+
+        show(self, anns, draw_bbox=draw_bbox)
+
+    def loadRes(self, resFile: Any) -> COCO:  # noqa: N802, N803
+        """Results on these images: a file, a list of records, or an array [image, x, y, w, h, score, class]."""
+        print("Loading and preparing results...")
+        start = time.time()
+        found = COCO()
+        found.dataset["info"] = copy.deepcopy(self.dataset.get("info", {}))
+        found.dataset["images"] = list(self.dataset["images"])
+        if isinstance(resFile, np.ndarray):
+            records = self.loadNumpyAnnotations(resFile)
+        else:
+            records = read_json(resFile) if isinstance(resFile, (str, Path)) else resFile
+        if not isinstance(records, list):
+            raise DataError(f"results: expected an array of records, found {type(records).__name__}")
+        unknown = {record["image_id"] for record in records} - set(self.imgs)
+        if unknown:
+            raise DataError(
+                f"results: expected images of the truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
+                "is this the right truth?"
+            )
+        if records and "caption" not in records[0]:
+            found.dataset["categories"] = copy.deepcopy(self.dataset["categories"])
+        elif not records:
+            found.dataset["categories"] = copy.deepcopy(self.dataset.get("categories", []))
+        complete(records)
+        print(f"DONE (t={time.time() - start:0.2f}s)")
+        found.dataset["annotations"] = records
+        found.createIndex()
+        return found
+
+    def download(self, tarDir: Any = None, imgIds: Any = ()) -> None:  # noqa: N803
+        """Not offered: verite never opens a connection."""
+        raise BadParameter("download: verite opens no connections; fetch the images with another tool")
+
+    def loadNumpyAnnotations(self, data: NDArray[Any]) -> list[Record]:  # noqa: N802
+        """Records from rows of image, x, y, width, height, score, class."""
+        if data.ndim != 2 or data.shape[1] != 7:
+            raise BadParameter(f"results: expected an array of shape (n, 7), found {data.shape}")
+        return [
+            {"image_id": int(row[0]), "bbox": list(row[1:5]), "score": row[5], "category_id": int(row[6])}
+            for row in data
+        ]
+
+    def annToRLE(self, ann: Record) -> Record:  # noqa: N802
+        """The mask of an annotation, drawn from polygons where there is none."""
+        image = self.imgs[ann["image_id"]]
+        outline = ann["segmentation"]
+        if isinstance(outline, list):
+            return masks.merge(masks.frPyObjects(outline, image["height"], image["width"]))
+        if isinstance(outline["counts"], list):
+            return masks.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
+        return outline  # type: ignore[no-any-return]
+
+    def annToMask(self, ann: Record) -> NDArray[np.uint8]:  # noqa: N802
+        """The pixels of an annotation."""
+        return masks.decode(self.annToRLE(ann))
+
+
+def complete(records: list[Record]) -> None:
+    """Give results what truths have: an id, an area, and a box or an outline where one is missing.
+
+    What kind of results they are is read off the first record, as in pycocotools.
+    """
+    first = records[0] if records else {}
+    keys = [key for key in ("caption", "bbox", "segmentation", "keypoints") if key in first and len(first[key])]
+    kind = keys[0] if keys else ""
+    for i, record in enumerate(records):
+        record["id"] = i + 1
+        if kind == "bbox":
+            x, y, w, h = record["bbox"]
+            if "segmentation" not in record:
+                record["segmentation"] = [[x, y, x, y + h, x + w, y + h, x + w, y]]
+            record["area"] = w * h
+            record["iscrowd"] = 0
+        elif kind == "segmentation":
+            record["area"] = masks.area(record["segmentation"])
+            if "bbox" not in record:
+                record["bbox"] = masks.toBbox(record["segmentation"])
+            record["iscrowd"] = 0
+        elif kind == "keypoints":
+            x, y = np.array(record["keypoints"][0::3]), np.array(record["keypoints"][1::3])
+            record["area"] = (x.max() - x.min()) * (y.max() - y.min())
+            record["bbox"] = [x.min(), y.min(), x.max() - x.min(), y.max() - y.min()]
+
+
+def read_json(path: Any) -> Any:
+    """A JSON document; NaN is let through, as pycocotools does."""
+    from verite.files import existing, read_bytes
+
+    try:
+        return json.loads(read_bytes(existing(path)))
+    except ValueError as error:
+        raise ReadError(path, expected="JSON", found=str(error)) from None

@@ -1,0 +1,264 @@
+"""COCO: average precision and recall over thresholds, sizes and numbers of predictions, as pycocotools computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.model.results import Results, to_small_json
+from verite.model.tables import ABSENT, Table
+from verite.protocols.coco_settings import On, Settings
+from verite.protocols.coco_stages import Arrays, Evaluation
+from verite.protocols.preparation import prepare
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.model.annotations import Annotations
+    from verite.protocols.preparation import Checks
+    from verite.signature import Signature
+
+    Floats = NDArray[np.float64]
+
+PER = ("class", "threshold", "image")
+SHORT = {"small": "s", "medium": "m", "large": "l"}
+
+
+def coco(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    on: On = "box",
+    iou: float | Sequence[float] | None = None,
+    areas: Mapping[str, Sequence[float]] | None = None,
+    max_dets: int | Sequence[int] | None = None,
+    ignore: Literal["crowd", "explicit"] = "crowd",
+    classes: Literal["each", "together"] = "each",
+    mode: Literal["verite", "pycocotools"] = "verite",
+    labels: Sequence[str] | None = None,
+    per: Literal["class", "threshold", "image"] = "class",
+    name: str | None = None,
+    checks: Checks = "stop",
+    threads: int | None = None,
+) -> CocoResults:
+    """COCO's twelve numbers, and everything behind them.
+
+    Predictions of a class and image are taken by falling confidence, at most ``max(max_dets)`` of them. Each takes
+    the truth it overlaps most among those still free; crowds and truths outside an area range neither reward nor
+    punish. Precision is read at 101 recalls and averaged over ten thresholds and all classes.
+
+    ``on``: boxes, masks, or masks and their boundaries. ``iou``, ``areas`` and ``max_dets`` replace COCO's own
+    thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first one is the headline) and numbers
+    of predictions; AP follows the largest of them. ``ignore="explicit"`` also honours the `ignore` of annotations,
+    which COCO overwrites by `iscrowd`. ``classes="together"`` asks only where objects are, not what they are.
+    ``mode="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files both modes
+    give the same bits. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
+
+    Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
+    (0.505, 0.5)
+    """
+    settings = Settings.of(
+        on=on, iou=iou, areas=areas, max_dets=max_dets, ignore=ignore, classes=classes, mode=mode, labels=labels
+    )
+    pred, findings = prepare(truth, pred, checks)
+    if truth.unit != pred.unit or truth.unit == "rel":
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; "
+            "give --image-size WIDTH,HEIGHT or --images FOLDER"
+        )
+    if settings.labels is not None:
+        truth = truth.only(settings.labels)
+        pred = pred.only([name for name in pred.labels.all_names if name in set(settings.labels)])
+    evaluation = Evaluation(settings, truth, pred, thread_count(threads))
+    return CocoResults(evaluation, per=per, name=name, findings=findings)
+
+
+class CocoResults(Results):
+    """The twelve numbers, and on demand the same by class, by threshold and by image, and the arrays they come from."""
+
+    def __init__(self, evaluation: Evaluation, *, per: str = "class", **about: Any) -> None:
+        if per not in PER:
+            raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
+        self.evaluation, self.settings, self.per = evaluation, evaluation.settings, per
+        super().__init__(
+            protocol="coco",
+            signature=self.settings.signature("coco", iou=None, area=None, most=None),
+            scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
+            truth=evaluation.truth,
+            pred=evaluation.pred,
+            **about,
+        )
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[str, int | None, int, int]]:
+        """What each score is made of: precision or recall, which threshold (None: all), area range and limit."""
+        names, limits = self.settings.area_names, self.settings.max_dets
+        last = len(limits) - 1
+        found: dict[str, tuple[str, int | None, int, int]] = {"AP": ("precision", None, 0, last)}
+        for key, threshold in (("AP50", 0.5), ("AP75", 0.75)):
+            found[key] = ("precision", index_of(self.settings.iou, threshold), 0, last)
+        for a, name in enumerate(names[1:], 1):
+            found[f"AP{SHORT.get(name, name)}"] = ("precision", None, a, last)
+        for m, limit in enumerate(limits):
+            found[f"AR{limit}"] = ("recall", None, 0, m)
+        for a, name in enumerate(names[1:], 1):
+            found[f"AR{SHORT.get(name, name)}"] = ("recall", None, a, last)
+        return found
+
+    def part(self, kind: str, threshold: int | None, area: int, limit: int) -> Floats:
+        """The values that a score averages, classes on the last axis: [T, R, K] or [T, K]."""
+        precision, recall = self.evaluation.curves
+        values = precision[area] if kind == "precision" else recall[limit, area]
+        if threshold is not None:
+            values = values[threshold : threshold + 1 or None] if threshold >= 0 else values[:0]
+        return values
+
+    def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
+        """The mean over everything present, in the reference's order, because sums depend on it."""
+        if (
+            self.settings.is_exact
+            and (kind, threshold, area) == ("precision", None, 0)
+            and 100 not in self.settings.max_dets
+        ):
+            return np.nan  # the reference reads AP at 100 predictions, whatever it was asked for
+        values = self.part(kind, threshold, area, limit)
+        present = self.evaluation.positives[:, area] > 0
+        if not present.all():
+            values = values[..., present]
+        return float(values.ravel().mean()) if values.size else np.nan
+
+    def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
+        iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else np.nan
+        return self.settings.signature(
+            "coco_ap" if kind == "precision" else "coco_ar",
+            iou=iou,
+            area=self.settings.area_names[area],
+            most=self.settings.max_dets[limit],
+        )
+
+    @property
+    def arrays(self) -> Arrays:
+        """precision[T, R, K, A, M], recall[T, K, A, M] and scores[T, R, K, A, M]; what is absent is `nan`.
+
+        ``results.arrays.with_absent(-1)`` are pycocotools' own arrays, bit for bit.
+        """
+        return self.evaluation.arrays
+
+    @property
+    def precision(self) -> Floats:
+        return self.arrays.precision
+
+    @property
+    def recall(self) -> Floats:
+        return self.arrays.recall
+
+    @cached_property
+    def class_names(self) -> list[str]:  # type: ignore[override]
+        """The classes along the K axis: by id, as the reference orders them."""
+        if self.settings.classes == "together":
+            return ["all classes"]
+        names = self.truth.labels.all_names
+        order = self.evaluation.label_order
+        return list(names) if order is None else [names[i] for i in order]
+
+    def class_scores(self) -> dict[str, list[float]]:
+        """For each score its value for every class."""
+        return {key: self.class_means(*part) for key, part in self.parts.items()}
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        values = self.part(kind, threshold, area, limit)
+        by_class = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
+        if not by_class.shape[1]:
+            return [np.nan] * len(by_class)
+        means: list[float] = by_class.mean(axis=1).tolist()
+        return means
+
+    def class_table(self) -> Table:
+        """The headline numbers of each class, and how many objects are behind them."""
+        shown = [key for key in ("AP", "AP50", "AP75", f"AR{max(self.settings.max_dets)}") if key in self.parts]
+        columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
+        truths, preds = self.counts
+        columns |= {"truths": truths, "preds": preds}
+        mean = {key: self.scores[key].value for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
+        return Table.of("class", self.class_names, columns, mean=mean)
+
+    @property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """For each class, truths to be found and predictions that count."""
+        return self.evaluation.positives[:, 0].tolist(), np.diff(self.evaluation.ordered.label_offsets).tolist()
+
+    def threshold_table(self) -> Table:
+        """AP and AR at each threshold."""
+        last = len(self.settings.max_dets) - 1
+        ap = [self.mean("precision", t, 0, last) for t in range(len(self.settings.iou))]
+        ar = [self.mean("recall", t, 0, last) for t in range(len(self.settings.iou))]
+        return Table.of("IoU", [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
+
+    def image_table(self) -> Table:
+        """For each image how many truths it has, how many are found and missed and how many predictions are false at the
+        first threshold, and its AP when it is evaluated alone; the worst image comes first.
+        """
+        from verite.protocols.coco_images import evaluate_images
+
+        found = evaluate_images(self.evaluation)
+        order = np.lexsort([found.false + found.missed, -np.nan_to_num(found.ap, nan=2.0)])[::-1]
+        names = [self.truth.images.name(int(i)) for i in found.images[order]]
+        columns: dict[str, Sequence[Any]] = {"AP": found.ap[order].tolist()}
+        for column in ("truths", "found", "missed", "false"):
+            columns[column] = getattr(found, column)[order].tolist()
+        return Table.of("image", names, columns)
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "thresholds": self.threshold_table(), "images": self.image_table()}
+
+    def __str__(self) -> str:
+        keys = list(self.scores)
+        half = keys.index(next(key for key in keys if key.startswith("AR")))
+        lines = [self.name]
+        for group in (keys[:half], keys[half:]):
+            cells = [
+                (key, ABSENT if np.isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group
+            ]
+            widths = [max(len(key), len(value)) for key, value in cells]
+            lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
+            lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
+        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
+        table = {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
+        return "\n".join([*lines, "", str(table), "", str(self.signature), *notes])
+
+    __repr__ = __str__
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_small_json(self.to_dict(), indent=indent)
+
+    def details(self) -> dict[str, Any]:
+        """The documented keys: the twelve numbers, and the same by class and by threshold."""
+        by_class = self.class_scores()
+        truths, preds = self.counts
+        classes = {
+            name: {key: by_class[key][k] for key in by_class} | {"truths": truths[k], "preds": preds[k]}
+            for k, name in enumerate(self.class_names)
+        }
+        at = self.threshold_table()
+        thresholds = [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)]
+        document = {key: score.value for key, score in self.scores.items()}
+        document |= {"classes": classes, "thresholds": thresholds}
+        if self.per == "image":
+            table = self.image_table()
+            document["images"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
+        return document
+
+
+def index_of(thresholds: Sequence[float], wanted: float) -> int:
+    """Where a threshold is among those asked for; -1 where it is not."""
+    return thresholds.index(wanted) if wanted in thresholds else -1

@@ -1,0 +1,77 @@
+"""Every number of pycocotools, to the last bit, on random data sets full of the cases in which evaluators differ."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.oracles.coco_sets import random_mask_set, random_set
+
+pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
+# The reference's own decode() is behind numpy's times.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+SETS, BLOCK = 1000, 50
+KEYS = ("precision", "recall", "scores")
+
+
+def reference(truth: Any, results: Any, kind: str, **settings: Any) -> Any:
+    """pycocotools' evaluation of copies of these documents."""
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        gt = COCO()
+        gt.dataset = json.loads(json.dumps(truth))
+        gt.createIndex()
+        evaluation = COCOeval(gt, gt.loadRes(json.loads(json.dumps(results))), kind)
+        for name, value in settings.items():
+            setattr(evaluation.params, name, value)
+        evaluation.evaluate()
+        evaluation.accumulate()
+        if len(evaluation.params.maxDets) == 3:
+            evaluation.summarize()
+    return evaluation
+
+
+def read(folder: Path, truth: Any, results: Any) -> tuple[vt.Annotations, vt.Annotations]:
+    paths = folder / "truth.json", folder / "results.json"
+    for path, document in zip(paths, (truth, results), strict=True):
+        path.write_text(json.dumps(document))
+    found = vt.read(paths[0])
+    return found, vt.read(paths[1], like=found)
+
+
+def assert_same_bits(found: vt.CocoResults, expected: Any) -> None:
+    arrays = found.arrays.with_absent(-1.0)
+    for key in KEYS:
+        ours, theirs = getattr(arrays, key), expected.eval[key]
+        assert ours.shape == theirs.shape
+        assert ours.tobytes() == np.ascontiguousarray(theirs).tobytes(), key
+    twelve = np.nan_to_num([score.value for score in found.scores.values()], nan=-1.0)
+    assert twelve.tobytes() == np.asarray(expected.stats).tobytes()
+
+
+@pytest.mark.parametrize("first", range(0, SETS, BLOCK))
+@pytest.mark.parametrize("on", ["box", "mask"])
+def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int) -> None:
+    compared = 0
+    for seed in range(first, first + BLOCK):
+        truth, results = random_set(seed) if on == "box" else random_mask_set(seed)
+        if not results:
+            continue  # the reference crashes on no results at all
+        expected = reference(truth, results, "bbox" if on == "box" else "segm")
+        try:
+            for mode in ("verite", "pycocotools"):
+                found = vt.coco(*read(tmp_path, truth, results), on=on, mode=mode, checks="off")
+                assert_same_bits(found, expected)
+        except AssertionError as error:
+            raise AssertionError(f"set {seed}: {error}") from error
+        compared += 1
+    assert compared > 0.8 * BLOCK
