@@ -125,10 +125,10 @@ def test_mistakes_are_told_in_one_line(typed, words, status, said):  # noqa: F81
 
 def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
     status, _, err = typed("study", "-m", "studied_metrics:broken", *FAST)
-    assert (status, err) == (
-        1,
-        "verite: broken: expected a number for every pair of regions, found RuntimeError: no idea\n",
-    )
+    assert status == 1
+    assert err.startswith("verite: studied_metrics:broken: expected a value for each pair")
+    assert err.endswith("found RuntimeError: no idea\n")
+    assert err.count("\n") == 1
 
 
 def test_an_interrupt_is_told_in_one_line(own):
