@@ -129,10 +129,8 @@ class Study:
         return Study(self.evidence, rules_of(self.rules, tolerances), self.references)
 
     def __str__(self) -> str:
-        parts = [str(sheet) for sheet in self.tables.values()]
-        parts[-1] += f"\n\n{self.summary}"
-        parts += [str(one) for one in self.verdicts]
-        return "\n\n".join([*parts, str(self.signature)])
+        tables = [str(sheet) for sheet in self.tables.values()]
+        return "\n\n".join([*tables, self.summary, str(self.signature), *(str(one) for one in self.verdicts)])
 
     __repr__ = __str__
 
