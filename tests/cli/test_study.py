@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -125,26 +124,24 @@ def test_mistakes_are_told_in_one_line(typed, words, status, said):  # noqa: F81
 
 def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
     status, _, err = typed("study", "-m", "studied_metrics:broken", *FAST)
-    assert (status, err) == (
-        1,
-        "verite: broken: expected a number for every pair of regions, found RuntimeError: no idea\n",
-    )
+    assert status == 1
+    assert err.startswith("verite: studied_metrics:broken: expected a value for each pair")
+    assert err.endswith("found RuntimeError: no idea\n")
+    assert err.count("\n") == 1
 
 
 def test_an_interrupt_is_told_in_one_line(own):
-    (own / "slow_metrics.py").write_text("import time\ndef slow(truth, pred):\n    time.sleep(0.005)\n    return 0.0\n")
-    words = [
-        sys.executable,
-        "-c",
-        "from verite.cli import main; main()",
-        "study",
-        "-m",
-        "slow_metrics:slow",
-        "--jobs",
-        "2",
-    ]
-    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
-    time.sleep(4)
+    (own / "slow_metrics.py").write_text(
+        "import pathlib, time\n"
+        "def slow(truth, pred):\n    pathlib.Path('begun').touch()\n    time.sleep(0.005)\n    return 0.0\n"
+    )
+    program = "from verite.cli import main; main()"
+    words = [sys.executable, "-c", program, "study", "-m", "slow_metrics:slow", "--jobs", "2"]
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if (own / "begun").exists():
+            break
+        time.sleep(0.1)
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out, err) == (130, "", "verite: interrupted\n")

@@ -207,6 +207,8 @@ def test_wrong_names_are_told():
         sweeps_of("scale(reach=2.5)")
     with pytest.raises(BadParameter, match="expected reach or step"):
         sweeps_of("scale(rech=2)")
+    with pytest.raises(BadParameter, match="at most 180 steps"):
+        sweeps_of("translation(reach=1000)")
     with pytest.raises(BadParameter, match="each once"):
         sweeps_of(["scale", "scale"])
     with pytest.raises(BadParameter, match="at least one"):

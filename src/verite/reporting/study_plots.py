@@ -320,7 +320,7 @@ def draw_synthesis(study: Study) -> Figure:
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     for (row, column), share in np.ndenumerate(shares):
-        colour = "white" if share > 0.6 else "0.25"
+        colour = "white" if share > 0.5 else "0.2"
         weight = "bold" if column == len(columns) - 1 else "normal"
         axes.text(
             column, row, str(points[row, column]), ha="center", va="center", fontsize=8, color=colour, weight=weight

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, VeriteError
-from verite.metrics.catalogue import declared, every_metric, imported, metric
+from verite.errors import BadParameter, DataError
+from verite.metrics.catalogue import every_metric, imported, metric
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
 from verite.metrics.record import made
@@ -58,7 +58,11 @@ class Row:
     label: str
     metric: Metric
     is_penalty: bool = False  # values are penalties as they are, whatever the metric declares
-    is_own: bool = False  # not of the catalogue
+
+    @property
+    def is_own(self) -> bool:
+        """Is it somebody's own, rather than of the catalogue?"""
+        return not self.metric.record.is_ours
 
     @property
     def on(self) -> str:
@@ -67,16 +71,7 @@ class Row:
 
     def values(self, pairs: Pairs) -> Floats:
         """What the metric says, every value a number."""
-        try:
-            found = self.metric.values(pairs)
-        except VeriteError:
-            raise
-        except Exception as error:
-            if not self.is_own:
-                raise
-            raise DataError(
-                f"{self.label}: expected a number for every pair of regions, found {type(error).__name__}: {error}"
-            ) from error
+        found = self.metric.values(pairs)
         wrong = np.flatnonzero(~np.isfinite(found))
         if len(wrong):
             raise DataError(
@@ -145,12 +140,11 @@ def row_of(thing: Any, label: str | None = None) -> Row:
     elif callable(thing) and not isinstance(thing, Metric):
         function = thing
     if function is not None and takes_two(function):
-        made_of = made(over_masks(function), name=name or plain_name(function))
-        chosen = Metric(made_of, made_of.checked(parameters))
-        return Row(label or chosen.name.rpartition(":")[2], chosen, is_own=True)
-    chosen = metric(thing)
-    is_own = function is not None and declared(function).name not in {m.record.name for m in every_metric()}
-    return Row(label or chosen.name.rpartition(":")[2], chosen, is_own=is_own)
+        record = made(over_masks(function), name=name or plain_name(function))
+        chosen = Metric(record, record.checked(parameters))
+    else:
+        chosen = metric(thing)
+    return Row(label or chosen.name.rpartition(":")[2], chosen)
 
 
 def plain_name(function: Callable[..., Any]) -> str:
@@ -190,8 +184,8 @@ def over_masks(function: Callable[..., Any]) -> Callable[..., Floats]:
     parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
     pairs = inspect.Parameter("pairs", inspect.Parameter.POSITIONAL_ONLY)
     measured.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
-    measured.__doc__ = function.__doc__
-    measured.__name__ = plain_name(function)
+    measured.__doc__, measured.__name__ = function.__doc__, plain_name(function)
+    measured.__module__ = getattr(function, "__module__", None) or "own"
     return measured
 
 

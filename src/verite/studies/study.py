@@ -25,6 +25,7 @@ from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
 from verite.threads import thread_count
 
 Floats = NDArray[np.float64]
+MOST_SHIFTED = 24  # pixels to which couples of translations are tried for the triangle inequality
 MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
 
 
@@ -128,10 +129,8 @@ class Study:
         return Study(self.evidence, rules_of(self.rules, tolerances), self.references)
 
     def __str__(self) -> str:
-        parts = [str(sheet) for sheet in self.tables.values()]
-        parts[-1] += f"\n\n{self.summary}"
-        parts += [str(one) for one in self.verdicts]
-        return "\n\n".join([*parts, str(self.signature)])
+        tables = [str(sheet) for sheet in self.tables.values()]
+        return "\n\n".join([*tables, self.summary, str(self.signature), *(str(one) for one in self.verdicts)])
 
     __repr__ = __str__
 
@@ -205,8 +204,8 @@ def study(
     comparable = [sweep for sweep in sweeps if sweep.is_comparable]
     measured = {**measured, **measure_all(every, missing, comparable, jobs=threads)}
     mine = part_of(measured, slice(0, len(chosen)))
-    reach = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), 24)
-    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=reach, jobs=threads)
+    shifts = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), MOST_SHIFTED)
+    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=min(shifts, MOST_SHIFTED), jobs=threads)
     evidence = Evidence(chosen, objects, sweeps, mine, shares)
     if not known:
         return Study(evidence, settled)

@@ -21,6 +21,7 @@ from verite.studies.truths import Truth
 Floats = NDArray[np.float64]
 PLANE = ("axial", "monotony", "continuity", "scale", "shape")
 REACH = {"rotation": 90}
+MOST_STEPS = 180  # beyond which nobody means it
 
 
 class Sweep(Protocol):
@@ -68,6 +69,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         check_steps(self)
+        if self.reach // self.step > MOST_STEPS:
+            found = f"{self.reach // self.step}"
+            raise BadParameter(f"{self.alteration}: expected at most {MOST_STEPS} steps either way, found {found}")
 
     @property
     def usual_reach(self) -> int:

@@ -216,14 +216,15 @@ def read_mask(path: Path) -> Mask:
     """A mask from an image file: anything but black is object."""
     from PIL import Image, UnidentifiedImageError
 
-    from verite.files import existing
+    from verite.files import check_size, existing, reason
 
     place = existing(path)
+    check_size(place)
     try:
         with Image.open(place, formats=["PNG", "BMP", "PPM", "TIFF", "GIF", "JPEG"]) as image:
             pixels: NDArray[np.uint8] = np.asarray(image.convert("L"))
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ReadError(place, expected="an image of a mask", found=str(error) or type(error).__name__) from None
+        raise ReadError(place, expected="an image of a mask", found=reason(error)) from None
     found: Mask = pixels > (127 if pixels.max() > 1 else 0)
     if not found.any() or found.all():
         what = "black" if not found.any() else "white"
