@@ -210,6 +210,9 @@ class InterpretationResults(Results):
         columns |= {key: values[order].tolist() for key, values in self.image_counts().items()}
         return Table.of("image", [self.known.name(int(i)) for i in order], columns)
 
+    def tables(self) -> dict[str, Table]:
+        return {"images": self.image_table(), "classes": self.class_table()}
+
     # Classes.
 
     @property
