@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +13,13 @@ from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
 from verite.model.layouts import Floats, to_corners
 from verite.model.ragged import Ints, offsets_of
+from verite.records import record
 
 IMAGES = 128
 PER_IMAGE = 100
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Group:
     """Objects of the sampled images, image by image, the most confident first."""
 
@@ -83,7 +83,7 @@ class ByShift(dict[int, Group]):
         return self[shift]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sample:
     """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from pathlib import PurePath
 from typing import Any
@@ -12,10 +11,11 @@ import verite
 from verite.errors import BadParameter, NotComparable
 from verite.model.annotations import Annotations
 from verite.model.tables import ABSENT, Table
+from verite.records import record
 from verite.signature import Signature
 
 
-@dataclass(frozen=True)
+@record()
 class Score:
     """A number, what exactly it measures, and of what."""
 

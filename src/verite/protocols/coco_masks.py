@@ -100,4 +100,5 @@ def rim_widths(sizes: NDArray[np.int32]) -> NDArray[np.int64]:
     array([16,  1])
     """
     diagonals = np.sqrt((sizes.astype(np.float64) ** 2).sum(axis=1))
-    return np.maximum(np.round(RIM * diagonals), 1).astype(np.int64)
+    widths: NDArray[np.int64] = np.maximum(np.round(RIM * diagonals), 1).astype(np.int64)
+    return widths

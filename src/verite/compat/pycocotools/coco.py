@@ -68,10 +68,10 @@ class COCO:
 
     def getAnnIds(  # noqa: N802
         self,
-        imgIds: Any = (),
-        catIds: Any = (),
-        areaRng: Sequence[float] = (),
-        iscrowd: Any = None,  # noqa: N803
+        imgIds: Any = (),  # noqa: N803
+        catIds: Any = (),  # noqa: N803
+        areaRng: Sequence[float] = (),  # noqa: N803
+        iscrowd: Any = None,
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""
         images, classes = listed(imgIds), listed(catIds)
