@@ -39,10 +39,8 @@ class RingDrawer {
     static void cross_columns(Corner from, Corner to, Size size, Cross&& cross);
     template <class Cross>
     void each_crossing(Size size, Cross&& cross) const;
-    template <class Tell>
-    bool tell_by_column(Columns columns, Size size, Tell&& tell);
-    template <class Tell>
-    void tell_by_place(Size size, Tell&& tell);
+    bool draw_by_column(Columns columns, Size size, std::vector<std::uint32_t>& counts);
+    void draw_by_place(Size size, std::vector<std::uint32_t>& counts);
 
     static constexpr std::size_t room = 8;  // crossings of a column that are kept beside each other
 

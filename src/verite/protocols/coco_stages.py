@@ -20,7 +20,7 @@ from verite.matching import (
     match_greedily,
     order_predictions,
 )
-from verite.protocols.coco_masks import check_has_masks, masks_of, pred_areas, with_rims
+from verite.protocols.coco_masks import check_has_masks, masks_of, outlines_of, pred_areas, with_rims
 from verite.protocols.coco_reference import as_indexed, counts_as_unmatched, leaves_free, states_areas
 from verite.records import record
 
@@ -152,8 +152,13 @@ class Evaluation:
                 truth.arrays, boxes[0], crowd, pred.arrays, boxes[1], self.floor, self.threads
             )
             return Candidates(*found)
-        masks = self.truth_masks.arrays, self.pred_masks.arrays
-        found = _core.mask_candidates(truth.arrays, masks[0], crowd, pred.arrays, masks[1], self.floor, self.threads)
+        outlines = outlines_of(self.truth), outlines_of(self.pred)
+        try:
+            found = _core.mask_candidates(
+                truth.arrays, outlines[0], crowd, pred.arrays, outlines[1], self.floor, self.threads
+            )
+        except ValueError as error:
+            raise DataError(f"{self.truth.source.path or 'masks'}: {error}") from None
         if self.settings.on == "mask":
             return Candidates(*found)
         return with_rims(
@@ -193,7 +198,7 @@ class Evaluation:
             return self.pred.area
         if self.settings.on == "box":
             return _core.box_areas(self.pred.regions.sizes)
-        return pred_areas(self.pred, self.pred_masks, by_first=self.settings.is_exact)
+        return pred_areas(self.pred, lambda: self.pred_masks, by_first=self.settings.is_exact)
 
     @cached_property
     def matches(self) -> GreedyMatches:
