@@ -71,7 +71,9 @@ class Scene:
         is_rest = np.arange(total) >= len(found)
         is_background = is_rest & (rng.random(total) < 0.5)
         image[is_background] = rng.integers(0, len(self.ids), is_background.sum())
-        boxes = np.where(is_rest[:, None], self.moved(self.boxes[source], image, 0.16), self.moved(self.boxes[source], image, 0.055))
+        boxes = np.where(
+            is_rest[:, None], self.moved(self.boxes[source], image, 0.16), self.moved(self.boxes[source], image, 0.055)
+        )
         boxes[is_background] = self.random_boxes(image[is_background], 4.0)
         wrong = rng.random(total) < np.where(is_rest, 0.3, 0.04)
         label[wrong] = rng.integers(0, self.classes, wrong.sum())
@@ -165,7 +167,9 @@ def write_masks(path: Path, scene: Scene, ids: Ints, outlines: list[list[Floats]
         width, height = int(scene.widths[image]), int(scene.heights[image])
         if i >= 0:
             shift = rng.normal(0, 0.045, 2) * box[2:]
-            rings = [np.clip(r + shift + rng.normal(0, 0.012, r.shape) * box[2:], 0, [width, height]) for r in outlines[i]]
+            rings = [
+                np.clip(r + shift + rng.normal(0, 0.012, r.shape) * box[2:], 0, [width, height]) for r in outlines[i]
+            ]
         else:
             rings = [polygon(scene.random_boxes(np.array([image]), 4.1)[0], int(rng.integers(8, 30)), rng)]
         from verite.compat.pycocotools import mask

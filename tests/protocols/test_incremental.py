@@ -125,7 +125,11 @@ TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
         ({**GOOD, "score": [1]}, TARGET, r"expected keys out of boxes, masks, labels, scores, image_id, found 'score'"),
         ({**GOOD, "scores": ["a"]}, TARGET, "scores: expected numbers, found"),
         (GOOD, {"labels": [1]}, "expected boxes or masks, found neither"),
-        (GOOD, {"masks": np.zeros((5, 5)), "labels": [1]}, r"masks: expected shape \(n, height, width\), found \(5, 5\)"),
+        (
+            GOOD,
+            {"masks": np.zeros((5, 5)), "labels": [1]},
+            r"masks: expected shape \(n, height, width\), found \(5, 5\)",
+        ),
     ],
 )
 def test_a_bad_batch_is_named_and_leaves_no_trace(pred: Any, target: Any, message: str) -> None:
