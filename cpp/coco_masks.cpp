@@ -119,7 +119,38 @@ class Mask {
     Bounds bounds;
     bool is_odd = false;  // bounds or runs that only the reference's own loop gets right
 
+    // What is known of object i before it is drawn: where it must lie. A mask that is given is read at once.
+    void announce(const Outlines& outlines, std::size_t i, RingDrawer& drawer) {
+        const bool has_rings = !outlines.objects.empty() && outlines.objects[i] < outlines.objects[i + 1];
+        if (!has_rings || (outlines.runs.size() && !outlines.runs.counts[i].empty())) return read(outlines, i, drawer);
+        is_read = false;
+        double low[2] = {1e18, 1e18}, high[2] = {-1e18, -1e18};
+        for (std::int64_t ring = outlines.objects[i]; ring < outlines.objects[i + 1]; ++ring) {
+            const auto xy = outlines.rings[static_cast<std::size_t>(ring)];
+            for (std::size_t k = 0; k + 1 < xy.size(); k += 2)
+                for (std::size_t axis = 0; axis < 2; ++axis) {
+                    low[axis] = std::min(low[axis], xy[k + axis]);
+                    high[axis] = std::max(high[axis], xy[k + axis]);
+                }
+        }
+        // A corner is rounded by less than a pixel.
+        for (std::size_t axis = 0; axis < 2; ++axis) outer[axis] = low[axis] - 1, outer[axis + 2] = high[axis] + 1;
+    }
+
+    // At most so many pixels of `other`, which is read, can be shared with this one, which need not be.
+    double most_shared_with(const Mask& other) const {
+        const double width = std::min(outer[2], static_cast<double>(other.bounds.right)) -
+                             std::max(outer[0], static_cast<double>(other.bounds.left));
+        const double height = std::min(outer[3], static_cast<double>(other.bounds.bottom)) -
+                              std::max(outer[1], static_cast<double>(other.bounds.top));
+        return std::max(width, 0.) * std::max(height, 0.);
+    }
+
+    bool is_read = false;
+    double outer[4];  // left, top, right, bottom; until the mask is read
+
     void read(const Outlines& outlines, std::size_t i, RingDrawer& drawer) {
+        is_read = true;
         counts = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
         if (counts.empty()) {
             size = outlines.image_of(i);
@@ -200,7 +231,8 @@ double overlap_by_reference(std::span<const std::uint32_t> pred, Size pred_size,
            static_cast<double>(is_crowd ? static_cast<std::uint32_t>(run_area(pred)) : either);
 }
 
-// Overlaps of a cell's masks. Each is looked at once; most pairs are settled by areas and bounds.
+// Overlaps of a cell's masks. Each is drawn and looked at once, when it is first needed; most pairs are settled by
+// areas and bounds.
 class MaskMeasure {
   public:
     MaskMeasure(const Outlines& truths, std::span<const std::uint8_t> crowd, const Outlines& preds, double floor)
@@ -209,7 +241,7 @@ class MaskMeasure {
     void meet(std::span<const std::int32_t> rows) {
         rows_ = rows;
         if (others_.size() < rows.size()) others_.resize(rows.size());
-        for (std::size_t t = 0; t < rows.size(); ++t) others_[t].read(truths_, rows[t], drawer_);
+        for (std::size_t t = 0; t < rows.size(); ++t) others_[t].announce(truths_, rows[t], drawer_);
     }
 
     void start(std::int32_t row) { mine_.read(preds_, row, drawer_); }
@@ -219,8 +251,14 @@ class MaskMeasure {
         for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
     }
 
-    double overlap(std::size_t t) const {
-        const Mask& other = others_[t];
+    double overlap(std::size_t t) {
+        Mask& other = others_[t];
+        if (!other.is_read) {
+            // The union is no smaller than the prediction. What does not compare is drawn.
+            const double most = other.most_shared_with(mine_) / static_cast<double>(mine_.area);
+            if (!mine_.is_odd && most < floor_) return most;
+            other.read(truths_, rows_[t], drawer_);
+        }
         const bool is_crowd = crowd_[rows_[t]];
         if (mine_.is_odd || other.is_odd)
             return overlap_by_reference(mine_.counts, mine_.size, other.counts, other.size, is_crowd);

@@ -291,7 +291,7 @@ for kind in ("bbox", "segm"):
         else:
             value = np.asarray(value).tobytes().hex()
         print(kind, key, value)
-print(MeanAveragePrecision().cocoeval.__module__ if hasattr(MeanAveragePrecision(), "cocoeval") else "")
+print(sys.modules["pycocotools.cocoeval"].COCOeval.__module__)
 """
 
 
