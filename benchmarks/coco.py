@@ -124,7 +124,8 @@ def versions(python: str) -> str:
     done = subprocess.run([python, "-c", text], capture_output=True, text=True, check=False)
     listed = ", ".join(done.stdout.split("\n")[:-1]) or "versions unknown"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}; verite {version('verite')}, {listed}"
+    machine = f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}"
+    return f"{machine}; verite {version('verite')}, {listed}"
 
 
 def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:

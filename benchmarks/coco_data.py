@@ -98,7 +98,7 @@ def outlines_of(scene: Scene) -> list[list[Floats]]:
         parts = [box]
         if rng.random() < 0.1 and box[2] > 12:
             half = box * [1, 1, 0.45, 1]
-            parts = [half, half + [0.55 * box[2], 0, 0, 0]]
+            parts = [half, half + np.array([0.55 * box[2], 0, 0, 0])]
         rings = [polygon(part, max(8, corners // len(parts)), rng) for part in parts]
         low, high = np.concatenate(rings).min(0), np.concatenate(rings).max(0)
         scene.boxes[i] = np.round(np.concatenate([low, high - low]), 2)

@@ -11,7 +11,7 @@ from tests.json.test_malformed import DOCUMENTS
 
 def write(folder: Path, count: int = 400) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    documents = {name: content for name, content in DOCUMENTS.items()}
+    documents = dict(DOCUMENTS)
     documents |= {f"random{seed}": random_document(seed, fault_rate=0.01 * (seed % 2)) for seed in range(count)}
     for name, content in documents.items():
         (folder / f"{name}.json").write_bytes(content)

@@ -128,7 +128,7 @@ TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
         (
             GOOD,
             {"masks": np.zeros((5, 5)), "labels": [1]},
-            r"masks: expected shape \(n, height, width\), found \(5, 5\)",
+            r"expected shape \(n, height, width\), found \(5, 5\)",
         ),
     ],
 )
