@@ -141,9 +141,9 @@ def grouped(
     """The objects of these images (-1: none), at most PER_IMAGE of each."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
-    cell = cell_of[side.image]
-    rows = np.flatnonzero(cell >= 0 if usable is None else (cell >= 0) & usable)
-    cell = cell[rows]
+    is_chosen = (cell_of >= 0)[side.image]
+    rows = np.flatnonzero(is_chosen if usable is None else is_chosen & usable)
+    cell = cell_of[side.image[rows]]
     keys = (cell,) if side.confidence is None else (-side.confidence[rows], cell)
     order = np.lexsort(keys)
     rows, cell = rows[order], cell[order]
