@@ -189,14 +189,17 @@ class Mask {
         bounds = {};
         const auto height = static_cast<std::uint64_t>(std::max<std::int64_t>(size.height, 0));
         if (height == 0) return void(is_odd = paired > 0);
+        const std::uint32_t* const run = counts.data();
+        std::uint32_t* const end = ends_.data();
         std::uint32_t at = 0;
-        std::uint64_t column = 0, top = height, bottom = 0;  // `column` is the first pixel of one
+        std::uint64_t pixels = 0, column = 0, top = height, bottom = 0;  // `column` is the first pixel of one
+        bool has_empty = false;
         for (std::size_t i = 0; i < paired; i += 2) {
-            const std::uint32_t first = at + counts[i], last = first + counts[i + 1];
-            is_odd |= first == last || (first == at && i > 0);
-            ends_[i] = first;
-            ends_[i + 1] = at = last;
-            area += last - first;
+            const std::uint32_t first = at + run[i], last = first + run[i + 1];
+            has_empty |= (run[i + 1] == 0) | ((run[i] == 0) & (i > 0));
+            end[i] = first;
+            end[i + 1] = at = last;
+            pixels += run[i + 1];
             // The column of a pixel is found by going on from the last one: runs are short, and dividing is slow.
             if (first >= column + 4 * height) column = first / height * height;
             while (first >= column + height) column += height;
@@ -209,6 +212,8 @@ class Mask {
                 column = (last - 1) / height * height;
             }
         }
+        area = pixels;
+        is_odd |= has_empty;
         if (paired == 0 || is_odd) return;
         bounds = {static_cast<std::int64_t>(ends_[0] / height), static_cast<std::int64_t>(top),
                   static_cast<std::int64_t>((at - 1) / height + 1), static_cast<std::int64_t>(bottom)};

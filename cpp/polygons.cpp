@@ -89,7 +89,7 @@ template <class Cross>
 void RingDrawer::cross_columns(Corner from, Corner to, Size size, Cross&& cross) {
     if (from.x == to.x) return;
     const auto row = [&](int y) {
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>((std::int64_t{y} + middle) / scale, 0, size.height));
+        return static_cast<std::uint32_t>(std::clamp((y + middle) / scale, 0, static_cast<int>(size.height)));
     };
     const int dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);
     const auto [first, last] = columns_between(std::min(from.x, to.x), std::max(from.x, to.x), size);
@@ -132,18 +132,20 @@ bool RingDrawer::draw_by_column(Columns columns, Size size, std::vector<std::uin
     if (rows_.size() < count * room) rows_.resize(count * room);
     bool has_room = true;
     std::size_t crossings = 0;
-    each_crossing(size, [&](std::int64_t column, std::uint32_t row) {
-        const auto c = static_cast<std::size_t>(column - columns.first);
-        if (filled_[c] == room) {
+    each_crossing(size, [first = columns.first, filled = filled_.data(), all_rows = rows_.data(), &has_room](
+                            std::int64_t column, std::uint32_t row) {
+        const auto c = static_cast<std::size_t>(column - first);
+        std::size_t place = filled[c];
+        if (place == room) {
             has_room = false;
             return;
         }
-        ++crossings;
-        std::uint32_t* rows = &rows_[c * room];
-        std::size_t place = filled_[c]++;
+        filled[c] = static_cast<std::uint16_t>(place + 1);
+        std::uint32_t* rows = all_rows + c * room;
         for (; place > 0 && rows[place - 1] > row; --place) rows[place] = rows[place - 1];
         rows[place] = row;
     });
+    for (const std::uint16_t filled : filled_) crossings += filled;
     if (!has_room) return false;
     write_runs(crossings, size, counts, [&](CrossingWriter& tell) {
         for (std::size_t c = 0; c < count; ++c) {

@@ -45,7 +45,7 @@ class RingDrawer {
     static constexpr std::size_t room = 8;  // crossings of a column that are kept beside each other
 
     std::vector<Corner> corners_;
-    std::vector<std::uint8_t> filled_;   // how many crossings each column has
+    std::vector<std::uint16_t> filled_;  // how many crossings each column has; no char, which may be anything's memory
     std::vector<std::uint32_t> rows_;    // [column][room] where they are, in order
     std::vector<std::uint32_t> places_;  // all crossings of a ring that folds over itself more often than that
 };
