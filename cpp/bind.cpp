@@ -80,4 +80,5 @@ NB_MODULE(_core, module) {
     verite::register_masks(module);
     verite::register_pairs(module);
     verite::register_tables(module);
+    verite::register_warps(module);
 }

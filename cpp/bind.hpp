@@ -112,5 +112,6 @@ void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_pairs(nb::module_& module);
 void register_tables(nb::module_& module);
+void register_warps(nb::module_& module);
 
 }  // namespace verite

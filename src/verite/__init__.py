@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from verite.reporting.localization import draw_distributions as draw_distributions
     from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
+    from verite.studies.judging import Rules as Rules
+    from verite.studies.study import Study as Study
+    from verite.studies.study import study as study
 
 __version__ = "0.1.0"
 
@@ -86,6 +89,8 @@ HOMES = {
     "verite.ranking.rank": ["rank"],
     "verite.ranking.result": ["Ranking"],
     "verite.signature": ["Signature"],
+    "verite.studies.judging": ["Rules"],
+    "verite.studies.study": ["Study", "study"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}
 __all__ = ["__version__", *PUBLIC]

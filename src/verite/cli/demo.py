@@ -72,6 +72,11 @@ TOUR = (
         "Three algorithms that cannot all be told apart, with errors that come in groups.",
         "rank ranking/table2.csv --epsilon 0.1 --shared item --correlation 0.3 --quiet -o results/rank-table2",
     ),
+    (
+        "And what is a metric itself worth? Regions altered in known ways, properties counted, a verdict in words.",
+        'study -m iou -m hausdorff -m gce -a "translation(reach=12, step=2)" -a "rotation(reach=45, step=3)" --quiet'
+        " -o results/study",
+    ),
     ("What can be measured?", "metrics"),
 )
 
