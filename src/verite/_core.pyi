@@ -15,6 +15,14 @@ def box_candidates(
     pixel: float = 0.0,
     floor: float = 0.0,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def assign(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    row_count: int,
+    column_count: int,
+) -> NDArray[np.bool_]: ...
 def decode_runs(text: bytes, height: int, width: int) -> NDArray[np.uint32]: ...
 def encode_runs(counts: NDArray[np.uint32]) -> bytes: ...
 def independent_changes(
