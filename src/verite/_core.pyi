@@ -98,6 +98,7 @@ def accumulate(
 def box_areas(sizes: Floats) -> Floats: ...
 
 RunArrays = tuple[NDArray[np.uint32], Int64s, Int32s]
+OutlineArrays = tuple[RunArrays, Floats, Int64s, Int64s, Floats, Int32s]
 
 def draw_masks(
     runs: RunArrays, points: Floats, rings: Int64s, objects: Int64s, boxes: Floats, images: Int32s, threads: int = 1
@@ -107,10 +108,10 @@ def mask_bounds(masks: RunArrays) -> Floats: ...
 def mask_overlaps(pred: RunArrays, truth: RunArrays, crowd: NDArray[np.bool_]) -> Floats: ...
 def mask_candidates(
     truth: CellArrays,
-    truth_masks: RunArrays,
+    truth_outlines: OutlineArrays,
     crowd: NDArray[np.bool_],
     pred: CellArrays,
-    pred_masks: RunArrays,
+    pred_outlines: OutlineArrays,
     floor: float,
     threads: int = 1,
 ) -> CandidateArrays: ...

@@ -10,19 +10,19 @@ COCO's way has four products, each kept and addressable by itself: truths and pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
 from verite.model.annotations import Annotations
+from verite.records import record
 
 Ints = NDArray[np.int64]
 TRUE, FALSE, IGNORED = 1, 0, -1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Candidates:
     """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
 
@@ -34,7 +34,7 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Matches:
     """What became of each prediction at each threshold."""
 
@@ -139,7 +139,7 @@ def match_free(candidates: Candidates, order: Ints, truths: int, threshold: floa
     return out
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Cells:
     """Objects laid out image by image, class by class within an image: a place in this layout is a slot."""
 
@@ -152,7 +152,7 @@ class Cells:
         return self.rows, self.labels, self.images
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Ordered:
     """Predictions by falling confidence, within each cell and over all images of a class."""
 
@@ -162,7 +162,7 @@ class Ordered:
     label_offsets: Ints  # class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class GreedyMatches:
     """Who took whom: bit t of bits[r, c] says that candidate c was matched at threshold t in area range r."""
 

@@ -196,6 +196,29 @@ def test_own_functions_that_fail_are_told_in_one_line():
             vt.study([function], "wide", "translation(reach=1)")
 
 
+def test_own_functions_may_not_write_on_the_truth():
+    def careless(truth, pred):
+        truth &= pred
+        return float(truth.sum())
+
+    with pytest.raises(DataError, match="read-only"):
+        vt.study([careless], "wide", "translation(reach=1)")
+
+
+def test_two_functions_of_one_name_are_told():
+    with pytest.raises(BadParameter, match="for two metrics"):
+        rows_of([lambda truth, pred: 0.0, lambda truth, pred: 1.0])
+
+
+def test_own_functions_may_have_parameters():
+    def shifted(truth, pred, *, by: float = 1.0):
+        return by * abs(float(truth.sum()) - float(pred.sum()))
+
+    study = vt.study({"twice": shifted}, "wide", "scale(reach=2)")
+    assert "shifted" in study.to_dict()["metrics"]["twice"]
+    assert "by:1.00" in study.to_dict()["metrics"]["twice"]
+
+
 def test_wrong_names_are_told():
     with pytest.raises(UnknownMetric, match="hausdorff"):
         vt.study("hausdorf")

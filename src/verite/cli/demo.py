@@ -39,6 +39,10 @@ TOUR = (
         "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
     ),
     (
+        "COCO's twelve numbers of all three, as pycocotools has them to the last bit.",
+        "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
+    ),
+    (
         "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from verite.errors import BadParameter
 from verite.model.layouts import Floats, Kept, keep, layout_name, to_corners, to_sizes
 from verite.model.ragged import Ints, gather, is_every, offsets_of
+from verite.records import record
 
 BOX, POLYGON, MASK = 0, 1, 2
 
@@ -26,7 +26,7 @@ def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Polygons:
     """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
 
@@ -69,7 +69,7 @@ class Polygons:
         return Polygons(points, offsets_of(lengths), offsets_of(counts))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Runs:
     """Run-length masks as COCO writes them: column by column, the first run counts background.
 

@@ -173,6 +173,7 @@ def over_masks(function: Callable[..., Any]) -> Callable[..., Floats]:
             mine = truth[i]
             if seen is None or not np.array_equal(mine, seen):
                 seen, mask = mine, array_of(truth, i)
+                mask.flags.writeable = False  # it is shown again
             value = function(mask, array_of(pred, i), **parameters)
             try:
                 found[i] = value
@@ -193,7 +194,7 @@ def distinct(rows: list[Row]) -> tuple[Row, ...]:
     """A row named twice is studied once; a label stands for one metric."""
     found: dict[str, Row] = {}
     for row in rows:
-        if row.label in found and found[row.label].metric.signature != row.metric.signature:
+        if row.label in found and found[row.label].metric != row.metric:
             raise BadParameter(f"metrics: expected different names, found {row.label!r} for two metrics")
         found.setdefault(row.label, row)
     return tuple(found.values())
