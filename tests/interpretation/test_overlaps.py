@@ -1,0 +1,78 @@
+"""Which objects overlap: found by boxes, measured on what they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verite as vt
+from tests.interpretation.scenes import SIDE, boxes_in_images, judged
+from verite.errors import DataError
+from verite.interpretation.overlaps import overlap_of, overlapping
+from verite.metrics.objects import Settings, pairs_of
+from verite.model.rasters import rasterised
+
+
+def mixed(side, kinds):
+    """The same boxes, some of them written as polygons (1) or masks (2)."""
+    boxes = side.regions.boxes
+    kinds = np.resize(kinds, len(side))
+    rings = [
+        [[x1, y1, x2, y1, x2, y2, x1, y2]] if k == 1 else [] for k, (x1, y1, x2, y2) in zip(kinds, boxes, strict=True)
+    ]
+    size = np.tile(np.array([[SIDE, SIDE]], np.int32), (len(side), 1))
+    runs = rasterised(side.regions, size)
+    masks = [(runs[i], (SIDE, SIDE)) if k == 2 else None for i, k in enumerate(kinds)]
+    polygons = vt.Polygons.of(rings) if (kinds == 1).any() else None
+    regions = vt.Regions(boxes, polygons=polygons, runs=vt.Runs.of(masks) if (kinds == 2).any() else None)
+    return replace(side, regions=regions)
+
+
+KINDS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
+
+
+@settings(deadline=None)
+@given(boxes_in_images(), boxes_in_images(), KINDS, KINDS, st.sampled_from(["common", "box", "given"]))
+def test_every_overlap_is_found_whatever_regions_are_written_as(truth, pred, mine, theirs, regions):
+    truth, pred = mixed(truth, mine), mixed(pred, theirs)
+    how = Settings(0.2, None, "leave", regions, "continuous", "skip", "centre")
+    rows, columns, pairs = overlapping(truth, pred, how)
+    found = {(int(t), int(p)): v for t, p, v in zip(rows, columns, overlap_of(pairs), strict=True) if v > 0}
+    every = [(t, p) for t in range(len(truth)) for p in range(len(pred)) if truth.image[t] == pred.image[p]]
+    if every:
+        t, p = np.array(every).T
+        told = overlap_of(pairs_of(truth, pred, t, p, how))
+        assert found == pytest.approx({pair: v for pair, v in zip(every, told, strict=True) if v > 0})
+    else:
+        assert not found
+
+
+def test_a_mask_outside_its_box_is_found():
+    # Files disagree with themselves: the box says left, the mask says right.
+    mask = np.zeros((1, SIDE, SIDE), dtype=bool)
+    mask[0, 2:6, 6:10] = True
+    runs = vt.Runs.of([(rasterised(vt.Regions([[6, 2, 10, 6]]), np.array([[SIDE, SIDE]], np.int32))[0], (SIDE, SIDE))])
+    one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 2, 2]], sizes={"a": (SIDE, SIDE)})
+    wrong = replace(one, regions=vt.Regions([[0, 0, 2, 2]], runs=runs))
+    right = replace(one, regions=vt.Regions([[6, 2, 10, 6]], runs=runs))
+    assert judged(wrong, right).score == 0
+
+
+def test_polygons_need_the_size_of_their_image():
+    ring = vt.Polygons.of([[[0, 0, 4, 0, 4, 4]]])
+    one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
+    one = replace(one, regions=vt.Regions([[0, 0, 4, 4]], polygons=ring))
+    with pytest.raises(DataError, match=r"expected the size of every image to compare polygons, found none for 'a'"):
+        judged(one, one)
+    assert judged(one, one, regions="box").score == 0
+
+
+def test_fractions_of_an_image_have_overlaps_but_no_distances():
+    one = replace(vt.Annotations.of(["a"], ["cat"], [[0, 0, 0.5, 0.5]]), unit="rel")
+    assert judged(one, one).score == 0
+    with pytest.raises(DataError, match="expected boxes in pixels"):
+        judged(one, one, localization="robin_loc")
