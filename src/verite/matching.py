@@ -218,3 +218,23 @@ def match_greedily(
 
 
 NO_FLAGS = np.zeros(0, dtype=np.bool_)
+
+
+WHOLE = 2**40  # overlaps and preferences as whole numbers, so that their sums are exact
+
+
+def match_one_to_one(
+    truth: Ints, pred: Ints, overlap: NDArray[np.float64], preference: NDArray[np.float64], truths: int, preds: int
+) -> NDArray[np.bool_]:
+    """Which of the pairs truth[i], pred[i] are in the assignment with the largest sum of overlaps (Hungarian method).
+
+    Of assignments with the same sum the one with the largest sum of preferences is taken, so that the outcome does not
+    depend on the order of the objects. Both are numbers from 0 to 1.
+
+    >>> match_one_to_one(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.6, 0.5, 0.5]), np.zeros(3), 2, 2)
+    array([False,  True,  True])
+    """
+    gains = (np.rint(values * WHOLE).astype(np.int64) for values in (overlap, preference))
+    first, second = gains
+    rows, columns = (np.ascontiguousarray(side, dtype=np.int64) for side in (truth, pred))
+    return _core.assign(rows, columns, np.maximum(first, 1), np.maximum(second, 0), truths, preds)

@@ -17,9 +17,12 @@ from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean
 VERBS = {
     "demo": "demo",
     "voc": "evaluate",
-    "localize": "localize",
     "coco": "evaluate",
+    "localize": "localize",
+    "interpret": "interpret",
+    "class-distance": "interpret",
     "rank": "rank",
+    "study": "study",
     "inspect": "files",
     "convert": "files",
     "metrics": "metrics",
@@ -36,7 +39,7 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name)
+        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
@@ -58,6 +61,7 @@ Examples:
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
+  verite study -m mymodule:my_metric -m iou       what is your metric worth?
   verite inspect truth.json predictions.json      what is in there, what is wrong
 Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 )

@@ -47,6 +47,18 @@ TOUR = (
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),
     (
+        "One score for each picture: places, classes, missed and spurious objects together.",
+        "interpret harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
+    ),
+    (
+        "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck, a missed car.",
+        "interpret scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
+    ),
+    (
+        "A bus called a truck is not as wrong as a bus called a bird: distances of the classes, here from a taxonomy.",
+        "class-distance scene/kinds.txt --quiet -o results/distances.csv --plot results/distances.png",
+    ),
+    (
         "Formats are no obstacle: the truth as Pascal VOC XML,",
         "convert harbour/truth.json results/truth-voc --to voc",
     ),
@@ -72,6 +84,11 @@ TOUR = (
         "Three algorithms that cannot all be told apart, with errors that come in groups.",
         "rank ranking/table2.csv --epsilon 0.1 --shared item --correlation 0.3 --quiet -o results/rank-table2",
     ),
+    (
+        "And what is a metric itself worth? Regions altered in known ways, properties counted, a verdict in words.",
+        'study -m iou -m hausdorff -m gce -a "translation(reach=12, step=2)" -a "rotation(reach=45, step=3)" --quiet'
+        " -o results/study",
+    ),
     ("What can be measured?", "metrics"),
 )
 
@@ -88,7 +105,7 @@ def demo(folder: str) -> None:
     from verite.cli import follow
 
     home = prepared(Path(folder))
-    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking")):
+    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking"), ("scene", "scene")):
         with as_file(files("verite") / "data" / bundled) as source:
             shutil.copytree(source, home / name, dirs_exist_ok=True)
     with chdir(home):

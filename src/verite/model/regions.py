@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
 from verite.model.layouts import Floats, Kept, keep, layout_name, to_corners, to_sizes
-from verite.model.ragged import Ints, gather, offsets_of
+from verite.model.ragged import Ints, gather, is_every, offsets_of
 from verite.records import record
 
 BOX, POLYGON, MASK = 0, 1, 2
@@ -48,6 +48,8 @@ class Polygons:
 
     def take(self, rows: NDArray[np.integer]) -> Polygons:
         """The outlines of these objects."""
+        if is_every(rows, len(self)):
+            return self
         chosen, objects = gather(self.objects, rows)
         points, rings = gather(self.rings, chosen)
         return Polygons(self.points[points], rings, objects)
@@ -94,6 +96,8 @@ class Runs:
 
     def take(self, rows: NDArray[np.integer]) -> Runs:
         """The masks of these objects."""
+        if is_every(rows, len(self)):
+            return self
         counts, objects = gather(self.objects, rows)
         return Runs(self.counts[counts], objects, self.sizes[rows])
 
