@@ -51,7 +51,8 @@ TOUR = (
         "interpret harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
     ),
     (
-        "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck, a missed car.",
+        "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck,\n"
+        "a missed car.",
         "interpret scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
     ),
     (
