@@ -265,7 +265,7 @@ def verite(*words: object, **more):
 
 
 def test_completion_completes_verbs():
-    environment = os.environ | {"_VERITE_COMPLETE": "bash_complete", "COMP_WORDS": "verite in", "COMP_CWORD": "1"}
+    environment = os.environ | {"_VERITE_COMPLETE": "bash_complete", "COMP_WORDS": "verite ins", "COMP_CWORD": "1"}
     program = shutil.which("verite", path=str(Path(sys.executable).parent))
     assert program
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
