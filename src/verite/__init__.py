@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from verite.protocols.coco import CocoResults as CocoResults
     from verite.protocols.coco import coco as coco
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
+    from verite.protocols.panoptic import panoptic as panoptic
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
     from verite.ranking.confidence import Confidences as Confidences
@@ -61,6 +62,7 @@ HOMES = {
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
+    "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],
     "verite.ranking.answers": ["Answers"],
     "verite.ranking.confidence": ["Confidences"],

@@ -18,6 +18,11 @@ VERBS = {
     "demo": "demo",
     "voc": "evaluate",
     "coco": "evaluate",
+    "lvis": "official",
+    "openimages": "official",
+    "imagenet-loc": "official",
+    "imagenet-det": "official",
+    "panoptic": "official",
     "rank": "rank",
     "inspect": "files",
     "convert": "files",
@@ -35,7 +40,7 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name)
+        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

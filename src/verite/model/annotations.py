@@ -14,6 +14,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
+from verite.model.verdicts import Verdicts
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
 # among others that have one.
@@ -49,6 +50,7 @@ class Annotations:
     area: NDArray[np.float64] | None = None  # as the file states it
     ids: NDArray[np.int64] | None = None
     flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    verdicts: Verdicts | None = None  # what is said about classes in whole images
     unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
     source: Source = field(default_factory=Source)
 
@@ -184,11 +186,8 @@ class Annotations:
         new = np.full(len(names), -1, dtype=np.int32)
         new[keep] = np.arange(len(keep))
         chosen = self.where(new[self.label] >= 0)
-        table = Labels(
-            [names[i] for i in keep] if self.labels.names is not None else None,
-            self.labels.ids[keep] if self.labels.ids is not None else None,
-        )
-        return replace(chosen, label=new[chosen.label], labels=table)
+        said = self.verdicts.moved(np.arange(len(self.images)), new) if self.verdicts is not None else None
+        return replace(chosen, label=new[chosen.label], labels=self.labels.take(keep), verdicts=said)
 
     def like(self, truth: Annotations) -> Annotations:
         """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
