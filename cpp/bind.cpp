@@ -78,5 +78,6 @@ NB_MODULE(_core, module) {
     verite::register_draws(module);
     verite::register_json(module);
     verite::register_masks(module);
+    verite::register_pairs(module);
     verite::register_tables(module);
 }

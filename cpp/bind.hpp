@@ -24,6 +24,8 @@ namespace nb = nanobind;
 template <class T>
 using Column1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
+using PointArray = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using SizeArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;  // height, width
 
 template <class T>
 std::span<const T> span_of(const Column1<T>& array) {
@@ -108,6 +110,7 @@ void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
+void register_pairs(nb::module_& module);
 void register_tables(nb::module_& module);
 
 }  // namespace verite

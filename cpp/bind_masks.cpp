@@ -12,8 +12,6 @@ namespace verite {
 namespace {
 
 using namespace nb::literals;
-using SizeArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
-using PointArray = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using PixelArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
 
 // As Python hands them over: (counts, objects, sizes), as in model.regions.Runs.

@@ -48,6 +48,9 @@ class RunWriter {
     std::int64_t at_ = 0;
 };
 
+// A ring may cross many columns many times; this is where it stops being a drawing.
+constexpr std::size_t most_crossings = std::size_t{1} << 28;
+
 // The union of the masks that draw(i, runs) appends for i = first .. last, appended to `counts`; all background
 // where there is none.
 template <class Draw>

@@ -13,8 +13,6 @@ constexpr int scale = 5;   // sub-pixels a pixel
 constexpr int middle = 2;  // an edge that steps from sub-pixel 5 x + 2 to 5 x + 3 crosses column x
 // Beyond this a corner on the fine grid would not fit an int.
 constexpr double furthest = 400'000'000;
-// A ring may cross many columns many times; this is where it stops being a drawing (1 GB of crossings).
-constexpr std::size_t most_crossings = std::size_t{1} << 28;
 
 // Runs from one crossing to the next, which are told in order; two at the same place undo each other.
 class CrossingWriter {

@@ -9,6 +9,7 @@ import click
 import verite
 from verite.cli import VERBS
 from verite.cli import verite as command
+from verite.metrics.cards import catalogue
 
 project = "verite"
 author = "The verite developers"
@@ -36,10 +37,20 @@ def write_command_line_page() -> None:
         assert verb is not None
         text = verb.get_help(click.Context(verb, info_name=name, parent=context))
         parts += [f"## verite {name}", "", "```text", text, "```", ""]
-    page = Path(__file__).parent / "reference" / "command-line.md"
-    text = "\n".join(parts)
+    write_page("command-line.md", "\n".join(parts))
+
+
+def write_catalogue_page() -> None:
+    """The reference of the metrics, from their declarations."""
+    write_page("metrics.md", catalogue().to_markdown())
+
+
+def write_page(name: str, text: str) -> None:
+    """A page of the reference, touched only where it changes."""
+    page = Path(__file__).parent / "reference" / name
     if not page.exists() or page.read_text() != text:
         page.write_text(text)
 
 
 write_command_line_page()
+write_catalogue_page()

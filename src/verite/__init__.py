@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from verite.formats import read as read
     from verite.formats import write as write
     from verite.health import inspect as inspect
+    from verite.metrics.catalogue import localization as localization
+    from verite.metrics.catalogue import metric as metric
+    from verite.metrics.localize import localize as localize
+    from verite.metrics.metric import Metric as Metric
+    from verite.metrics.metric import measure as measure
+    from verite.metrics.record import Empty as Empty
+    from verite.metrics.record import Variant as Variant
     from verite.model.annotations import Annotations as Annotations
     from verite.model.images import Images as Images
     from verite.model.labels import Labels as Labels
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
     from verite.model.results import Results as Results
     from verite.model.results import Score as Score
     from verite.model.results import compare as compare
+    from verite.model.shapes import Contour as Contour
+    from verite.pairs import Pairs as Pairs
     from verite.protocols.coco import CocoResults as CocoResults
     from verite.protocols.coco import coco as coco
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
@@ -46,6 +55,8 @@ if TYPE_CHECKING:
     from verite.ranking.models import Shared as Shared
     from verite.ranking.rank import rank as rank
     from verite.ranking.result import Ranking as Ranking
+    from verite.reporting.localization import draw_distributions as draw_distributions
+    from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
 
 __version__ = "0.1.0"
@@ -55,15 +66,22 @@ HOMES = {
     "verite.errors": ["BadParameter", "DataError", "NotComparable", "ReadError", "UnknownMetric", "VeriteError"],
     "verite.formats": ["read", "write"],
     "verite.health": ["inspect"],
+    "verite.metrics.catalogue": ["localization", "metric"],
+    "verite.metrics.localize": ["localize"],
+    "verite.metrics.metric": ["Metric", "measure"],
+    "verite.metrics.record": ["Empty", "Variant"],
     "verite.model.annotations": ["Annotations"],
     "verite.model.images": ["Images"],
     "verite.model.labels": ["Labels"],
     "verite.model.regions": ["Polygons", "Regions", "Runs"],
+    "verite.model.shapes": ["Contour"],
+    "verite.pairs": ["Pairs"],
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],
+    "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.ranking.answers": ["Answers"],
     "verite.ranking.confidence": ["Confidences"],
     "verite.ranking.models": ["Asymmetric", "AtMost", "Audit", "Bernoulli", "Exactly", "PerItem", "Shared"],

@@ -104,6 +104,41 @@ def match_best(
     return Matches(tuple(thresholds), outcome, taken)
 
 
+def match_free(candidates: Candidates, order: Ints, truths: int, threshold: float) -> NDArray[np.int32]:
+    """One to one: in the given order each prediction takes the free truth it overlaps most, -1 where none is left.
+
+    An overlap below the threshold, or of zero, is no candidate; of equal overlaps the first truth is taken.
+    """
+    lengths = np.diff(candidates.offsets)
+    owner = np.repeat(np.arange(len(candidates)), lengths)
+    wanted = (candidates.overlap >= threshold) & (candidates.overlap > 0)
+    rank = np.empty(len(candidates), dtype=np.int64)
+    rank[order] = np.arange(len(candidates))
+    # Every truth prefers the same, earlier prediction, so asking in rounds ends where asking one by one would: those
+    # who were refused ask for their next best, and a truth lets go of a later prediction for an earlier one.
+    pairs = np.flatnonzero(wanted)
+    pairs = pairs[np.lexsort((-candidates.overlap[pairs], owner[pairs]))]
+    owner, truth = owner[pairs], candidates.truth[pairs]
+    next_pair = np.searchsorted(owner, np.arange(len(candidates)))
+    last_pair = np.searchsorted(owner, np.arange(len(candidates)), side="right")
+    taken_by = np.full(truths, -1, dtype=np.int64)
+    asking = np.flatnonzero(next_pair < last_pair)
+    while len(asking):
+        asked = truth[next_pair[asking]]
+        next_pair[asking] += 1
+        holders = taken_by[np.unique(asked)]
+        contenders = np.concatenate([asking, holders[holders >= 0]])
+        contested = np.concatenate([asked, np.unique(asked)[holders >= 0]])
+        by_rank = np.argsort(-rank[contenders], kind="stable")  # the earliest is written last
+        taken_by[contested[by_rank]] = contenders[by_rank]
+        refused = contenders[taken_by[contested] != contenders]
+        asking = refused[next_pair[refused] < last_pair[refused]]
+    out = np.full(len(candidates), -1, dtype=np.int32)
+    held = np.flatnonzero(taken_by >= 0)
+    out[taken_by[held]] = held
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Objects laid out image by image, class by class within an image: a place in this layout is a slot."""

@@ -21,3 +21,4 @@ def test_documentation_builds_without_warnings(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reference" / "command-line.html").exists()
+    assert "hausdorff" in (tmp_path / "reference" / "metrics.html").read_text()

@@ -17,6 +17,7 @@ from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean
 VERBS = {
     "demo": "demo",
     "voc": "evaluate",
+    "localize": "localize",
     "coco": "evaluate",
     "lvis": "official",
     "openimages": "official",

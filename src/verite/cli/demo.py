@@ -39,6 +39,10 @@ TOUR = (
         "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
     ),
     (
+        "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
+        'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
+    ),
+    (
         "Formats are no obstacle: the truth as Pascal VOC XML,",
         "convert harbour/truth.json results/truth-voc --to voc",
     ),

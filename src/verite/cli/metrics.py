@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
 import click
 
 from verite.cli.options import output_options
@@ -11,6 +15,8 @@ from verite.cli.options import output_options
     epilog="""\b
 Examples:
   verite metrics
+  verite metrics gce
+  verite metrics "hausdorff(quantile=0.95)"
   verite metrics voc_ap
   verite metrics --json"""
 )
@@ -19,6 +25,13 @@ Examples:
 def metrics(name: str | None, as_json: bool, save: str | None, quiet: bool) -> None:
     """List the metrics, or show the card of one."""
     from verite.cli.output import emit
-    from verite.metrics.catalogue import card, catalogue
+    from verite.metrics.cards import card, catalogue
 
+    look_here([name] if name else [])
     emit(card(name) if name else catalogue(), as_json=as_json, save=save, quiet=quiet)
+
+
+def look_here(names: Iterable[str]) -> None:
+    """A function of one's own, named by its path, may lie in the folder at hand."""
+    if any(":" in name for name in names):
+        sys.path.insert(0, str(Path.cwd()))

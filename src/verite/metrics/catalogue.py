@@ -1,97 +1,159 @@
-"""Which metrics are there, and what does each one measure?"""
+"""Which localization metrics are there? The shelf they are declared on, and the way from a name to a metric."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
 
-from verite.errors import UnknownMetric, did_you_mean
-from verite.model.results import to_json
-from verite.model.tables import Table
+from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, excerpt
+from verite.metrics.metric import Metric
+from verite.metrics.names import parse
+from verite.metrics.record import Record, made
 
+SHELVES = ("box", "contour", "contour_distance", "region", "partition", "surface")
+F = TypeVar("F", bound=Callable[..., Any])
 
-@dataclass(frozen=True)
-class Card:
-    """One metric: what it measures, on what, which way is better, and where it comes from."""
-
-    name: str
-    summary: str
-    formula: str
-    on: str
-    bounds: tuple[float, float]
-    best: float
-    verb: str
-    cite: str
-
-    def __str__(self) -> str:
-        low, high = self.bounds
-        facts = {
-            "formula": self.formula,
-            "on": self.on,
-            "range": f"{low:g} to {high:g}, best {self.best:g}",
-            "computed by": self.verb,
-            "source": self.cite,
-        }
-        return "\n".join([f"{self.name}: {self.summary}", *(f"  {key:<12} {value}" for key, value in facts.items())])
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
+RECORDS: dict[str, Record] = {}
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}  # folded alias: name and parameters
 
 
-CARDS = (
-    Card(
-        name="voc_ap",
-        summary="average precision of a detector, per class, as Pascal VOC computes it",
-        formula="sum over recalls r of (r' - r) * best precision at recall r' or more",
-        on="box",
-        bounds=(0.0, 1.0),
-        best=1.0,
-        verb="verite voc",
-        cite="Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015",
-    ),
-)
+def localization(**facts: Any) -> Callable[[F], F]:
+    """Declare a metric: a function from `Pairs` to one value a pair; its keyword-only arguments are its parameters.
 
+    From the function and these facts come its name in Python and on the command line, its card, its checks and its
+    signature:
 
-class Catalogue:
-    """All metrics, as a table or a document."""
+    on        "box", "contour" or "region": what it looks at
+    bounds    lowest and highest value      best    what two identical regions get
+    symmetric does exchanging truth and pred change nothing?
+    unit      "px", "%", …                  cite    where it comes from
+    aliases   other names, or a mapping from names to parameters
+    empty     what it says where a region is empty (`Empty`); usually the best if both are, the worst if one is
+    ranges    what parameters may be, e.g. {"quantile": "(0, 1]"}
+    variants  values of its parameter `variant`, each with a sentence
+    image     does it need the size of the image?    labels  is it defined for images of several objects?
 
-    def __init__(self, cards: Sequence[Card]) -> None:
-        self.cards = {card.name: card for card in cards}
-
-    def __str__(self) -> str:
-        cards = self.cards.values()
-        columns: dict[str, Sequence[Any]] = {
-            "on": [c.on for c in cards],
-            "best": [c.best for c in cards],
-            "summary": [c.summary for c in cards],
-        }
-        return str(Table.of("metric", list(self.cards), columns))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"metrics": {name: card.to_dict() for name, card in self.cards.items()}}
-
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
-
-
-def catalogue() -> Catalogue:
-    """Every metric.
-
-    >>> "voc_ap" in catalogue().cards
-    True
+    >>> import numpy as np
+    >>> @localization(on="box", bounds=(0, 1), best=1, symmetric=True)
+    ... def wider(p, *, power: float = 1.0):
+    ...     "Ratio of the widths."
+    ...     a, b = (box[:, 2] - box[:, 0] for box in (p.truth_box, p.pred_box))
+    ...     return (np.minimum(a, b) / np.maximum(a, b)) ** power
+    >>> metric("wider(power=2)")([0, 0, 2, 2], [0, 0, 4, 2])
+    0.25
+    >>> forget("wider")
     """
-    return Catalogue(CARDS)
+
+    def declare(function: F) -> F:
+        register(made(function, **facts))
+        return function
+
+    return declare
 
 
-def card(name: str) -> Card:
-    """The card of a metric."""
-    cards = catalogue().cards
-    if name not in cards:
-        raise UnknownMetric(
-            f"metric: expected one of {len(cards)} (see verite metrics), found {name!r}{did_you_mean(name, cards)}"
-        )
-    return cards[name]
+def register(record: Record) -> None:
+    """Put a record on the shelf; a name that another function has is refused."""
+    names = {record.name: {}, **record.aliases}
+    for name, parameters in names.items():
+        key = name.casefold()
+        taken = ALIASES.get(key)
+        if taken is not None and not is_same(RECORDS[taken[0]], record):
+            raise BadParameter(f"metric: expected a new name, found {name!r}, which is {taken[0]}")
+        record.checked(parameters)
+        ALIASES[key] = (record.name, dict(parameters))
+    RECORDS[record.name] = record
+
+
+def is_same(a: Record, b: Record) -> bool:
+    """The same declaration, met again because its module was loaded again."""
+    return (a.function.__module__, a.function.__qualname__) == (b.function.__module__, b.function.__qualname__)
+
+
+def forget(name: str) -> None:
+    """Take a metric off the shelf."""
+    record = RECORDS.pop(name)
+    for alias in (name, *record.aliases):
+        ALIASES.pop(alias.casefold(), None)
+
+
+def records() -> dict[str, Record]:
+    """Every declared metric by its name."""
+    stock()
+    return dict(RECORDS)
+
+
+@cache
+def stock() -> None:
+    for shelf in SHELVES:
+        import_module(f"verite.metrics.{shelf}")
+
+
+def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric:
+    """The metric of this name, with parameters in the name or beside it.
+
+    A name is `gce`, an alias in any spelling of case (`MARgce`), `hausdorff(quantile=0.95)`, or
+    `package.module:function` for a function of your own; the function itself will do, too.
+
+    >>> metric("gce")
+    <metric gce: best 0, lower is better>
+    >>> metric("HAU", quantile=0.95).name
+    'hausdorff(quantile=0.95)'
+    """
+    if isinstance(name, Metric):
+        return Metric(name.record, name.record.checked({**name.parameters, **parameters}))
+    if callable(name):
+        record = declared(name)
+        return Metric(record, record.checked(parameters))
+    word, written = parse(name)
+    twice = sorted(set(written) & set(parameters))
+    if twice:
+        raise BadParameter(f"{word}: expected {twice[0]} once, found it in the name and beside it")
+    if ":" in word:
+        record, given = declared(imported(word)), {}
+    else:
+        stock()
+        found = ALIASES.get(word.casefold())
+        if found is None:
+            raise UnknownMetric(
+                f"metric: expected one of {len(RECORDS)} (see verite metrics), or package.module:function, "
+                f"found {excerpt(word)}{did_you_mean(word, known_names())}"
+            )
+        record, given = RECORDS[found[0]], found[1]
+    return Metric(record, record.checked({**given, **written, **parameters}))
+
+
+def known_names() -> list[str]:
+    """Every name and alias as it is written."""
+    stock()
+    return [name for record in RECORDS.values() for name in (record.name, *record.aliases)]
+
+
+def declared(function: Callable[..., Any]) -> Record:
+    """The record of a function: as it was declared, or with no more facts than a function has."""
+    for record in RECORDS.values():
+        if record.function is function:
+            return record
+    path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
+    is_found_again = path and "<" not in path and not path.startswith("__main__:")
+    return made(function, name=path if is_found_again else None)
+
+
+def imported(path: str) -> Callable[..., Any]:
+    """The function behind `package.module:function`."""
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except VeriteError:
+        raise
+    except Exception as error:
+        raise UnknownMetric(f"metric {path}: expected a function, found {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise UnknownMetric(f"metric {path}: expected a function, found {type(found).__name__}")
+    return found
+
+
+def every_metric() -> list[Metric]:
+    """Every declared metric at its defaults."""
+    return [Metric(record, record.checked({})) for record in records().values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -98,7 +98,7 @@ class Runs:
         return Runs(self.counts[counts], objects, self.sizes[rows])
 
     @staticmethod
-    def of(objects: list[tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None]) -> Runs:
+    def of(objects: Sequence[tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None]) -> Runs:
         """From (counts, (height, width)) per object, None where an object has no mask."""
         counts = [np.asarray(o[0] if o else [], dtype=np.uint32) for o in objects]
         sizes = np.array([o[1] if o else (0, 0) for o in objects], dtype=np.int32).reshape(-1, 2)

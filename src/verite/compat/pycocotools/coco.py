@@ -71,7 +71,7 @@ class COCO:
         imgIds: Any = (),
         catIds: Any = (),
         areaRng: Sequence[float] = (),
-        iscrowd: Any = None,  # noqa: N803
+        iscrowd: Any = None,
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""
         images, classes = listed(imgIds), listed(catIds)

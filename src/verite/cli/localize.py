@@ -1,0 +1,119 @@
+"""Catalogue metrics over matched objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verite.cli.options import checks_option, output_options, read_side, reading_options
+
+if TYPE_CHECKING:
+    from verite.metrics.localize import LocalizationResults
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite localize truth.json pred.json -m iou -m figure_of_merit
+  verite localize truth.json pred.json -m "hausdorff(quantile=0.95)" -m my_package.metrics:mine
+  verite localize truth.json a.json b.json -m gce --unmatched score
+  verite localize truth.json pred.json --all -o results/
+  verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
+              help="A metric (see verite metrics); may be repeated.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Every metric that fits the regions.")
+@click.option("--threshold", "-t", "iou", type=float, default=0.5, show_default=True,
+              help="Overlap from which a prediction and a truth are one object; 0 is any overlap.")  # fmt: skip
+@click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
+@click.option("--unmatched", type=click.Choice(["leave", "score"]), default="leave", show_default=True,
+              help="Missed and spurious objects: count them, or also score them as empty regions.")  # fmt: skip
+@click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
+              help="Compare what both sides have, boxes always, or each region as it is.")  # fmt: skip
+@click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
+              help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).")  # fmt: skip
+@click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
+              help="Crowds, groups and difficult objects neither reward nor punish, or count like others.")  # fmt: skip
+@click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
+              help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside.")  # fmt: skip
+@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+@click.option("--object", "number", type=int, metavar="N",
+              help="With --output, a picture of the N-th of the listed objects.")  # fmt: skip
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
+@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
+@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@reading_options
+@checks_option
+@output_options
+def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """How well objects are localized, by any metric of the catalogue.
+
+    TRUTH and PRED are files or folders in any known format. Objects are matched one to one by overlap; several PREDs
+    are compared side by side.
+    """
+    from verite.cli.evaluate import system_names
+    from verite.cli.metrics import look_here
+    from verite.cli.output import describe, emit, note, warn
+    from verite.metrics.catalogue import metric
+    from verite.metrics.localize import localize as evaluate
+    from verite.model.results import Comparison
+
+    if not given["metrics"] and not given["every"]:
+        raise click.UsageError("expected -m METRIC or --all, found neither", click.get_current_context())
+    if given["number"] is not None and not given["output"]:
+        raise click.UsageError("--object: expected --output FOLDER for the picture", click.get_current_context())
+    look_here(given["metrics"])
+    chosen = [metric(name) for name in given["metrics"]]  # a wrong name is told before a large file is read
+    quiet = given["quiet"] or given["as_json"]
+    truths = read_side(truth, "truth", given)
+    describe("truth", truths, quiet=quiet)
+    results = []
+    for path, name in zip(pred, system_names(pred), strict=True):
+        predictions = read_side(path, "pred", given, truths)
+        describe("pred", predictions, quiet=quiet)
+        settings = ("iou", "confidence", "unmatched", "regions", "pixel", "ignored", "polygons", "checks")
+        results.append(
+            evaluate(
+                truths,
+                predictions,
+                *chosen,
+                all=given["every"],
+                labels=given["labels"] or None,
+                name=name,
+                **{key: given[key] for key in settings},
+            )
+        )
+        warn(results[-1].findings, path, quiet=quiet)
+    note("", quiet=quiet)
+    if given["output"]:
+        keep(results, Path(given["output"]), given)
+        note(f"results in {given['output']}", quiet=quiet)
+    outcome = results[0] if len(results) == 1 else Comparison(results)
+    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+
+
+def keep(results: list[LocalizationResults], folder: Path, given: dict[str, Any]) -> None:
+    """Each system's JSON, tables and plots in a folder of its own, and the comparison beside them."""
+    from verite.files import make_folder, write_atomically
+    from verite.model.results import Comparison
+
+    for result in results:
+        home = make_folder(folder / result.name if len(results) > 1 else folder)
+        write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
+        write_atomically(home / "metrics.csv", result.metric_table().to_csv())
+        write_atomically(home / "classes.csv", result.to_csv())
+        write_atomically(home / "objects.csv", result.objects_csv())
+        if not given["no_plot"]:
+            from verite.reporting.localization import draw_object, save_localization
+            from verite.reporting.plots import rendered
+
+            save_localization(result, home, given["plot_format"])
+            if given["number"] is not None:
+                picture = rendered(draw_object(result, given["number"]), given["plot_format"])
+                write_atomically(home / f"object-{given['number']}.{given['plot_format']}", picture)
+    if len(results) > 1:
+        write_atomically(folder / "comparison.csv", Comparison(results).to_csv())

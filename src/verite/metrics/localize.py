@@ -1,0 +1,279 @@
+"""How well are objects localized? Catalogue metrics over the matched objects of two data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isnan, nan
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.health import Finding, examine_pair, stop_on_errors
+from verite.metrics.catalogue import every_metric, metric
+from verite.metrics.metric import Metric, measure
+from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
+from verite.model.annotations import Annotations
+from verite.model.rasters import PolygonRule
+from verite.model.results import Results
+from verite.model.tables import Table
+from verite.pairs import Array, Pairs
+from verite.signature import Signature
+
+Checks = Literal["stop", "warn", "off"]
+MOST_COLUMNS = 6  # metrics beside each other in a table of classes
+STATES = ("matched", "missed", "spurious")
+
+
+def localize(
+    truth: Annotations,
+    pred: Annotations,
+    *metrics: str | Metric,
+    all: bool = False,
+    iou: float = 0.5,
+    confidence: float | None = None,
+    unmatched: Literal["leave", "score"] = "leave",
+    regions: Use = "common",
+    pixel: Literal["continuous", "plus1"] = "continuous",
+    ignored: Literal["skip", "count"] = "skip",
+    polygons: PolygonRule = "coco",
+    labels: Iterable[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+) -> LocalizationResults:
+    """Catalogue metrics over matched objects: per object, per class and for the data set.
+
+    In the order of falling confidence each prediction takes the free truth of its image and class that it overlaps
+    most, if the overlap reaches `iou` (0: any overlap). Truths left over are missed, predictions left over spurious:
+    they are counted, and `unmatched="score"` also gives them the value of an empty region; otherwise the means are over
+    matched objects alone. Truths that are to be ignored (crowds, difficult, groups) neither match nor miss, unless
+    `ignored="count"`. Predictions below `confidence` are left out.
+
+    `regions="common"` compares boxes where either side has nothing better, else pixels; "box" compares boxes always,
+    "given" each region as it is. `pixel="plus1"` reads the corners of boxes as pixel indices. `all` adds every metric
+    that fits the regions.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 4, 4], [10, 10, 14, 14]])
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 4, 3]], confidence=[0.9])
+    >>> found = localize(truth, pred, "iou", "centre_distance", checks="off")
+    >>> found.scores["iou"].value, found.scores["centre_distance"].value, len(found.matched.missed)
+    (0.75, 0.5, 1)
+    """
+    settings = Settings(iou, confidence, unmatched, regions, pixel, ignored, polygons)
+    chosen = [metric(m) for m in metrics]
+    if not chosen and not all:
+        raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
+    pred, findings = prepared(truth, pred, checks)
+    if labels is not None:
+        wanted = tuple(labels)
+        truth = truth.only(wanted)
+        pred = pred.only([label for label in pred.labels.all_names if label in set(wanted)])
+    if all:
+        chosen += [m for m in fitting(truth, pred) if m not in chosen]
+    refuse_fractions(truth, chosen)
+    return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, name=name, findings=findings)
+
+
+def prepared(truth: Annotations, pred: Annotations, checks: Checks) -> tuple[Annotations, list[Finding]]:
+    """Predictions on the truth's images and labels, and what is suspicious about them."""
+    if checks not in ("stop", "warn", "off"):
+        raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
+    aligned = pred.like(truth)
+    if checks == "off":
+        return aligned, []
+    findings = examine_pair(truth, aligned)
+    if checks == "stop":
+        stop_on_errors(findings, aligned.source.path)
+    return aligned, findings
+
+
+def fitting(truth: Annotations, pred: Annotations) -> list[Metric]:
+    """Every metric that the regions of these data sets allow."""
+    if truth.unit == "rel":
+        return [m for m in every_metric() if m.record.on == "region" and not m.needs_image]
+    is_sized = truth.images.sized and pred.images.sized
+    return [m for m in every_metric() if is_sized or not m.needs_image]
+
+
+def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
+    """Fractions of an image of unknown proportions know areas, but no distances and no shapes."""
+    for chosen in metrics if truth.unit == "rel" else ():
+        if chosen.record.on != "region" or chosen.needs_image:
+            raise DataError(
+                f"{chosen.name}: expected boxes in pixels, found fractions of images whose size is not known; "
+                "give --image-size WIDTH,HEIGHT or --images FOLDER"
+            )
+
+
+class LocalizationResults(Results):
+    """Values of every matched object, with means per class and over all.
+
+    `values[name]` has a value for each pair of `pairs`: the matched objects, then, where they are scored, the missed
+    and the spurious ones.
+    """
+
+    def __init__(
+        self, settings: Settings, metrics: list[Metric], truth: Annotations, pred: Annotations, **about: Any
+    ) -> None:
+        self.settings, self.metrics = settings, metrics
+        self.matched: Matched = match(truth, pred, settings)
+        found = self.matched
+        is_scored = settings.unmatched == "score"
+        missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))
+        self.truth_rows = np.concatenate([found.truth, missed, np.full(len(spurious), -1)])
+        self.pred_rows = np.concatenate([found.pred, np.full(len(missed), -1), spurious])
+        self.pairs: Pairs = pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
+        self.values: dict[str, Array] = measure(self.pairs, metrics)
+        self.label = np.where(
+            self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]
+        )
+        scores = {m.name: (mean(self.values[m.name]), self.signed(m)) for m in metrics}
+        signature = Signature.of("localize", metrics=[m.name for m in metrics], **settings.facts, rev=1)
+        super().__init__(protocol="localize", signature=signature, scores=scores, truth=truth, pred=pred, **about)
+
+    def signed(self, chosen: Metric) -> Signature:
+        """What exactly a mean is the mean of."""
+        own, facts = dict(chosen.signature.settings), self.settings.facts
+        rev = own.pop("rev")
+        # A parameter of one's own metric may be called like a setting.
+        own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
+        return Signature.of(chosen.record.name, **own, **facts, rev=rev)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the labels are called; predictions may know more of them than the truth."""
+        known = self.pred.labels if len(self.pred.labels) >= len(self.truth.labels) else self.truth.labels
+        return known.all_names
+
+    def counts(self) -> dict[str, NDArray[np.int64]]:
+        """How many objects of each label were matched, missed and spurious."""
+        count = len(self.names)
+        found = self.matched
+        return {
+            "matched": np.bincount(self.truth.label[found.truth], minlength=count),
+            "missed": np.bincount(self.truth.label[found.missed], minlength=count),
+            "spurious": np.bincount(self.pred.label[found.spurious], minlength=count),
+        }
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.names)
+
+    def class_scores(self) -> dict[str, list[float]]:
+        """For each metric its mean over the objects of every class."""
+        rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
+        return {name: [mean(values[at]) for at in rows] for name, values in self.values.items()}
+
+    def class_table(self) -> Table:
+        """What was found of each class, and the mean of each metric."""
+        counts = {state: column.tolist() for state, column in self.counts().items()}
+        means = {name: score.value for name, score in self.scores.items()}
+        totals = {state: sum(column) for state, column in counts.items()}
+        return Table.of("class", self.class_names, {**counts, **self.class_scores()}, mean={**totals, **means})
+
+    def metric_table(self) -> Table:
+        """One row a metric: which way is better, mean, median and the extremes."""
+        columns: dict[str, list[Any]] = {"better": [], "unit": [], "mean": [], "median": [], "worst": [], "count": []}
+        for m in self.metrics:
+            values = self.values[m.name]
+            row = (m.better, m.unit, mean(values), median(values), worst(values, m), len(values))
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+        return Table.of("metric", [m.name for m in self.metrics], columns)
+
+    @property
+    def treatment(self) -> str:
+        """What became of the objects without a partner, in words."""
+        found = self.matched
+        what = f"{len(found.truth):,} matched, {len(found.missed):,} missed, {len(found.spurious):,} spurious"
+        how = "scored as empty regions" if self.settings.unmatched == "score" else "counted, not in the means"
+        return f"{what}; the missed and spurious are {how}"
+
+    def __str__(self) -> str:
+        parts = [f"{self.name}   {self.treatment}", "", str(self.metric_table()), ""]
+        if len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
+            parts += [str(self.class_table()), ""]
+        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
+        shown = self.signature
+        if len(self.metrics) > MOST_COLUMNS:  # the table has named them
+            shown = Signature.of("localize", metrics=len(self.metrics), **self.settings.facts, rev=1)
+        return "\n".join([*parts, str(shown), *notes])
+
+    __repr__ = __str__
+
+    def object_rows(self) -> list[dict[str, Any]]:
+        """Every object: where, what, its state, and its values."""
+        found = self.matched
+        states = ["matched"] * len(found.truth) + ["missed"] * len(found.missed) + ["spurious"] * len(found.spurious)
+        truths = [*found.truth.tolist(), *found.missed.tolist(), *[None] * len(found.spurious)]
+        preds = [*found.pred.tolist(), *[None] * len(found.missed), *found.spurious.tolist()]
+        lists = {name: [*values.tolist(), *[nan] * (len(states) - len(values))] for name, values in self.values.items()}
+        rows = []
+        for i, (state, t, p) in enumerate(zip(states, truths, preds, strict=True)):
+            side, at = (self.pred, p) if t is None else (self.truth, t)
+            confidence = None if p is None or self.pred.confidence is None else float(self.pred.confidence[p])
+            rows.append(
+                {
+                    "image": side.images.name(int(side.image[at])),
+                    "class": self.names[int(side.label[at])],
+                    "state": state,
+                    "truth": t,
+                    "pred": p,
+                    "confidence": confidence,
+                    "overlap": float(found.overlap[i]) if state == "matched" else None,
+                    "values": {name: None if isnan(column[i]) else column[i] for name, column in lists.items()},
+                }
+            )
+        return rows
+
+    def details(self) -> dict[str, Any]:
+        counts = {state: column.tolist() for state, column in self.counts().items()}
+        rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
+        classes = {}
+        for i, name in enumerate(self.names):
+            own = {m: summary(values[rows[i]]) for m, values in self.values.items()}
+            classes[name] = {**{state: column[i] for state, column in counts.items()}, "metrics": own}
+        about = {m.name: {"better": m.better, "best": m.best, "unit": m.unit} for m in self.metrics}
+        return {
+            "signatures": {name: str(score.signature) for name, score in self.scores.items()},
+            "metrics": {name: {**summary(values), **about[name]} for name, values in self.values.items()},
+            **{state: sum(column) for state, column in counts.items()},
+            "unmatched": self.settings.unmatched,
+            "classes": classes,
+            "objects": self.object_rows(),
+        }
+
+    def objects_csv(self) -> str:
+        """The table of objects as comma-separated values."""
+        rows = self.object_rows()
+        heads = ("image", "class", "state", "truth", "pred", "confidence", "overlap")
+        table = Table(
+            (*heads, *self.values),
+            tuple((*(absent(row[h]) for h in heads), *(absent(v) for v in row["values"].values())) for row in rows),
+        )
+        return table.to_csv()
+
+
+def absent(value: Any) -> Any:
+    return nan if value is None else value
+
+
+def mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else nan
+
+
+def median(values: Array) -> float:
+    return float(np.median(values)) if len(values) else nan
+
+
+def worst(values: Array, chosen: Metric) -> float:
+    """The value farthest from the best."""
+    if not len(values) or chosen.best is None:
+        return nan
+    return float(values[np.argmax(np.abs(values - chosen.best))])
+
+
+def summary(values: Array) -> dict[str, Any]:
+    return {"mean": mean(values), "median": median(values), "count": len(values)}

@@ -1,0 +1,176 @@
+"""How much do two regions overlap? Areas, and the share of them that was missed or added."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from verite.metrics.catalogue import localization
+from verite.metrics.ratios import DISTANCE, ratio, turned
+from verite.metrics.record import Empty, Variant
+from verite.pairs import Array, Pairs
+
+PASCAL = "Everingham et al., The Pascal Visual Object Classes Challenge, IJCV 2010"
+HENRICSSON = "Henricsson, Baltsavias, 3-D building reconstruction with ARUBA, 1997"
+YASNOFF = "Yasnoff, Mui, Bacus, Error measures for scene segmentation, Pattern Recognition 1977"
+WOLF = "Wolf, Jolion, Object count/area graphs, IJDAR 2006"
+EXCHANGED = "truth and pred exchanged, as the comparative study of 2010 prints and ran it"
+
+
+def overlap(p: Pairs) -> Array:
+    return p.shared_area / (p.truth_area + p.pred_area - p.shared_area)
+
+
+@localization(bounds=(0, 1), best=1, symmetric=True, aliases=["jaccard"], cite=PASCAL)
+def iou(p: Pairs) -> Array:
+    """Intersection over union of the regions.
+
+    |T ∩ P| / |T ∪ P|
+
+    Of two boxes exactly, of anything else in pixels.
+
+    >>> import verite as vt
+    >>> vt.metric("iou")([0, 0, 4, 4], [2, 0, 6, 4])
+    0.333333...
+    """
+    return overlap(p)
+
+
+@localization(bounds=(0, 1), best=0, symmetric=True, aliases=["PAS", "jaccard_distance"], cite=PASCAL)
+def pascal(p: Pairs) -> Array:
+    """Share of the union of the regions that they do not have in common.
+
+    1 - |T ∩ P| / |T ∪ P|
+
+    >>> import verite as vt
+    >>> vt.metric("pascal")([0, 0, 4, 4], [2, 0, 6, 4])
+    0.666666...
+    """
+    return 1 - overlap(p)
+
+
+@localization(bounds=(0, 1), best=1, symmetric=True, aliases=["f1"], cite="Dice, Ecology 1945; Sørensen 1948")
+def dice(p: Pairs) -> Array:
+    """Twice the shared area over both areas.
+
+    2 |T ∩ P| / (|T| + |P|)
+
+    >>> import verite as vt
+    >>> vt.metric("dice")([0, 0, 4, 4], [2, 0, 6, 4])
+    0.5
+    """
+    return 2 * p.shared_area / (p.truth_area + p.pred_area)
+
+
+@localization(bounds=(0, inf), best=0, empty=Empty(truth="pixels", both=0), cite=HENRICSSON)
+def hen1(p: Pairs) -> Array:
+    """How different the areas are, relative to the truth's.
+
+    ||P| - |T|| / |T|, capped at the pixels of the image where the truth is empty
+
+    >>> import verite as vt
+    >>> vt.metric("hen1")([0, 0, 4, 4], [0, 0, 4, 5])
+    0.25
+    """
+    return np.abs(p.pred_area - p.truth_area) / p.truth_area
+
+
+@localization(bounds=(0, inf), best=0, empty=Empty(truth="pixels", both=0), cite=HENRICSSON)
+def hen2(p: Pairs) -> Array:
+    """How much was missed or added, relative to the truth's area.
+
+    (|T \\ P| + |P \\ T|) / |T|, capped at the pixels of the image where the truth is empty
+
+    >>> import verite as vt
+    >>> vt.metric("hen2")([0, 0, 4, 4], [2, 0, 6, 4])
+    1.0
+    """
+    return (p.truth_area + p.pred_area - 2 * p.shared_area) / p.truth_area
+
+
+@localization(
+    bounds=(0, 100), best=0, unit="%", empty=Empty(), aliases=["YAS1"], cite=YASNOFF,
+    variants={"primary": "the truth's missed pixels", "as-run": EXCHANGED},
+)  # fmt: skip
+def yasnoff1(p: Pairs, *, variant: str = "primary") -> Array:
+    """Per cent of the truth's pixels that were missed.
+
+    100 · |T \\ P| / |T|, and 0 where the truth is empty
+
+    >>> import verite as vt
+    >>> vt.metric("yasnoff1")([0, 0, 4, 4], [0, 0, 4, 3])
+    25.0
+    """
+    area = p.pred_area if variant == "as-run" else p.truth_area
+    return 100 * ratio(area - p.shared_area, area)
+
+
+@localization(
+    bounds=(0, 100), best=0, unit="%", empty=Empty(), image=True, aliases=["YAS2"], cite=YASNOFF,
+    variants={"primary": "background taken for object", "as-run": EXCHANGED},
+)  # fmt: skip
+def yasnoff2(p: Pairs, *, variant: str = "primary") -> Array:
+    """Per cent of the pixels outside the truth that were added.
+
+    100 · |P \\ T| / (N - |T|), and 0 where the truth is the whole image
+
+    >>> import verite as vt
+    >>> vt.metric("yasnoff2")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 8 of 48
+    16.666666...
+    """
+    background = (p.swapped if variant == "as-run" else p).table[:, -1, :]
+    return 100 * ratio(background[:, 0], background.sum(axis=1))
+
+
+def all_a_diagonal_away(p: Pairs) -> Array:
+    return 100 / p.pixels * np.sqrt(p.pred_area) * p.diagonal
+
+
+@localization(
+    bounds=(0, inf), best=0, unit="%", image=True, aliases=["YAS3"], cite=YASNOFF,
+    empty=Empty(truth=("100 · √area · diagonal / pixels", all_a_diagonal_away), pred=0, both=0),
+)  # fmt: skip
+def yasnoff3(p: Pairs) -> Array:
+    """How far the added pixels lie from the truth.
+
+    100 / N · sqrt(Σ d(k, T)²) over the pixels k of P \\ T
+
+    >>> import verite as vt
+    >>> vt.metric("yasnoff3")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 4 pixels 1 away, 4 pixels 2 away
+    6.987712...
+    """
+    return 100 / p.pixels * np.sqrt(p.outside_truth)
+
+
+BOTH_WAYS = {"distance": DISTANCE, "similarity": Variant("as everybody knows it: 1 is perfect", is_complement=True)}
+
+
+@localization(
+    bounds=(0, 1), best=0, empty=Empty(pred=1, both=0), aliases=["Ppx", "P_px"], cite=WOLF, variants=BOTH_WAYS,
+)  # fmt: skip
+def pixel_precision(p: Pairs, *, variant: str = "distance") -> Array:
+    """Share of the predicted pixels that are wrong: 1 - precision.
+
+    1 - |T ∩ P| / |P|
+
+    >>> import verite as vt
+    >>> vt.metric("pixel_precision")([0, 0, 4, 4], [0, 0, 4, 8])
+    0.5
+    """
+    return turned(1 - p.shared_area / p.pred_area, variant)
+
+
+@localization(
+    bounds=(0, 1), best=0, empty=Empty(truth=0, both=0), aliases=["Rpx", "R_px"], cite=WOLF, variants=BOTH_WAYS,
+)  # fmt: skip
+def pixel_recall(p: Pairs, *, variant: str = "distance") -> Array:
+    """Share of the true pixels that were missed: 1 - recall.
+
+    1 - |T ∩ P| / |T|
+
+    >>> import verite as vt
+    >>> vt.metric("pixel_recall")([0, 0, 4, 4], [0, 0, 4, 3])
+    0.25
+    """
+    return turned(1 - p.shared_area / p.truth_area, variant)

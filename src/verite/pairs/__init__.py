@@ -1,0 +1,251 @@
+"""Two regions each, and everything metrics ask about them, computed once and when first asked for.
+
+A metric is a few lines over these columns: the areas, the contours' lengths, the directed distances from one contour
+to the other, the table of pixels shared by objects and backgrounds. All are arrays with one value a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite import _core
+from verite.errors import BadParameter
+from verite.model.partitions import has_label_images
+from verite.model.ragged import gather
+from verite.model.rasters import PolygonRule
+from verite.model.shapes import Shapes, shapes_of
+from verite.pairs.directed import Directed
+from verite.pairs.store import Array, LabelStore, Rows, Store, aligned_images, rows_of, sizes_of
+
+__all__ = ["Array", "Pairs"]
+
+
+class Pairs:
+    """Aligned regions: pair i is truth i with pred i.
+
+    >>> p = Pairs.of([[0, 0, 4, 4]], [[2, 0, 6, 4]], size=(8, 8))
+    >>> p.truth_area, p.shared_area, p.truth_contour, p.to_truth.largest
+    (array([16.]), array([8.]), array([12.]), array([2.]))
+    """
+
+    def __init__(self, store: Store, rows: Rows | None = None, is_swapped: bool = False) -> None:
+        self.store, self.rows, self.is_swapped = store, rows, is_swapped
+
+    @classmethod
+    def of(
+        cls,
+        truth: Any,
+        pred: Any,
+        *,
+        size: ArrayLike | None = None,
+        layout: str = "xyxy",
+        polygons: PolygonRule = "coco",
+    ) -> Pairs:
+        """From lists of regions, `Regions`, boxes [n, 4] or masks [n, row, column]; a single one serves every pair.
+
+        `size` is the (width, height) of the image, or one a pair: what boxes and polygons need to become pixels.
+        """
+        if has_label_images(truth) or has_label_images(pred):
+            return cls(LabelStore(*aligned_images(truth, pred)))
+        mine, theirs = shapes_of(truth, "truth", layout), shapes_of(pred, "pred", layout)
+        count = max(len(mine), len(theirs)) if len(mine) and len(theirs) else 0
+        for what, side in (("truth", mine), ("pred", theirs)):
+            if len(side) not in (1, count):
+                raise BadParameter(f"{what}: expected {count} regions, one a pair, found {len(side)}")
+        return cls.from_shapes(mine, theirs, rows_of(mine, count), rows_of(theirs, count), size=size, polygons=polygons)
+
+    @classmethod
+    def from_shapes(
+        cls,
+        truth: Shapes,
+        pred: Shapes,
+        truth_rows: Rows,
+        pred_rows: Rows,
+        *,
+        size: ArrayLike | None = None,
+        polygons: PolygonRule = "coco",
+    ) -> Pairs:
+        """Pair i is object truth_rows[i] with object pred_rows[i]."""
+        return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons))
+
+    def __len__(self) -> int:
+        return len(self.store) if self.rows is None else len(self.rows)
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Pairs:
+        """Some of the pairs; what is known of them is not computed again."""
+        chosen = np.arange(len(self))[rows] if self.rows is None else self.rows[rows]
+        return Pairs(self.store, chosen, self.is_swapped)
+
+    @property
+    def swapped(self) -> Pairs:
+        """The same pairs with truth and pred exchanged; statistics are shared."""
+        return Pairs(self.store, self.rows, not self.is_swapped)
+
+    def chunks(self, count: int, pixels: float = 2e8) -> Iterator[Pairs]:
+        """At most `count` pairs and so many pixels of objects at a time, each part with a store of its own.
+
+        Long lists stay small so, and a person who interrupts does not wait for long.
+        """
+        first = 0
+        for end in part_ends(self.extents, count, pixels):
+            rows = np.arange(first, end)
+            yield Pairs(self.store.part(rows if self.rows is None else self.rows[rows]), None, self.is_swapped)
+            first = end
+
+    @property
+    def extents(self) -> Array:
+        """How many pixels the frame around each pair has."""
+        if self.has_labels:
+            return self.pixels
+        a, b = self.truth_box, self.pred_box
+        sides = np.maximum(a[:, 2:], b[:, 2:]) - np.minimum(a[:, :2], b[:, :2])
+        areas: Array = np.abs(sides[:, 0] * sides[:, 1])
+        return areas
+
+    def chosen(self, column: NDArray[Any]) -> NDArray[Any]:
+        return column if self.rows is None else column[self.rows]
+
+    # What is known of the images.
+
+    @property
+    def has_labels(self) -> bool:
+        """Are these images of several objects each?"""
+        return isinstance(self.store, LabelStore)
+
+    @property
+    def is_sized(self) -> bool:
+        """Is every image's size known?"""
+        return self.store.is_sized or bool((self.chosen(self.store.sizes) > 0).all())
+
+    @property
+    def heights(self) -> Array:
+        return self.chosen(self.store.known_sizes)[:, 0].astype(np.float64)
+
+    @property
+    def widths(self) -> Array:
+        return self.chosen(self.store.known_sizes)[:, 1].astype(np.float64)
+
+    @property
+    def pixels(self) -> Array:
+        """How many pixels the image has."""
+        return self.heights * self.widths
+
+    @property
+    def diagonal(self) -> Array:
+        """How long the image's diagonal is: further than any two pixels lie apart."""
+        return np.hypot(self.heights, self.widths)
+
+    # Boxes and regions.
+
+    @property
+    def truth_box(self) -> Array:
+        """Corners x1, y1, x2, y2, one row a pair."""
+        return self.chosen(self.store.boxes[self.is_swapped])
+
+    @property
+    def pred_box(self) -> Array:
+        return self.chosen(self.store.boxes[not self.is_swapped])
+
+    @property
+    def truth_area(self) -> Array:
+        return self.chosen(self.store.areas[:, int(self.is_swapped)])
+
+    @property
+    def pred_area(self) -> Array:
+        return self.chosen(self.store.areas[:, 1 - int(self.is_swapped)])
+
+    @property
+    def shared_area(self) -> Array:
+        return self.chosen(self.store.areas[:, 2])
+
+    @property
+    def table(self) -> Array:
+        """Pixels shared by region i of the truth and region j of the pred; the background is the last of each."""
+        found = self.chosen(self.store.table)
+        return found.transpose(0, 2, 1) if self.is_swapped else found
+
+    # Contours and distances.
+
+    @property
+    def truth_contour(self) -> Array:
+        """How many pixels the contour has."""
+        return self.chosen(self.store.contours[:, int(self.is_swapped)])
+
+    @property
+    def pred_contour(self) -> Array:
+        return self.chosen(self.store.contours[:, 1 - int(self.is_swapped)])
+
+    @property
+    def shared_contour(self) -> Array:
+        """Pixels that lie on both contours."""
+        return self.chosen(self.store.contours[:, 2])
+
+    @property
+    def to_truth(self) -> Directed:
+        """Distances of the pred's contour pixels to the truth's contour."""
+        return self.directed(not self.is_swapped)
+
+    @property
+    def to_pred(self) -> Directed:
+        """Distances of the truth's contour pixels to the pred's contour."""
+        return self.directed(self.is_swapped)
+
+    def directed(self, forward: bool) -> Directed:
+        count = self.store.contours[:, 1 if forward else 0]
+        sums = self.store.directed(forward)
+        return Directed(self.chosen(count), self.chosen(sums), lambda: self.listed(forward))
+
+    def listed(self, forward: bool) -> tuple[NDArray[np.int64], Rows]:
+        values, offsets = self.store.lists[0 if forward else 1]
+        if self.rows is None:
+            return values, offsets
+        at, new = gather(offsets, self.rows)
+        return values[at], new
+
+    @property
+    def outside_truth(self) -> Array:
+        """Squared distances of the pred's pixels outside the truth to the truth, summed."""
+        return self.chosen(self.store.outside(not self.is_swapped))
+
+    def rims(self, widths_px: NDArray[np.int64]) -> Array:
+        """Sizes of the truth's rim, the pred's and what they share; a rim is so many pixels wide."""
+        mine, theirs = self.sides()
+        return _core.rim_overlaps(mine, theirs, np.ascontiguousarray(widths_px, dtype=np.int64))
+
+    def distance_differences(self, power: float, cutoff_px: float) -> Array:
+        """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
+        return self.chosen(self.store.distance_differences(float(power), float(cutoff_px)))
+
+    def sides(self) -> tuple[_core.Side, _core.Side]:
+        """Both sides as the core takes them."""
+        mine, theirs = self.store.sides
+        if self.rows is not None:
+            mine, theirs = ((*side[:3], side[3][self.rows], *side[4:]) for side in (mine, theirs))
+        return (theirs, mine) if self.is_swapped else (mine, theirs)
+
+    def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Where the truth and where the pred is empty, as a box, a region or a contour; None where nobody is."""
+        found = self.store.empty(on)
+        if found is None:
+            return None
+        mine, theirs = (self.chosen(side) for side in found)
+        return (theirs, mine) if self.is_swapped else (mine, theirs)
+
+
+def part_ends(sizes: Array, count: int, most: float) -> list[int]:
+    """Where to cut a list so that parts have at most `count` entries, and sizes that add up to `most` or little more.
+
+    >>> part_ends(np.array([1.0, 1.0, 5.0, 1.0, 1.0]), 2, 4.0)
+    [2, 3, 5]
+    """
+    ends, used, first = [], 0.0, 0
+    for i, size in enumerate(sizes.tolist()):
+        if i > first and (i - first == count or used + size > most):
+            ends.append(i)
+            used, first = 0.0, i
+        used += size
+    return [*ends, len(sizes)] if len(sizes) else []

@@ -1,0 +1,260 @@
+"""What is known of a batch of pairs: the core is asked once for each kind of number, when somebody wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite import _core
+from verite.errors import BadParameter, DataError
+from verite.model.partitions import overlap_table, stacked, table_of_one
+from verite.model.rasters import PolygonRule, Sizes, rasterised, spell_size
+from verite.model.regions import BOX
+from verite.model.shapes import Shapes, checked_size
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Lists = tuple[NDArray[np.int64], Rows]  # values, and offsets of each pair's
+T = TypeVar("T")
+
+# Columns of the core's statistics (see cpp/pairs.hpp); the first three are areas, which are known without them.
+USUAL_POWERS = (1.0, 2.0, 3.0)
+CONTOURS, TO_TRUTH, TO_PRED = slice(3, 6), slice(6, 11), slice(11, 16)
+
+
+class Store:
+    """What is known of the pairs of one batch, in the direction they were given."""
+
+    def __init__(
+        self, truth: Shapes, pred: Shapes, truth_rows: Rows, pred_rows: Rows, given: Sizes, polygons: PolygonRule
+    ) -> None:
+        self.shapes, self.object_rows, self.polygons = (truth, pred), (truth_rows, pred_rows), polygons
+        self.sizes = agreed_sizes(truth.sizes[truth_rows], pred.sizes[pred_rows], given)
+        self.is_sized = bool((self.sizes > 0).all())
+        self.known: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def part(self, rows: Rows) -> Store:
+        mine, theirs = (objects[rows] for objects in self.object_rows)
+        return Store(*self.shapes, mine, theirs, self.sizes[rows], self.polygons)
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        if key not in self.known:
+            self.known[key] = compute()
+        found: T = self.known[key]
+        return found
+
+    @property
+    def known_sizes(self) -> Sizes:
+        """The sizes; an error where one is missing."""
+        if self.is_sized:
+            return self.sizes
+        unknown = np.flatnonzero((self.sizes <= 0).any(axis=1))
+        if len(unknown):
+            raise DataError(
+                f"pair {unknown[0]}: expected the size of the image, found none; boxes and polygons become pixels only "
+                "with it: give size=(width, height)"
+            )
+        return self.sizes
+
+    @property
+    def boxes(self) -> tuple[Array, Array]:
+        def look_up() -> tuple[Array, Array]:
+            mine, theirs = self.shapes
+            return mine.regions.boxes[self.object_rows[0]], theirs.regions.boxes[self.object_rows[1]]
+
+        return self.once("boxes", look_up)
+
+    @property
+    def is_plain(self) -> NDArray[np.bool_]:
+        """Pairs of two boxes, whose areas need no pixels."""
+        (mine, theirs), (mine_rows, their_rows) = self.shapes, self.object_rows
+        found: NDArray[np.bool_] = (mine.regions.kinds[mine_rows] == BOX) & (theirs.regions.kinds[their_rows] == BOX)
+        return found
+
+    @property
+    def sides(self) -> tuple[_core.Side, _core.Side]:
+        """Both sides as pixels."""
+
+        def draw() -> tuple[_core.Side, _core.Side]:
+            sizes = self.known_sizes
+            mine, theirs = (
+                side_of(shapes, rows, sizes, self.polygons)
+                for shapes, rows in zip(self.shapes, self.object_rows, strict=True)
+            )
+            return mine, theirs
+
+        return self.once("sides", draw)
+
+    @property
+    def statistics(self) -> Array:
+        return self.once("statistics", lambda: _core.pair_statistics(*self.sides))
+
+    @property
+    def contours(self) -> Array:
+        return self.statistics[:, CONTOURS]
+
+    def directed(self, forward: bool) -> Array:
+        return self.statistics[:, TO_TRUTH if forward else TO_PRED]
+
+    @property
+    def lists(self) -> tuple[Lists, Lists]:
+        return self.once("lists", lambda: _core.pair_distances(*self.sides))
+
+    def outside(self, forward: bool) -> Array:
+        mine, theirs = self.sides if forward else reversed(self.sides)
+        return self.once(("outside", forward), lambda: _core.pair_outside(mine, theirs))
+
+    def distance_differences(self, power: float, cutoff_px: float) -> Array:
+        """One pass over the image answers for all the usual powers."""
+        powers = USUAL_POWERS if power in USUAL_POWERS else (power,)
+        sums = self.once(
+            ("differences", powers, cutoff_px),
+            lambda: _core.distance_differences(*self.sides, np.array(powers), cutoff_px),
+        )
+        column: Array = sums[:, powers.index(power)]
+        return column
+
+    @property
+    def areas(self) -> Array:
+        """Areas of truth, pred and both: of two boxes as they are, else in pixels."""
+
+        def count() -> Array:
+            plain = self.is_plain
+            if not plain.any():
+                return _core.pair_overlaps(*self.sides)
+            out = np.empty((len(self), 3))
+            out[plain] = box_areas(self.boxes[0][plain], self.boxes[1][plain])
+            if not plain.all():
+                out[~plain] = self.part(np.flatnonzero(~plain)).areas
+            return out
+
+        return self.once("areas", count)
+
+    @property
+    def table(self) -> Array:
+        """Object and background of both sides; boxes are cut at the border of the image."""
+
+        def count() -> Array:
+            sizes = self.known_sizes.astype(np.float64)
+            areas, plain = self.areas, self.is_plain
+            if plain.any():
+                limits = np.tile(sizes[plain][:, ::-1], 2)
+                cut = [np.clip(boxes[plain], 0.0, limits) for boxes in self.boxes]
+                areas = areas.copy()
+                areas[plain] = box_areas(*cut)
+            return table_of_one(areas, sizes.prod(axis=1))
+
+        return self.once("table", count)
+
+    def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Where either side is empty; None where no region is."""
+
+        def look() -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+            if on == "box":
+                truth, pred = (flat(boxes) for boxes in self.boxes)
+            else:
+                sizes = self.contours if on == "contour" else self.areas
+                truth, pred = sizes[:, 0] <= 0, sizes[:, 1] <= 0
+            return (truth, pred) if truth.any() or pred.any() else None
+
+        return self.once(("empty", on), look)
+
+
+class LabelStore(Store):
+    """Pairs of label images: all that is known of them is how their regions overlap."""
+
+    def __init__(self, truth: Any, pred: Any) -> None:
+        tables = [overlap_table(a, b, f"pair {i}") for i, (a, b) in enumerate(zip(truth, pred, strict=True))]
+        self.tables = stacked(tables)
+        self.sizes = np.array([np.shape(image) for image in truth], dtype=np.int32).reshape(-1, 2)
+        self.is_sized = True
+
+    @property
+    def table(self) -> Array:
+        return self.tables
+
+    def empty(self, on: str) -> None:
+        """Partitions have no empty regions: their formulas know what to say of an image without an object."""
+
+    def part(self, rows: Rows) -> Store:
+        new = object.__new__(LabelStore)
+        new.tables, new.sizes, new.is_sized = self.tables[rows], self.sizes[rows], True
+        return new
+
+    def __getattr__(self, name: str) -> Any:
+        raise DataError("label images: expected one object on either side for this, found several")
+
+
+def aligned_images(truth: Any, pred: Any) -> tuple[list[Any], list[Any]]:
+    """Label images of both sides, a single one repeated."""
+    mine, theirs = list(truth), list(pred)
+    count = max(len(mine), len(theirs)) if mine and theirs else 0
+    for what, side in (("truth", mine), ("pred", theirs)):
+        if len(side) not in (1, count):
+            raise BadParameter(f"{what}: expected {count} label images, one a pair, found {len(side)}")
+    return mine * (count if len(mine) == 1 else 1), theirs * (count if len(theirs) == 1 else 1)
+
+
+def rows_of(shapes: Shapes, count: int) -> Rows:
+    """Every object once, or a single one for all."""
+    return np.arange(count, dtype=np.int64) if len(shapes) == count else np.zeros(count, dtype=np.int64)
+
+
+def sizes_of(size: ArrayLike | None, count: int) -> Sizes:
+    """Heights and widths from (width, height), once or for each pair; 0 where not given."""
+    if size is None:
+        return np.zeros((count, 2), dtype=np.int32)
+    values = np.asarray(size)
+    if values.ndim == 2 and values.shape == (count, 2):
+        return np.ascontiguousarray(values[:, ::-1], dtype=np.int32)
+    width, height = checked_size(size)
+    return np.tile(np.array([height, width], dtype=np.int32), (count, 1))
+
+
+def agreed_sizes(*claims: Sizes) -> Sizes:
+    """The size of each pair's image by whoever knows it; all who know it must agree."""
+    sizes = claims[0].copy()
+    for claim in claims[1:]:
+        known, new = (sizes > 0).all(axis=1), (claim > 0).all(axis=1)
+        differs = np.flatnonzero(known & new & (sizes != claim).any(axis=1))
+        if len(differs):
+            i = differs[0]
+            found = f"{spell_size(sizes[i])} and {spell_size(claim[i])}"
+            raise DataError(f"pair {i}: expected regions of one image, found {found} pixels")
+        sizes[~known] = claim[~known]
+    return sizes
+
+
+def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> _core.Side:
+    """One side as the core takes it: every object that a pair asks for, drawn once."""
+    regions, outlines = shapes.regions, shapes.outlines
+    object_sizes = np.zeros((len(regions), 2), dtype=np.int32)
+    object_sizes[rows] = sizes
+    is_everyone = len(rows) == len(regions) and (rows == np.arange(len(rows))).all()
+    if not is_everyone and ((object_sizes[rows] != sizes).any() or len(np.unique(rows)) < len(regions)):
+        # An object in images of different sizes, or objects that nobody asks for: one copy a pair.
+        regions = regions.take(rows)
+        outlines = outlines.take(rows) if outlines is not None else None
+        object_sizes, rows = sizes, np.arange(len(rows), dtype=np.int64)
+    runs = rasterised(regions, object_sizes, polygons)
+    given: tuple[Any, Any] = (None, None) if outlines is None else (outlines.counts, outlines.objects)
+    rows = np.ascontiguousarray(rows, dtype=np.int64)
+    return (runs.counts, runs.objects, np.ascontiguousarray(runs.sizes), rows, *given)
+
+
+def box_areas(truth: Array, pred: Array) -> Array:
+    """Areas of two boxes and of what they share, [n, 3]."""
+    sides = [(box[:, 2:] - box[:, :2]).clip(min=0.0) for box in (truth, pred)]
+    shared = (np.minimum(truth[:, 2:], pred[:, 2:]) - np.maximum(truth[:, :2], pred[:, :2])).clip(min=0.0)
+    return np.stack([side.prod(axis=1) for side in (*sides, shared)], axis=1)
+
+
+def flat(boxes: Array) -> NDArray[np.bool_]:
+    """Boxes without an inside."""
+    return (boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1])

@@ -1,0 +1,207 @@
+"""Localization in pictures: how the values of each metric spread, and one pair with its contours and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verite.errors import BadParameter
+from verite.files import write_atomically
+from verite.metrics.catalogue import metric
+from verite.model.rasters import PolygonRule, array_of, outlines_of
+from verite.model.regions import Runs
+from verite.pairs import Pairs
+from verite.reporting.plots import COLOURS, file_names, rendered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from verite.metrics.localize import LocalizationResults
+    from verite.metrics.metric import Metric
+
+TRUTH, PRED, BOTH, FAR = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[6]
+COLUMNS = 4
+MOST_LINES = 80  # distances drawn from either contour
+MARGIN = 3  # pixels around the objects
+
+
+def save_localization(results: LocalizationResults, folder: Path, format: str = "png") -> list[Path]:
+    """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
+    saved = [folder / f"distributions.{format}"]
+    write_atomically(saved[0], rendered(draw_distributions(results), format))
+    chosen = results.metrics[:COLUMNS]
+    for m, name in zip(chosen, file_names(str(m) for m in chosen), strict=True):
+        worst = worst_pair(results, m)
+        if worst is not None:
+            saved.append(folder / f"worst-{name}.{format}")
+            write_atomically(saved[-1], rendered(draw_object(results, worst, [m.name]), format))
+    return saved
+
+
+def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
+    """The matched object farthest from the metric's best, if its image's size is known."""
+    count = len(results.matched.truth)
+    if not count or chosen.best is None or not results.pairs.take(np.arange(count)).is_sized:
+        return None
+    return int(np.argmax(np.abs(results.values[chosen.name][:count] - chosen.best)))
+
+
+def draw_distributions(results: LocalizationResults) -> Figure:
+    """A histogram for each metric over the objects, its mean and median, and which way is better."""
+    from matplotlib.figure import Figure
+
+    count = len(results.metrics)
+    columns = min(COLUMNS, count)
+    rows = ceil(count / columns)
+    figure = Figure(figsize=(3.4 * columns, 2.5 * rows + 0.5), layout="constrained")
+    for i, m in enumerate(results.metrics):
+        axes = figure.add_subplot(rows, columns, i + 1)
+        draw_histogram(axes, results.values[m.name], m)
+    figure.suptitle(f"{results.name}: {results.treatment}", fontsize=9)
+    return figure
+
+
+def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric) -> None:
+    finite = values[np.isfinite(values)]
+    unit = f" [{chosen.unit}]" if chosen.unit else ""
+    axes.set_title(chosen.name, fontsize=8)
+    axes.set_xlabel(f"{chosen.better} is better{unit}", fontsize=7)
+    axes.tick_params(labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
+    if not len(finite):
+        axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, fontsize=8, color="0.5")
+        axes.set(xticks=[], yticks=[])
+        return
+    axes.set_ylabel("objects", fontsize=7)
+    axes.hist(finite, bins=min(30, max(5, int(np.sqrt(len(finite))))), color=COLOURS[5], edgecolor="white", lw=0.4)
+    axes.axvline(finite.mean(), color=TRUTH, lw=1.4, label=f"mean {finite.mean():.3g}")
+    axes.axvline(float(np.median(finite)), color=PRED, lw=1.4, ls="--", label=f"median {np.median(finite):.3g}")
+    axes.legend(fontsize=6, frameon=False)
+
+
+def draw_object(results: LocalizationResults, i: int, metrics: Sequence[str | Metric] | None = None) -> Figure:
+    """Object i of the results, as it was compared."""
+    if not 0 <= i < len(results.pairs):
+        raise BadParameter(f"object: expected a number from 0 to {len(results.pairs) - 1}, found {i}")
+    row = results.object_rows()[i]
+    chosen = metrics if metrics is not None else results.metrics[:COLUMNS]
+    values = {metric(m).name: results.values[metric(m).name][i] for m in chosen}
+    return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}")
+
+
+def draw_pair(
+    truth: Any,
+    pred: Any,
+    *metrics: str | Metric,
+    size: ArrayLike | None = None,
+    layout: str = "xyxy",
+    polygons: PolygonRule = "coco",
+    title: str = "",
+) -> Figure:
+    """A picture of two regions: their pixels, their contours, what they share, and how far the contours lie apart.
+
+    >>> figure = draw_pair([2, 3, 6, 7], [4, 3, 8, 7], "iou", "hausdorff", size=(10, 10))
+    """
+    pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
+    values = {metric(m).name: metric(m).values(pairs)[0] for m in metrics}
+    return figure_of(pairs, values, title)
+
+
+def figure_of(pairs: Pairs, values: dict[str, float], title: str) -> Figure:
+    """The one pair drawn, cropped to its objects, with the values beside the title."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    regions, contours = zip(*(pixels_of(side) for side in pairs.sides()), strict=True)
+    x1, y1, x2, y2 = window(regions[0] | regions[1])
+    figure = Figure(figsize=(6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2), layout="constrained")
+    axes = figure.add_subplot()
+    part = (slice(y1, y2), slice(x1, x2))
+    axes.imshow(coloured(regions[0][part], regions[1][part]), extent=(x1, x2, y2, y1), interpolation="nearest")
+    handles: list[Any] = [
+        Patch(color=TRUTH, alpha=0.45, label="truth only"),
+        Patch(color=PRED, alpha=0.45, label="pred only"),
+        Patch(color=BOTH, alpha=0.45, label="both"),
+    ]
+    for contour, colour, marker, name in zip(contours, (TRUTH, PRED), "s.", ("truth", "pred"), strict=True):
+        y, x = np.nonzero(contour)
+        small = max(1.0, min(6.0, 220 / max(x2 - x1, y2 - y1)))
+        axes.plot(x + 0.5, y + 0.5, ls="none", marker=marker, ms=small, mfc="none", mec=colour, mew=0.8)
+        handles.append(Line2D([], [], ls="none", marker=marker, mfc="none", mec=colour, label=f"contour of the {name}"))
+    longest = draw_distances(axes, pairs, *contours)
+    if longest:
+        handles.append(Line2D([], [], color=FAR, lw=2, label=f"largest distance, {longest:.3g} px"))
+    axes.set(xlim=(x1, x2), ylim=(y2, y1), aspect="equal", xlabel="x [px]", ylabel="y [px]")
+    lines = [title, "   ".join(f"{name} {value:.4g}" for name, value in values.items())]
+    axes.set_title("\n".join(line for line in lines if line), fontsize=9)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7, frameon=False)
+    return figure
+
+
+def pixels_of(side: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The region and the contour of a side with one pair."""
+    counts, objects, sizes, rows, outline, outline_objects = side
+    masks = Runs(counts, objects, sizes).take(rows)
+    given = Runs(outline, outline_objects, sizes).take(rows) if outline is not None else None
+    contour = given if given is not None and len(given.counts) else outlines_of(masks)
+    return array_of(masks, 0), array_of(contour, 0)
+
+
+def window(anything: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """The part of the image with something in it, and a margin."""
+    height, width = anything.shape
+    ys, xs = np.nonzero(anything)
+    if not len(xs):
+        return 0, 0, width, height
+    return (
+        max(0, int(xs.min()) - MARGIN),
+        max(0, int(ys.min()) - MARGIN),
+        min(width, int(xs.max()) + 1 + MARGIN),
+        min(height, int(ys.max()) + 1 + MARGIN),
+    )
+
+
+def coloured(truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """An image: one colour for each side alone and one for both."""
+    from matplotlib.colors import to_rgba
+
+    image = np.ones((*truth.shape, 4))
+    for where, colour in ((truth & ~pred, TRUTH), (pred & ~truth, PRED), (truth & pred, BOTH)):
+        image[where] = to_rgba(colour, 0.35)
+    return image
+
+
+def draw_distances(axes: Axes, pairs: Pairs, truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> float:
+    """Lines from some pixels of either contour to the nearest of the other, the longest of all set off; its length."""
+    a, b = (middles(contour) for contour in (truth, pred))
+    if not len(a) or not len(b):
+        return 0.0
+    longest, line = 0.0, (a[0], a[0])
+    for start, target, distances, colour in (
+        (a, b, pairs.to_pred.distances, TRUTH),
+        (b, a, pairs.to_truth.distances, PRED),
+    ):
+        for point in start[np.linspace(0, len(start) - 1, min(len(start), MOST_LINES)).astype(int)]:
+            axes.plot(*zip(point, nearest(point, target), strict=True), color=colour, lw=0.6, alpha=0.7)
+        if distances.max() > longest:
+            longest, farthest = float(distances.max()), start[int(distances.argmax())]
+            line = (farthest, nearest(farthest, target))
+    axes.plot(*zip(*line, strict=True), color=FAR, lw=2, solid_capstyle="round")
+    return longest
+
+
+def middles(contour: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """x and y of the pixels, column by column as the lists of distances are."""
+    return np.argwhere(contour.T).astype(np.float64) + 0.5
+
+
+def nearest(point: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = target[int(((target - point) ** 2).sum(axis=1).argmin())]
+    return found
