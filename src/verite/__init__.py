@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from verite.protocols.coco import CocoResults as CocoResults
     from verite.protocols.coco import coco as coco
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
+    from verite.protocols.lvis import lvis as lvis
     from verite.protocols.panoptic import panoptic as panoptic
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
@@ -79,6 +80,7 @@ HOMES = {
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
+    "verite.protocols.lvis": ["lvis"],
     "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],

@@ -16,6 +16,48 @@ OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="
 @click.command(
     epilog="""\b
 Examples:
+  verite lvis lvis_v1_val.json detections.json
+  verite lvis lvis_v1_val.json segments.json --on mask
+  verite lvis lvis_v1_val.json a.json b.json
+  verite lvis truth.json pred.json --json | jq .APr"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--on", type=click.Choice(["box", "mask"]), default="box", show_default=True,
+              help="Compare boxes or masks.")  # fmt: skip
+@click.option("--threshold", "-t", "iou", type=float, multiple=True, show_default="0.5 to 0.95 by 0.05",
+              help="IoU from which a prediction is right; may be repeated.")  # fmt: skip
+@click.option("--max-dets", "-n", type=click.IntRange(1), default=300, show_default=True,
+              help="Predictions of an image that count, over all classes.")  # fmt: skip
+@click.option("--per", type=click.Choice(["class", "threshold", "image"]), default="class", show_default=True,
+              help="What the table has a row for.")  # fmt: skip
+@click.option("--jobs", "-j", type=click.IntRange(1), show_default="one a core", help="Threads.")
+@CLASS
+@OUTPUT
+@reading_options
+@checks_option
+@output_options
+def lvis(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """LVIS's thirteen numbers, for boxes or masks.
+
+    TRUTH is an LVIS file; PREDs are results in any known format, several are compared side by side.
+    """
+    from verite.protocols.lvis import lvis as evaluate
+
+    settings = {
+        "on": given["on"],
+        "iou": given["iou"] or None,
+        "max_dets": given["max_dets"],
+        "labels": given["labels"] or None,
+        "per": given["per"],
+        "threads": given["jobs"],
+    }
+    finish(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+
+
+@click.command(
+    epilog="""\b
+Examples:
   verite panoptic panoptic_val2017.json predictions.json
   verite panoptic truth.json a.json b.json
   verite panoptic truth.json pred.json --truth-images truth_png/ --pred-images pred_png/

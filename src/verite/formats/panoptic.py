@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from verite.errors import ReadError, did_you_mean, excerpt
 from verite.formats.class_names import check_name
 from verite.formats.document import decode
-from verite.formats.format import Format, Look, Options
+from verite.formats.format import Format, Look, Options, tail_of
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.panoptic_write import HOLDS, STUFF, THING, write
 from verite.formats.sizes import check_size, picture
@@ -69,16 +69,6 @@ def recognise(look: Look) -> str | None:
     if start.startswith("{") and ('"segments_info"' in start or '"segments_info"' in tail_of(look.path)):
         return "a JSON object with segments_info"
     return None
-
-
-def tail_of(path: Path, length: int = 65_536) -> str:
-    """The end of a file as text: where images come first, annotations may begin far behind the head."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - length))
-            return file.read(length).decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def read(path: Path, options: Options) -> Annotations:

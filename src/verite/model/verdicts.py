@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter
+from verite.model.ids import is_dense
 from verite.model.regions import frozen
 
 # PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
@@ -64,5 +65,10 @@ def is_in(cells: NDArray[np.int64], image: NDArray[Any], label: NDArray[Any], la
     mine = image.astype(np.int64) * labels + label
     if not len(cells):
         return np.zeros(len(mine), dtype=np.bool_)
+    span = int(max(cells[-1], mine.max(initial=0))) + 1
+    if is_dense(span, len(mine)):
+        table = np.zeros(span, dtype=np.bool_)
+        table[cells] = True
+        return table[mine]
     at = np.minimum(np.searchsorted(cells, mine), len(cells) - 1)
     return np.asarray(cells[at] == mine)
