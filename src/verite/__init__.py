@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from verite.pairs import Pairs as Pairs
     from verite.protocols.coco import CocoResults as CocoResults
     from verite.protocols.coco import coco as coco
+    from verite.protocols.imagenet import imagenet_det as imagenet_det
+    from verite.protocols.imagenet import imagenet_loc as imagenet_loc
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
     from verite.protocols.lvis import lvis as lvis
     from verite.protocols.panoptic import panoptic as panoptic
@@ -80,6 +82,7 @@ HOMES = {
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
+    "verite.protocols.imagenet": ["imagenet_det", "imagenet_loc"],
     "verite.protocols.lvis": ["lvis"],
     "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],

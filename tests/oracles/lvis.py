@@ -71,9 +71,7 @@ def curve(truth, preds, label, threshold, low, high):
         tp += kind == "hit"
         fp += kind == "false"
         points.append((tp / positives, tp / (tp + fp + float_info.epsilon)))
-    read = []
-    for level in range(101):
-        read.append(max((p for r, p in points if r >= level * 0.01), default=0.0))
+    read = [max((p for r, p in points if r >= level * 0.01), default=0.0) for level in range(101)]
     return read, points[-1][0] if points else 0.0
 
 

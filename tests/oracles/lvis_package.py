@@ -14,7 +14,7 @@ KEYS = {"AR@300": "AR300", "ARs@300": "ARs", "ARm@300": "ARm", "ARl@300": "ARl"}
 def numbers(truth_path, results, iou_type, max_dets=300):
     """The thirteen numbers by the names that verite uses; None where the package says -1."""
     if not hasattr(np, "float"):
-        np.float = float
+        np.float = float  # noqa: NPY001
     sys.modules.setdefault("cv2", types.ModuleType("cv2"))
     from lvis import LVIS, LVISEval, LVISResults
 
@@ -23,4 +23,5 @@ def numbers(truth_path, results, iou_type, max_dets=300):
         truth = LVIS(str(truth_path))
         evaluation = LVISEval(truth, LVISResults(truth, results, max_dets=max_dets), iou_type)
         evaluation.run()
-    return {KEYS.get(key, key): None if value == -1 else float(value) for key, value in evaluation.get_results().items()}
+    found = evaluation.get_results().items()
+    return {KEYS.get(key, key): None if value == -1 else float(value) for key, value in found}

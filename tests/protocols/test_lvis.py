@@ -102,7 +102,7 @@ BOX = [0, 0, 40, 40]  # medium
 
 
 def one_image(truths, preds, *, absent=(), incomplete=()):
-    """One image; truths are (class, box) and preds (class, box, score). The classes 1, 2 and 3 are rare, common, frequent."""
+    """One image; truths are (class, box), preds (class, box, score). Classes 1, 2, 3 are rare, common, frequent."""
     truth = {
         "images": [{"id": 1, "width": 100, "height": 100, "neg_category_ids": list(absent),
                     "not_exhaustive_category_ids": list(incomplete)}],
@@ -243,7 +243,10 @@ def test_coco_truth_is_refused_with_the_remedy(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t["categories"][1].update(frequency="x"), r"categories\[1\].frequency: expected .*\"r\", \"c\" or \"f\""),
+        (
+            lambda t: t["categories"][1].update(frequency="x"),
+            r"categories\[1\].frequency: expected .*\"r\", \"c\" or \"f\"",
+        ),
         (lambda t: t["categories"][1].pop("frequency"), r"categories\[1\]: expected a key 'frequency', found none"),
         (
             lambda t: t["images"][0].update(neg_category_ids=[7]),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from verite.cli.evaluate import CLASS, evaluated, finish
+from verite.cli.evaluate import CLASS, TABLE, evaluated, finish, finish_curves, plotting_options
 from verite.cli.options import checks_option, output_options, reading_options
 
 OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and tables.")
@@ -53,6 +53,69 @@ def lvis(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         "threads": given["jobs"],
     }
     finish(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite imagenet-loc LOC_val_solution.csv predictions.csv
+  verite imagenet-loc Annotations/ a.csv b.csv
+  verite imagenet-loc LOC_val_solution.csv predictions.csv --blacklist blacklist.txt
+  verite imagenet-loc LOC_val_solution.csv predictions.csv --json | jq .top5_error"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--threshold", "-t", "iou", type=float, default=0.5, show_default=True,
+              help="IoU from which a box is in place.")  # fmt: skip
+@click.option("--guesses", "-n", type=click.IntRange(1), multiple=True, default=(1, 5), show_default="1, 5",
+              help="Guesses of an image that count; may be repeated.")  # fmt: skip
+@click.option("--blacklist", type=click.Path(), help="Images that count for classification alone: one a line.")
+@OUTPUT
+@reading_options
+@checks_option
+@output_options
+def imagenet_loc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """Errors of ImageNet's localization task: top 1 and top 5, with place and by class alone.
+
+    TRUTH is a solution CSV or a folder of the devkit's XML, PREDs are prediction CSVs, or any known format; several
+    PREDs are compared side by side.
+    """
+    from verite.protocols.imagenet import imagenet_loc as evaluate
+
+    settings = {key: given[key] for key in ("iou", "guesses", "blacklist")}
+    finish(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite imagenet-det Annotations/ detections.json
+  verite imagenet-det Annotations/ detections.json --blacklist ILSVRC2014_det_validation_blacklist.txt
+  verite imagenet-det truth.json a.json b.json -o results/"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--threshold", "-t", "iou", type=float, default=0.5, show_default=True,
+              help="IoU that large objects ask for.")  # fmt: skip
+@click.option("--tolerance", type=float, default=10.0, show_default=True,
+              help="Pixels by which small objects may be missed.")  # fmt: skip
+@click.option("--blacklist", type=click.Path(), help="Classes that do not count in an image: IMAGE CLASS a line.")
+@CLASS
+@TABLE
+@OUTPUT
+@plotting_options
+@reading_options
+@checks_option
+@output_options
+def imagenet_det(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """Average precision of ImageNet's detection task.
+
+    TRUTH and PRED are files or folders in any known format; several PREDs are compared side by side.
+    """
+    from verite.protocols.imagenet import imagenet_det as evaluate
+
+    settings = {key: given[key] for key in ("iou", "tolerance", "blacklist")} | {"labels": given["labels"] or None}
+    finish_curves(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
 
 
 @click.command(

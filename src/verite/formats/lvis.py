@@ -53,7 +53,7 @@ def read(path: Path, options: Options) -> Annotations:
     parts = [verdicts_of(path, file.images, key, labels.ids - options.label_offset) for key in LISTS]
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
     source = replace(plain.source, format="lvis")
-    return replace(plain, labels=labels, verdicts=Verdicts(*columns), source=source)  # type: ignore[arg-type]
+    return replace(plain, labels=labels, verdicts=Verdicts(*columns), source=source)
 
 
 def need(path: Path, section: str, table: dict[str, Any], key: str) -> None:

@@ -69,6 +69,6 @@ def is_in(cells: NDArray[np.int64], image: NDArray[Any], label: NDArray[Any], la
     if is_dense(span, len(mine)):
         table = np.zeros(span, dtype=np.bool_)
         table[cells] = True
-        return table[mine]
+        return np.asarray(table[mine])
     at = np.minimum(np.searchsorted(cells, mine), len(cells) - 1)
     return np.asarray(cells[at] == mine)

@@ -36,7 +36,7 @@ FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}
 
 
 class LvisSettings(Settings):
-    """COCO's settings with LVIS's signature: the limit is of an image, and classes are judged where they were sought."""
+    """COCO's settings with LVIS's signature: the limit is of an image, classes are judged where they were sought."""
 
     def signature(self, name: str, *, iou: float | None, area: str | None, most: int | None) -> Signature:
         extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
@@ -59,7 +59,7 @@ class FederatedEvaluation(Evaluation):
     @cached_property
     def outside(self) -> NDArray[np.uint32]:
         """For each prediction (by slot) the area ranges in which it is spared if it finds nothing, one bit each."""
-        found = Evaluation.outside.func(self)
+        found = super().outside
         said, rows = self.truth.verdicts, self.ordered.cells.rows
         assert said is not None
         labels = len(self.truth.labels)
@@ -73,7 +73,7 @@ class LvisResults(CocoResults):
     PROTOCOL = "lvis"
 
     @cached_property
-    def parts(self) -> dict[str, Any]:  # type: ignore[override]
+    def parts(self) -> dict[str, Any]:
         """COCO's, and AP of rare, common and frequent classes before the recalls."""
         found = dict(super().parts)
         groups = {f"AP{group}": (*found["AP"], group) for group in FREQUENCIES}
@@ -127,10 +127,11 @@ def lvis(
 ) -> LvisResults:
     """LVIS's thirteen numbers, and everything behind them.
 
-    The best ``max_dets`` predictions of an image count, over all classes. Of these, the ones whose class is neither among
-    the truths of the image nor among those known to be absent are left out: nobody looked for it. Where not every object
-    of a class is marked, a prediction that finds nothing is spared. Objects without any area are left out on both sides.
-    Matching, area ranges and means are COCO's, without crowds; `ignore` of annotations is honoured. APr, APc and APf are means over rare, common and frequent classes.
+    The best ``max_dets`` predictions of an image count, over all classes. Of these, the ones whose class is neither
+    among the truths of the image nor among those known to be absent are left out: nobody looked for it. Where not every
+    object of a class is marked, a prediction that finds nothing is spared. Objects without any area are left out on
+    both sides. Matching, area ranges and means are COCO's, without crowds; `ignore` of annotations is honoured. APr,
+    APc and APf are means over rare, common and frequent classes.
 
     Gupta, Dollár, Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019.
 
@@ -190,7 +191,7 @@ def best_of_images(pred: Annotations, most: int) -> Annotations:
     full = np.flatnonzero((counts > most)[pred.image])
     if not len(full) or pred.confidence is None:
         return pred
-    order = full[np.lexsort([-pred.confidence[full], pred.image[full]])]
+    order = full[np.lexsort((-pred.confidence[full], pred.image[full]))]
     images = pred.image[order]
     rank = np.arange(len(order)) - np.searchsorted(images, images)
     kept = np.ones(len(pred), dtype=np.bool_)
