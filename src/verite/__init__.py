@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from verite.protocols.imagenet import imagenet_loc as imagenet_loc
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
     from verite.protocols.lvis import lvis as lvis
+    from verite.protocols.openimages import openimages as openimages
     from verite.protocols.panoptic import panoptic as panoptic
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
@@ -84,6 +85,7 @@ HOMES = {
     "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.imagenet": ["imagenet_det", "imagenet_loc"],
     "verite.protocols.lvis": ["lvis"],
+    "verite.protocols.openimages": ["openimages"],
     "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],

@@ -58,6 +58,51 @@ def lvis(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 @click.command(
     epilog="""\b
 Examples:
+  verite openimages validation-boxes.csv predictions.csv --image-labels labels.csv
+  verite openimages boxes.csv a.csv b.csv --image-labels labels.csv --hierarchy bbox_labels_500_hierarchy.json
+  verite openimages boxes.csv predictions.csv --metric v2 --descriptions class-descriptions.csv
+  verite openimages segments.csv predictions.csv --on mask --image-labels labels.csv"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--metric", type=click.Choice(["challenge", "v2"]), default="challenge", show_default=True,
+              help="The challenge's metric or that of Open Images V2.")  # fmt: skip
+@click.option("--on", type=click.Choice(["box", "mask"]), default="box", show_default=True,
+              help="Compare boxes or masks.")  # fmt: skip
+@click.option("--image-labels", type=click.Path(), help="CSV of the classes that were verified in each image.")
+@click.option("--hierarchy", type=click.Path(), help="JSON of classes and those below them; boxes count for all above.")
+@click.option("--descriptions", type=click.Path(), help="CSV of classes and their names, to print names.")
+@click.option("--group-of-weight", type=float, show_default="1 for boxes of the challenge, else 0",
+              help="What finding a group is worth.")  # fmt: skip
+@click.option("--unverified", type=click.Choice(["drop", "count"]),
+              show_default="count in v2 without labels, else drop",
+              help="Predictions of classes that nobody verified in the image.")  # fmt: skip
+@click.option("--threshold", "-t", "iou", type=float, multiple=True, default=(0.5,), show_default="0.5",
+              help="IoU from which a prediction is right; may be repeated.")  # fmt: skip
+@click.option("--jobs", "-j", type=click.IntRange(1), show_default="one a core", help="Threads.")
+@CLASS
+@TABLE
+@OUTPUT
+@plotting_options
+@reading_options
+@checks_option
+@output_options
+def openimages(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """Average precision as Open Images computes it, with groups, verified labels and the hierarchy of classes.
+
+    TRUTH is a CSV of boxes, PREDs are the challenge's CSVs or boxes with scores, or any known format; several PREDs are
+    compared side by side.
+    """
+    from verite.protocols.openimages import openimages as evaluate
+
+    same = ("metric", "on", "image_labels", "hierarchy", "descriptions", "group_of_weight", "unverified", "iou")
+    settings = {key: given[key] for key in same} | {"labels": given["labels"] or None, "threads": given["jobs"]}
+    finish_curves(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+
+
+@click.command(
+    epilog="""\b
+Examples:
   verite imagenet-loc LOC_val_solution.csv predictions.csv
   verite imagenet-loc Annotations/ a.csv b.csv
   verite imagenet-loc LOC_val_solution.csv predictions.csv --blacklist blacklist.txt

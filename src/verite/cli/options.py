@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
 
-FORMATS = "coco, coco-results, voc, yolo, text, openimages, cvat, labelme, lvis, imagenet-loc, panoptic"
+FORMATS = (
+    "coco, coco-results, voc, yolo, text, openimages, openimages-predictions, openimages-labels, cvat, labelme, lvis, "
+    "imagenet-loc, panoptic"
+)
 LAYOUTS = "xywh, xyrb, cxcywh, yxyx, yxhw"
 COORDS = "In pixels, fractions, a resized picture's pixels."
 

@@ -23,6 +23,8 @@ MODULES = (
     "cvat",
     "voc",
     "imagenet_loc",
+    "openimages_predictions",
+    "openimages_labels",
     "openimages",
     "yolo",
     "text",

@@ -12,6 +12,7 @@ from verite.errors import ReadError, did_you_mean, excerpt
 from verite.files import read_text
 from verite.formats.format import Look
 
+SHORT = 131_072  # characters of a cell that is no mask
 Line = tuple[int, list[str]]  # its number and its cells
 
 
@@ -52,7 +53,7 @@ def columns_of(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def read_sheet(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = 131_072) -> Sheet:
+def read_sheet(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> Sheet:
     """The file, its required columns all there and no known one twice. `longest`: characters that a cell may have."""
     file = the_file(path)
     lines = lines_of(file, longest)

@@ -1,9 +1,10 @@
 """Open Images boxes: one CSV, a line an object, corners as fractions of the image.
 
 `ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside` is a
-truth; columns come in any order and only ImageID, LabelName and the corners must be there. A column `Score` or `Conf`
-makes predictions. `Confidence` does so only where no `Is…` column stands beside it and some value is not 1: in a truth
-it is 1 or empty and says nothing about an object. Decimal commas and semicolons as separators occur and are read.
+truth; columns come in any order, only ImageID, LabelName and the corners must be there. `ImageWidth,ImageHeight,Mask`
+add the size of the image and an encoded mask. A column `Score` or `Conf` makes predictions. `Confidence` does so only
+where no `Is…` column stands beside it and some value is not 1: in a truth it is 1 or empty and says nothing about an
+object. Decimal commas and semicolons as separators occur and are read.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.csv_lines import SHORT, header_columns, read_sheet
+from verite.formats.encoded_masks import checked_side, decoded
 from verite.formats.format import Format, Look, Options
 from verite.formats.rows import Rows
-from verite.formats.sizes import fractions
+from verite.formats.sizes import check_size, fractions
 from verite.formats.words import to_number
 from verite.model.annotations import Annotations
 
@@ -31,8 +33,10 @@ FLAG_COLUMNS = {
     "IsInside": "inside",
 }
 SCORES = ("Score", "Conf")
-COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence")
+MASKED = ("ImageWidth", "ImageHeight", "Mask")  # the size of the image, and an encoded mask where there is one
+COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence", *MASKED)
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false", "", "-1", "-1.0")  # -1: nobody looked
+LONGEST = 1 << 24  # characters of a mask
 NO_CONFIDENCE = ("", "1", "1.0")
 
 
@@ -42,7 +46,11 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    sheet = read_sheet(path, REQUIRED, COLUMNS)
+    longest = LONGEST if header_columns(Look(path), MASKED) else SHORT
+    sheet = read_sheet(path, REQUIRED, COLUMNS, longest=longest)
+    if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
+        place = f"{sheet.file}:1"
+        raise ReadError(place, expected="columns ImageWidth and ImageHeight beside Mask", found="one alone")
     rows = Rows(path, options)
     score, why = score_column(sheet.columns, sheet.lines)
     if score is None and has_confidences(sheet.columns, sheet.lines):
@@ -75,7 +83,18 @@ def add_line(rows: Rows, where: str, cells: dict[str, str], score: str | None) -
     box = [decimal(cells[name], where, name) for name in CORNERS]
     confidence = decimal(cells[score], where, score) if score and cells[score].strip() else None
     flags = [flag for column, flag in FLAG_COLUMNS.items() if column in cells and is_yes(cells[column], where, column)]
-    rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, flags=flags)
+    runs = None
+    if all(name in cells for name in MASKED[:2]):
+        width, height = (checked_side(cells[name], where, name) for name in MASKED[:2])
+        check_size(where, width, height)
+        known = rows.images.get(cells["ImageID"], (width, height))
+        if known != (width, height):
+            expected = f"{known[0]} x {known[1]} pixels as elsewhere in {excerpt(cells['ImageID'])}"
+            raise ReadError(where, expected=expected, found=f"{width} x {height}")
+        rows.remember_image(where, cells["ImageID"], (width, height))
+        if cells.get("Mask", "").strip():
+            runs = (decoded(cells["Mask"].strip(), height, width, where), (height, width))
+    rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, runs=runs, flags=flags)
 
 
 def decimal(cell: str, where: str, column: str) -> float:

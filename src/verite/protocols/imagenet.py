@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.formats.blacklists import read_blacklist
-from verite.matching import Candidates, box_candidates, match_free
+from verite.matching import box_candidates, match_free
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
@@ -297,10 +297,7 @@ def curves_of(settings: DetectionSettings, truth: Annotations, pred: Annotations
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     thresholds = own_thresholds(truth, settings)
     found = box_candidates(truth, pred, pixel=PIXEL, floor=float(thresholds.min(initial=1.0)))
-    reached = found.overlap >= thresholds[found.truth]
-    owner = np.repeat(np.arange(len(found)), np.diff(found.offsets))[reached]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(found)))])
-    candidates = Candidates(offsets, found.truth[reached], found.overlap[reached])
+    candidates = found.where(found.overlap >= thresholds[found.truth])
     by_confidence = np.argsort(-confidence, kind="stable")
     is_true = match_free(candidates, by_confidence, len(truth), 0.0) >= 0
     count = max(len(truth.labels), len(pred.labels))
