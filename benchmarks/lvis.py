@@ -39,7 +39,7 @@ PIECE = 1 << 24
 
 
 def first_images(source: Path, target: Path, count: int) -> None:
-    """Both files with the first images of the truth alone. Records of results are flat, so a text may be cut in them."""
+    """Both files with the first images of the truth alone. Records of results are flat, so a text may be cut there."""
     truth = json.loads((source / "lvis_gt.json").read_text())
     truth["images"] = truth["images"][:count]
     ids = {image["id"] for image in truth["images"]}

@@ -20,6 +20,7 @@ using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, n
 using NumberArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NumberTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using NumberCube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using CountTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using KindArray = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Hands the scores to numpy, which owns them from then on.
@@ -38,51 +39,43 @@ std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t item
     return values;
 }
 
-verite::Records records(const KindArray& kind, const OffsetArray& groups, const NumberArray& share,
-                        const NumberTable& ways, const NumberCube& change) {
-    const std::size_t items = kind.shape(0);
-    if (share.shape(0) != 0 && share.shape(0) != items)
-        throw std::invalid_argument("share: expected one number an item, or none");
+verite::Records records(const KindArray& kind, const NumberTable& ways, const NumberCube& change) {
     if (ways.shape(0) != change.shape(0) || ways.shape(1) != change.shape(1) || ways.shape(1) == 0)
         throw std::invalid_argument("ways and change: expected the same kinds and ways");
-    for (std::size_t i = 0; i < items; ++i)
-        if (kind.data()[i] < 0 || static_cast<std::size_t>(kind.data()[i]) >= ways.shape(0))
+    const std::span<const std::int32_t> kinds{kind.data(), kind.shape(0)};
+    for (const std::int32_t one : kinds)
+        if (one < 0 || static_cast<std::size_t>(one) >= ways.shape(0))
             throw std::invalid_argument("kind: expected numbers below " + std::to_string(ways.shape(0)));
-    return {{kind.data(), items},
-            offsets(groups, items, "groups"),
-            {share.data(), share.size()},
-            {ways.data(), ways.size()},
-            {change.data(), change.size()},
-            ways.shape(1),
-            change.shape(2)};
+    return {kinds, {ways.data(), ways.size()}, {change.data(), change.size()}, ways.shape(1), change.shape(2)};
 }
 
-Scores independent_changes(const KindArray& kind, const OffsetArray& groups, const NumberArray& share,
-                           const NumberTable& ways, const NumberCube& change, const NumberTable& rates,
-                           std::uint64_t seed, std::uint64_t first_draw) {
-    const verite::Records sorted = records(kind, groups, share, ways, change);
-    if (rates.shape(1) + 1 != groups.shape(0))
-        throw std::invalid_argument("rates: expected one column a group, found " + std::to_string(rates.shape(1)));
-    const std::size_t draws = rates.shape(0), size = change.shape(2);
-    std::vector<double> out(draws * size);
+Scores independent_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change, double rate,
+                           const NumberArray& share, std::size_t draws, std::uint64_t seed, std::uint64_t first_draw) {
+    const verite::Records items = records(kind, ways, change);
+    if (share.shape(0) != 0 && share.shape(0) != kind.shape(0))
+        throw std::invalid_argument("share: expected one number an item, or none");
+    std::vector<double> out(draws * items.score_count);
     {
         nb::gil_scoped_release released;
-        verite::add_independent(sorted, {rates.data(), rates.size()}, seed, first_draw, out);
+        verite::add_independent(items, rate, {share.data(), share.size()}, {seed, first_draw, draws}, out);
     }
-    return to_numpy(std::move(out), draws, size);
+    return to_numpy(std::move(out), draws, items.score_count);
 }
 
 Scores chosen_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change,
-                      const OffsetArray& counts, std::uint64_t seed, std::uint64_t first_draw) {
-    const std::int64_t all[] = {0, static_cast<std::int64_t>(kind.shape(0))};
-    verite::Records whole = records(kind, OffsetArray(all, {2}), NumberArray(nullptr, {0}), ways, change);
-    const std::size_t draws = counts.shape(0), size = change.shape(2);
-    std::vector<double> out(draws * size);
+                      const OffsetArray& groups, const CountTable& wrong, std::uint64_t seed,
+                      std::uint64_t first_draw) {
+    const verite::Records items = records(kind, ways, change);
+    const auto begins = offsets(groups, kind.shape(0), "groups");
+    if (wrong.shape(1) + 1 != groups.shape(0))
+        throw std::invalid_argument("wrong: expected one column a group, found " + std::to_string(wrong.shape(1)));
+    const std::size_t draws = wrong.shape(0);
+    std::vector<double> out(draws * items.score_count);
     {
         nb::gil_scoped_release released;
-        verite::add_chosen(whole, {counts.data(), counts.size()}, seed, first_draw, out);
+        verite::add_chosen(items, begins, {wrong.data(), wrong.size()}, {seed, first_draw, draws}, out);
     }
-    return to_numpy(std::move(out), draws, size);
+    return to_numpy(std::move(out), draws, items.score_count);
 }
 
 }  // namespace
@@ -90,11 +83,11 @@ Scores chosen_changes(const KindArray& kind, const NumberTable& ways, const Numb
 namespace verite {
 
 void register_draws(nb::module_& module) {
-    module.def("independent_changes", &independent_changes, "kind"_a, "groups"_a, "share"_a, "ways"_a, "change"_a,
-               "rates"_a, "seed"_a, "first_draw"_a,
-               "What wrong records add to scores, each record wrong with its group's rate in that draw.");
-    module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "counts"_a, "seed"_a, "first_draw"_a,
-               "What wrong records add to scores, exactly so many of them in each draw.");
+    module.def("independent_changes", &independent_changes, "kind"_a, "ways"_a, "change"_a, "rate"_a, "share"_a,
+               "draws"_a, "seed"_a, "first_draw"_a,
+               "What wrong records add to scores, each record wrong with the rate times its share.");
+    module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "groups"_a, "wrong"_a, "seed"_a,
+               "first_draw"_a, "What wrong records add to scores, so many of each group in each draw.");
 }
 
 }  // namespace verite

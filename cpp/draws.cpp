@@ -66,50 +66,51 @@ void add_wrong(const Records& records, std::size_t item, Random& random, double*
 
 }  // namespace
 
-void add_independent(const Records& records, std::span<const double> rates, std::uint64_t seed,
-                     std::uint64_t first_draw, std::span<double> scores) {
-    const std::size_t groups = records.offsets.size() - 1;
-    for (std::size_t draw = 0; draw * groups < rates.size(); ++draw) {
-        Random random(seed, first_draw + draw);
+void add_independent(const Records& records, double rate, std::span<const double> share, const Draws& draws,
+                     std::span<double> scores) {
+    if (!(rate > 0)) return;
+    // The number of right records before the next wrong one is geometric: only wrong ones cost time.
+    const double scale = rate < 1 ? 1 / std::log1p(-rate) : 0.0;
+    const std::int64_t end = static_cast<std::int64_t>(records.kind.size());
+    for (std::size_t draw = 0; draw < draws.count; ++draw) {
+        Random random(draws.seed, draws.first + draw);
         double* row = scores.data() + draw * records.score_count;
-        for (std::size_t group = 0; group < groups; ++group) {
-            const double rate = rates[draw * groups + group];
-            if (!(rate > 0)) continue;
-            // The number of right records before the next wrong one is geometric: only wrong ones cost time.
-            const double scale = rate < 1 ? 1 / std::log1p(-rate) : 0.0;
-            const std::int64_t end = records.offsets[group + 1];
-            for (std::int64_t item = records.offsets[group];; ++item) {
-                const double skipped = std::log(random.unit()) * scale;
-                if (!(skipped < static_cast<double>(end - item))) break;
-                item += static_cast<std::int64_t>(skipped);
-                if (item >= end) break;
-                if (!records.share.empty() && random.unit() > records.share[static_cast<std::size_t>(item)]) continue;
-                add_wrong(records, static_cast<std::size_t>(item), random, row);
-            }
+        for (std::int64_t item = 0;; ++item) {
+            const double skipped = std::log(random.unit()) * scale;
+            if (!(skipped < static_cast<double>(end - item))) break;
+            item += static_cast<std::int64_t>(skipped);
+            if (item >= end) break;
+            if (!share.empty() && random.unit() > share[static_cast<std::size_t>(item)]) continue;
+            add_wrong(records, static_cast<std::size_t>(item), random, row);
         }
     }
 }
 
-void add_chosen(const Records& records, std::span<const std::int64_t> counts, std::uint64_t seed,
-                std::uint64_t first_draw, std::span<double> scores) {
-    const std::size_t items = records.kind.size();
-    std::vector<std::size_t> place(items);
-    std::iota(place.begin(), place.end(), std::size_t{0});
+void add_chosen(const Records& records, std::span<const std::int64_t> offsets, std::span<const std::int32_t> wrong,
+                const Draws& draws, std::span<double> scores) {
+    const std::size_t groups = offsets.size() - 1;
+    std::vector<std::int32_t> place(records.kind.size());
+    std::iota(place.begin(), place.end(), std::int32_t{0});
     std::vector<std::size_t> swapped;
-    for (std::size_t draw = 0; draw < counts.size(); ++draw) {
-        if (counts[draw] < 0 || static_cast<std::size_t>(counts[draw]) > items)
-            throw std::invalid_argument("counts: expected at most the number of items");
-        Random random(seed, first_draw + draw);
+    for (std::size_t draw = 0; draw < draws.count; ++draw) {
+        Random random(draws.seed, draws.first + draw);
         double* row = scores.data() + draw * records.score_count;
-        swapped.clear();
-        // The first steps of a shuffle, undone afterwards so that a draw does not depend on those before it.
-        for (std::size_t k = 0; k < static_cast<std::size_t>(counts[draw]); ++k) {
-            const std::size_t other = k + static_cast<std::size_t>(random.below(items - k));
-            std::swap(place[k], place[other]);
-            swapped.push_back(other);
-            add_wrong(records, place[k], random, row);
+        for (std::size_t group = 0; group < groups; ++group) {
+            const std::size_t begin = static_cast<std::size_t>(offsets[group]);
+            const std::size_t size = static_cast<std::size_t>(offsets[group + 1]) - begin;
+            const std::int32_t many = wrong[draw * groups + group];
+            if (many < 0 || static_cast<std::size_t>(many) > size)
+                throw std::invalid_argument("wrong: expected at most the number of items in the group");
+            // The first steps of a shuffle, undone afterwards so that a draw does not depend on those before it.
+            swapped.clear();
+            for (std::size_t k = 0; k < static_cast<std::size_t>(many); ++k) {
+                const std::size_t other = k + static_cast<std::size_t>(random.below(size - k));
+                std::swap(place[begin + k], place[begin + other]);
+                swapped.push_back(other);
+                add_wrong(records, static_cast<std::size_t>(place[begin + k]), random, row);
+            }
+            for (std::size_t k = swapped.size(); k-- > 0;) std::swap(place[begin + k], place[begin + swapped[k]]);
         }
-        for (std::size_t k = swapped.size(); k-- > 0;) std::swap(place[k], place[swapped[k]]);
     }
 }
 

@@ -7,23 +7,28 @@
 
 namespace verite {
 
-// Items stand sorted by group. What an item does if its record is wrong depends on its kind alone.
+// What an item does if its record is wrong depends on its kind alone.
 struct Records {
-    std::span<const std::int32_t> kind;     // of every item
-    std::span<const std::int64_t> offsets;  // where each group's items begin, and the end of the last
-    std::span<const double> share;          // per item: its rate over its group's, or empty for 1 throughout
-    std::span<const double> ways;           // kinds x ways: cumulative probabilities
-    std::span<const double> change;         // kinds x ways x scores
+    std::span<const std::int32_t> kind;  // of every item
+    std::span<const double> ways;        // kinds x ways: cumulative probabilities
+    std::span<const double> change;      // kinds x ways x scores
     std::size_t way_count = 1, score_count = 1;
 };
 
-// For every draw and group each record is wrong with the group's rate in that draw (draws x groups).
-// Adds to `scores` (draws x score_count). Draw number d depends on the seed and first_draw + d alone.
-void add_independent(const Records& records, std::span<const double> rates, std::uint64_t seed,
-                     std::uint64_t first_draw, std::span<double> scores);
+// Draw number d depends on the seed and on first + d alone, however the draws are divided among calls.
+struct Draws {
+    std::uint64_t seed = 0, first = 0;
+    std::size_t count = 0;
+};
 
-// For every draw exactly this many records are wrong, every choice of them as likely as any other.
-void add_chosen(const Records& records, std::span<const std::int64_t> counts, std::uint64_t seed,
-                std::uint64_t first_draw, std::span<double> scores);
+// Every record is wrong with probability rate times its share (one an item, or none at all for 1 throughout),
+// independently. Adds to `scores` (draws x scores).
+void add_independent(const Records& records, double rate, std::span<const double> share, const Draws& draws,
+                     std::span<double> scores);
+
+// In every draw so many records of each group are wrong (draws x groups), every choice of them as likely as any other.
+// Items stand sorted by group; `offsets` says where each begins, and the end of the last.
+void add_chosen(const Records& records, std::span<const std::int64_t> offsets, std::span<const std::int32_t> wrong,
+                const Draws& draws, std::span<double> scores);
 
 }  // namespace verite

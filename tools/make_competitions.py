@@ -1,4 +1,4 @@
-"""Writes the small data sets of the competitions from the harbour town of the demo: `python tools/make_competitions.py`.
+"""Write the small data sets of the competitions from the harbour town of the demo: python tools/make_competitions.py
 
 The same pictures and the same detectors, as LVIS, Open Images, ImageNet and the panoptic task would have them.
 """
@@ -49,10 +49,8 @@ def openimages(truth: vt.Annotations, preds: dict[str, vt.Annotations], rng: np.
     vt.write(boxes, home / "boxes.csv", "openimages")
     there = set(zip(truth.image.tolist(), truth.label.tolist(), strict=True))
     rows = [(image, label, PRESENT) for image, label in sorted(there)]
-    for image in range(len(truth.images)):
-        for label in range(len(truth.labels)):
-            if (image, label) not in there and rng.random() < 0.4:
-                rows.append((image, label, ABSENT))
+    cells = ((image, label) for image in range(len(truth.images)) for label in range(len(truth.labels)))
+    rows += [(*cell, ABSENT) for cell in cells if cell not in there and rng.random() < 0.4]
     vt.write(replace(truth, verdicts=Verdicts.of(rows)), home / "labels.csv", "openimages-labels")
     nested = [
         {"LabelName": kind, "Subcategory": [{"LabelName": name} for name in names]} for kind, names in KINDS.items()

@@ -19,11 +19,11 @@ def decode_runs(text: bytes, height: int, width: int) -> NDArray[np.uint32]: ...
 def encode_runs(counts: NDArray[np.uint32]) -> bytes: ...
 def independent_changes(
     kind: NDArray[np.int32],
-    groups: NDArray[np.int64],
-    share: NDArray[np.float64],
     ways: NDArray[np.float64],
     change: NDArray[np.float64],
-    rates: NDArray[np.float64],
+    rate: float,
+    share: NDArray[np.float64],
+    draws: int,
     seed: int,
     first_draw: int,
 ) -> NDArray[np.float64]: ...
@@ -31,7 +31,8 @@ def chosen_changes(
     kind: NDArray[np.int32],
     ways: NDArray[np.float64],
     change: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    wrong: NDArray[np.int32],
     seed: int,
     first_draw: int,
 ) -> NDArray[np.float64]: ...

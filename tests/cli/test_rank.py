@@ -147,6 +147,10 @@ def test_labels_and_confusion_come_from_options(typed, tmp_path):
         ((TABLE_3, "--exactly", "1", "--shared", "item"), 2, "--shared goes with --epsilon"),
         ((TABLE_3, "--exactly", "1", "--audited", "item"), 2, "--audited goes with --at-most"),
         ((TABLE_3, "--epsilon", "0.1", "--published", "x.csv"), 2, "--published goes with --output"),
+        ((TABLE_3, "--epsilon", "0.1", "--correlation", "0.3"), 2, "--correlation goes with --shared"),
+        ((TABLE_3, "--epsilon", "0.1", "--wrong", "vanishes"), 2, "wrong: expected objects found by detectors for"),
+        ((TABLE_3, "--epsilon", "0.1", "--zero", "0.1"), 2, "zero: expected confidences for this setting"),
+        ((*HARBOUR, "--epsilon", "0.1", "-q", "--kind", "labels"), 2, "kind: expected what the answers are, 'found'"),
         ((TABLE_3, "--rates", "rate"), 2, "rates: expected one of the columns item, truth, found 'rate'"),
         ((TABLES / "table4.csv", "--epsilon", "0.1"), 1, "table4.csv:2 (item 'd1'): expected confidences of"),
         ((TABLES / "table5.csv", "--epsilon", "0.1"), 1, "expected a file or folder, found nothing; did you mean"),
@@ -168,6 +172,9 @@ def test_what_is_wrong_is_said_in_one_line(typed, words, status, message):
     [
         ("", "expected the header first,second,epsilon,kept, found nothing"),
         ("a,b\n", "expected the header first,second,epsilon,kept, found a,b"),
+        ("first,second,epsilon,kept\nA2,A9,0.1,1\n", "p.csv:2: expected two of A2, A1, found 'A9'"),
+        ("first,second,epsilon,kept\nA2,A2,0.1,1\n", "p.csv:2: expected two of A2, A1, found 'A2' twice"),
+        ("first,second,epsilon,kept\nA2,A1,0.1,7\n", "p.csv:2: expected a rate from 0 to 0.5 and a probability"),
         ("first,second,epsilon,kept\nA2,A1,x,1\n", "p.csv:2: expected two names and two numbers, found A2,A1,x,1"),
     ],
 )
@@ -185,3 +192,23 @@ def test_an_empty_file_is_refused(typed, tmp_path):
     status, _, err = typed(tmp_path / "t.csv", "--epsilon", "0.1")
     assert status == 1
     assert "found an empty file" in complaint(err)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_detector_may_be_named_twice(typed):
+    _, out, _ = typed(HARBOUR[0], HARBOUR[1], HARBOUR[1], "--epsilon", "0.1", "--quiet")
+    assert "hawk = hawk (2): all are level on the record, there is no order to keep." in out
+
+
+def test_draws_never_show_certainty(typed):
+    _, out, _ = typed(TABLE_3, "--epsilon", "0.0001", "--method", "montecarlo", "--draws", "100")
+    # Wilson's bound for 0 of 100 is 3.84 / 103.84 = 0.037.
+    assert "<3.7e-02" in out
+    assert ">0.9630" in out
+
+
+def test_a_broken_parquet_file_is_no_csv(typed, tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"\x83\x00\x12" * 20)
+    status, _, err = typed(tmp_path / "t.parquet", "--epsilon", "0.1")
+    assert status == 1
+    assert "t.parquet: expected a Parquet file" in complaint(err)

@@ -35,8 +35,8 @@ def test_every_metric_and_every_row_of_the_studies_has_a_definition() -> None:
 @pytest.mark.parametrize("name", ["gce", "lce", "hamming", "hafiane1", "hafiane2", "vinet"])
 def test_label_images_of_several_objects_equal_the_definition(name: str) -> None:
     rng = np.random.default_rng(2)
-    for _ in range(150):
-        height, width = rng.integers(2, 14, size=2)
+    for _ in range(500):
+        height, width = rng.integers(2, 14), rng.integers(3, 14)
         truth, pred = (rng.integers(0, rng.integers(3, 7), size=(height, width)) for _ in range(2))
         truth[0, 0] = pred[0, 0] = 2
         expected = ORACLES[name](truth, pred)

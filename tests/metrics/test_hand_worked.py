@@ -289,3 +289,11 @@ def test_two_objects_taken_for_one_lower_hafianes_factor() -> None:
 def test_vinet_couples_each_object_once() -> None:
     # Background with background 4 pixels, then the whole with one of the halves 1; one pixel of 6 is left over.
     assert vt.metric("vinet")(WHOLE, HALVES) == 1
+
+
+@pytest.mark.parametrize("nowhere", [[1.6, 1.6, 2.4, 2.4], [20, 20, 30, 30]], ids=["between pixels", "outside"])
+def test_a_truth_without_a_pixel_lies_a_diagonal_away(nowhere):
+    # 4 pixels, each the diagonal of 6 x 8 pixels away: 100 / 48 * sqrt(4 * 100).
+    assert vt.metric("yasnoff3")(nowhere, [0, 0, 2, 2], size=(6, 8)) == pytest.approx(100 / 48 * 20)
+    assert vt.metric("yasnoff3")(None, [0, 0, 2, 2], size=(6, 8)) == pytest.approx(100 / 48 * 20)
+    assert vt.metric("yasnoff3")([0, 0, 2, 2], nowhere, size=(6, 8)) == 0

@@ -113,3 +113,23 @@ def test_a_function_must_give_one_value_a_pair():
 
     with pytest.raises(DataError, match="wrong: expected 1 values, one a pair, found an array"):
         vt.metric(wrong)([0, 0, 4, 4], [0, 0, 4, 2])
+
+
+def test_a_function_that_fails_is_named_in_one_line():
+    def fails(p):
+        raise KeyError("no\nsuch column")
+
+    with pytest.raises(vt.VeriteError, match="fails: expected a value for each pair, found KeyError: ") as caught:
+        vt.metric(fails)([0, 0, 4, 4], [0, 0, 4, 4])
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_the_card_of_a_declared_metric_tells_where_it_is_found(taller):
+    from verite.metrics.cards import card_of
+
+    chosen = vt.metric("taller(power=2)")
+    assert chosen.path.endswith("taller(power=2)")
+    assert chosen.path.startswith(f"{__name__}:")
+    assert chosen.path in card_of(chosen).verb
+    assert vt.metric("hausdorff(quantile=0.95)").path == "hausdorff(quantile=0.95)"

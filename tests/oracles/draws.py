@@ -60,37 +60,35 @@ def add_wrong(kind, ways, change, random, row):
     row += change[kind, way]
 
 
-def independent_changes(kind, groups, share, ways, change, rates, seed, first_draw):
-    total = np.zeros((len(rates), change.shape[2]))
-    for draw in range(len(rates)):
+def independent_changes(kind, ways, change, rate, share, draws, seed, first_draw):
+    total = np.zeros((draws, change.shape[2]))
+    scale = 1 / log1p(-rate) if 0 < rate < 1 else 0.0
+    for draw in range(draws if rate > 0 else 0):
         random = Random(seed, first_draw + draw)
-        for group, rate in enumerate(rates[draw]):
-            if rate <= 0:
-                continue
-            scale = 1 / log1p(-rate) if rate < 1 else 0.0
-            item, end = int(groups[group]), int(groups[group + 1])
-            while True:
-                skipped = log(random.unit()) * scale
-                if not skipped < end - item:
-                    break
-                item += int(skipped)
-                if item >= end:
-                    break
-                if not len(share) or random.unit() <= share[item]:
-                    add_wrong(kind[item], ways, change, random, total[draw])
-                item += 1
+        item = 0
+        while True:
+            skipped = log(random.unit()) * scale
+            if not skipped < len(kind) - item:
+                break
+            item += int(skipped)
+            if item >= len(kind):
+                break
+            if not len(share) or random.unit() <= share[item]:
+                add_wrong(kind[item], ways, change, random, total[draw])
+            item += 1
     return total
 
 
-def chosen_changes(kind, ways, change, counts, seed, first_draw):
-    total = np.zeros((len(counts), change.shape[2]))
-    for draw, count in enumerate(counts):
+def chosen_changes(kind, ways, change, groups, wrong, seed, first_draw):
+    total = np.zeros((len(wrong), change.shape[2]))
+    for draw, counts in enumerate(wrong):
         random = Random(seed, first_draw + draw)
-        place = list(range(len(kind)))
-        for k in range(count):
-            other = k + random.below(len(kind) - k)
-            place[k], place[other] = place[other], place[k]
-            add_wrong(kind[place[k]], ways, change, random, total[draw])
+        for group, many in enumerate(counts):
+            place = list(range(int(groups[group]), int(groups[group + 1])))
+            for k in range(many):
+                other = k + random.below(len(place) - k)
+                place[k], place[other] = place[other], place[k]
+                add_wrong(kind[place[k]], ways, change, random, total[draw])
     return total
 
 

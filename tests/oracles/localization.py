@@ -328,8 +328,8 @@ def lce(t: NDArray, p: NDArray) -> float:
 
 
 def regions(a: NDArray) -> list[NDArray[np.bool_]]:
-    """Objects by their label, the background last."""
-    labels = sorted(set(np.unique(a).tolist()), key=lambda v: (v == 0, v))
+    """Objects in the order in which a reader meets them, the background last."""
+    labels = sorted(dict.fromkeys(a.ravel().tolist()), key=lambda v: v == 0)
     return [a == label for label in labels]
 
 

@@ -112,7 +112,10 @@ def orders(worlds: Iterator[World], recorded: Sequence[Fraction | int], toleranc
     ahead, level, places = ([row[:] for row in zero] for _ in range(3))
     whole = Fraction(0)
     strict = [(i, j) for i in range(size) for j in range(size) if recorded[i] - recorded[j] > tolerance]
+    chances: dict[tuple[Fraction, ...], Fraction] = {}
     for weight, scores in worlds:
+        chances[scores] = chances.get(scores, Fraction(0)) + weight
+    for scores, weight in chances.items():
         for i in range(size):
             better = sum(scores[j] - scores[i] > tolerance for j in range(size))
             tied = sum(abs(scores[j] - scores[i]) <= tolerance for j in range(size))

@@ -40,6 +40,7 @@ WAYS = {
     "box as an array": lambda *b: np.array(b, dtype=np.float32),
     "polygon": corners,
     "polygon as an array": lambda *b: np.array(corners(*b), dtype=float),
+    "polygon of whole numbers": lambda *b: np.array(corners(*b)),
     "flat polygon": lambda *b: [v for corner in corners(*b) for v in corner],
     "coco rings": lambda *b: [[v for corner in corners(*b) for v in corner]],
     "two rings that share a part": lambda x1, y1, x2, y2: [
@@ -75,6 +76,30 @@ def test_every_metric_says_the_same_however_the_regions_are_given(truth_way, pre
     found = vt.measure(vt.Pairs.of([truth], [pred], size=SIZE), every_metric())
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-12), name
+    for name in ("iou", "gce", "hausdorff"):
+        assert vt.metric(name)(truth, pred, size=SIZE) == pytest.approx(expected[name][0], rel=1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_label_image_beside_any_other_region(way):
+    labels = np.where(solid(2, 1, 7, 6), 1, 0) + np.where(solid(8, 1, 11, 6), 2, 0)
+    region = WAYS[way](4, 2, 10, 8)
+    for name in ("gce", "lce", "hamming", "hafiane1", "hafiane2", "vinet"):
+        metric = vt.metric(name)
+        assert metric(labels, region) == pytest.approx(metric(labels, solid(4, 2, 10, 8).astype(int)), rel=1e-12)
+        assert metric(region, labels) == pytest.approx(metric(solid(4, 2, 10, 8).astype(int), labels), rel=1e-12)
+        batch = metric.batch([labels, [2, 1, 7, 6]], [region, region], size=SIZE)
+        expected = metric([2, 1, 7, 6], region, size=SIZE)
+        assert batch.tolist() == pytest.approx([metric(labels, region), expected], rel=1e-12)
+
+
+def test_an_array_of_polygons():
+    triangles = np.array([[(0, 0), (8, 0), (0, 8)], [(1, 0), (9, 0), (1, 8)]])
+    found = vt.metric("gce").batch(triangles, triangles[::-1], size=SIZE)
+    assert found.tolist() == [
+        vt.metric("gce")(a, b, size=SIZE) for a, b in zip(triangles, triangles[::-1], strict=True)
+    ]
+    assert found[0] > 0
 
 
 def test_a_mask_gives_a_box_the_size_of_its_image():

@@ -249,6 +249,18 @@ def test_mask_of_a_truth_without_one_falls_back_to_its_box():
     assert (curve.truths, curve.confidence.tolist(), curve.is_true.tolist()) == (1, [0.5], [True])
 
 
+def test_accumulated_table_names_the_images_of_predictions():
+    truths = [Truth("b", "cat", (0, 0, 1, 1)), Truth("a", "cat", (0, 0, 8, 8), True)]
+    preds = [
+        Pred("a", "dog", (0, 0, 1, 1), 0.9),
+        Pred("b", "cat", (0, 0, 1, 1), 0.5),
+        Pred("a", "cat", (2, 2, 3, 3), 0.25),
+    ]
+    truth, pred = both(truths, preds, ["b", "a"])
+    table = vt.openimages(truth, pred, checks="off").accumulated("cat")
+    assert [row[:3] for row in table.rows] == [("b", 0.5, 1), ("a", 0.25, 1)]
+
+
 def test_json_has_the_documented_keys():
     truth, pred = both([Truth("a", "cat", (0, 0, 1, 1))], [Pred("a", "cat", (0, 0, 1, 1), 0.9)], ["a"])
     results = vt.openimages(truth, pred)

@@ -83,6 +83,40 @@ def test_results_on_one_truth_can_be_ranked(truth):
     assert listed.order == ("one", "two")
 
 
+def test_one_of_several_thresholds_may_be_asked_for(truth):
+    # At 43 and 63 the overlap with the cats at 40 and 60 is 70/130 = 0.54.
+    preds = {"one": predictions([0, 20, 40], [0.9] * 3), "two": predictions([0, 43, 63], [0.9] * 3)}
+    results = {name: vt.voc(truth, pred, iou=[0.5, 0.75]) for name, pred in preds.items()}
+    assert vt.rank(results, epsilon=0.1, iou=0.5).scores == {"one": 0.6, "two": 0.6}
+    assert vt.rank(results, epsilon=0.1, iou=0.75).scores == {"one": 0.6, "two": 0.2}
+
+
+def test_localization_results_can_be_ranked(truth):
+    preds = {"one": predictions([0, 20, 40, 80], [0.9] * 4), "two": predictions([0, 60], [0.9, 0.4])}
+    results = {name: vt.localize(truth, pred, "iou", confidence=0.3) for name, pred in preds.items()}
+    assert vt.rank(results, epsilon=0.1, confidence=0.4).scores == {"one": 0.6, "two": 0.4}
+    assert vt.rank(results, epsilon=0.1, confidence=0.5).scores == {"one": 0.6, "two": 0.2}
+    with pytest.raises(
+        BadParameter, match=r"confidence: expected at least 0\.3, below which no prediction was looked at"
+    ):
+        vt.rank(results, epsilon=0.1, confidence=0.2)
+
+
+def test_coco_results_can_be_ranked_at_any_of_their_thresholds():
+    """The recall at a threshold that the evaluation reports is the share of objects found, class by class."""
+    truth = vt.read(DEMO / "truth.json")
+    preds = {name: vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "magpie", "mole")}
+    results = {name: vt.coco(truth, pred) for name, pred in preds.items()}
+    for threshold, iou in ((0, 0.5), (5, 0.75)):
+        found = vt.rank(results, epsilon=0.05, iou=iou, confidence=0.0)
+        for name, result in results.items():
+            recall, positives = result.evaluation.curves[1][-1, 0, threshold], result.evaluation.positives[:, 0]
+            expected = float((np.nan_to_num(recall) * positives).sum() / positives.sum())
+            assert found.scores[name] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.55, .* found none"):
+        vt.rank(results, epsilon=0.05)
+
+
 def test_leaving_out_low_confidences_before_or_after_matching_is_the_same():
     truth = vt.read(DEMO / "truth.json")
     magpie = vt.read(DEMO / "magpie.json", like=truth)
@@ -127,8 +161,10 @@ def test_results_that_do_not_compare_are_refused(truth):
 
 def test_questions_that_cannot_be_asked_are_refused(truth):
     one = vt.voc(truth, predictions([0], [0.9]), iou=[0.5, 0.7])
-    with pytest.raises(BadParameter, match="iou: expected results at one threshold, found 2"):
+    with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.7, at which .* found none"):
         found_in([one, one], confidence=0.5)
+    with pytest.raises(BadParameter, match=r"iou: expected 0\.5, 0\.7, at which .* found 0\.6"):
+        vt.rank([one, one], epsilon=0.1, iou=0.6)
     with pytest.raises(BadParameter, match="confidence: expected a number from 0 to 1, found 3"):
         vt.rank(truth, {"a": predictions([0], [0.9]), "b": predictions([0], [0.9])}, epsilon=0.1, confidence=3)
     with pytest.raises(DataError, match="algorithms: expected at least two to compare, found 1"):

@@ -18,7 +18,7 @@ from verite.ranking.exact import sides
 from verite.ranking.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.rank import rank
-from verite.ranking.sums import Steps, three_sides
+from verite.ranking.sums import Pieces, Steps, three_sides
 
 SEEDS = range(12)
 
@@ -45,12 +45,15 @@ def random_table(seed, algorithms=2):
 
 
 def random_models(rng, items, truth):
-    """One of each kind, and the weight of a set of wrong records that it means."""
-    rates = rng.choice([0.0, *rng.uniform(0, 0.5, items)], items)
-    zero, one = rng.uniform(0, 0.5, 2)
+    """One of each kind, and the weight of a set of wrong records that it means.
+
+    Rates are multiples of 1/1024, which are exact and keep the fractions short.
+    """
+    rates = rng.choice([0.0, *rng.integers(0, 513, items) / 1024], items)
+    zero, one = rng.integers(0, 513, 2) / 1024
     errors = int(rng.integers(1, items // 2 + 1))
     groups = rng.integers(0, 3, items).tolist()
-    epsilon, correlation = float(rng.uniform(0.01, 0.5)), float(rng.uniform(0.05, 0.95))
+    epsilon, correlation = float(rng.integers(10, 513) / 1024), float(rng.integers(50, 975) / 1024)
     return [
         (Bernoulli(epsilon), worlds.independent([epsilon] * items)),
         (Asymmetric(zero, one), worlds.independent([one if t else zero for t in truth])),
@@ -180,7 +183,7 @@ def test_at_one_half_the_tail_is_mcnemars_exact_test(first, second):
     shift = total - 2 * min(first, second)
     pieces = np.zeros(2 * shift + 1)
     pieces[-1] = 1.0
-    found = three_sides(Steps(laws, np.array([total]), (pieces,)))
+    found = three_sides(Steps(laws, np.array([total]), Pieces.of([pieces], [1])))
     p_value = min(1.0, 2 * (exp(found.below) + exp(found.level)))
     expected = mcnemar([[10, first], [second, 20]], exact=True).pvalue
     assert p_value == pytest.approx(expected, rel=1e-12)

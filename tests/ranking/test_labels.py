@@ -123,7 +123,7 @@ def test_asymmetric_rates_need_zeros_and_ones():
 
 
 def test_a_confusion_matrix_needs_labels():
-    with pytest.raises(BadParameter, match="confusion: expected a table of labels"):
+    with pytest.raises(BadParameter, match="confusion: expected labels or confidences for this setting, found 0 and 1"):
         rank([1, 0], {"a": [1, 1], "b": [0, 1]}, epsilon=0.1, confusion=[[0, 1], [1, 0]])
 
 
@@ -132,7 +132,10 @@ def test_a_confusion_matrix_may_name_its_rows():
     matrix = {"x": {"y": 0.5, "z": 0.5}, "y": {"x": 1.0}, "z": {"x": 1.0}}
     found = rank(["x", "y", "z"], answers, epsilon=0.2, confusion=matrix, labels=["x", "y", "z"])
     assert "as the confusion matrix says" in found.assumption
-    assert "confusion:given" in str(found.signature)
+    assert "|labels:3|moves:3:" in str(found.signature)
+    turned = {"x": {"y": 1.0}, "y": {"x": 1.0}, "z": {"x": 1.0}}
+    other = rank(["x", "y", "z"], answers, epsilon=0.2, confusion=turned, labels=["x", "y", "z"])
+    assert str(other.signature) != str(found.signature)
 
 
 @pytest.mark.parametrize(

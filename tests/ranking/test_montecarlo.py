@@ -116,28 +116,43 @@ def kernel_inputs(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_kernel_equals_its_twin_to_the_last_bit(seed):
+@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 1.0])
+def test_independent_errors_equal_the_kernels_twin_to_the_last_bit(seed, rate):
+    rng, common = kernel_inputs(seed)
+    share = rng.random(40) if seed % 2 else np.zeros(0)
+    given = {**common, "rate": rate, "share": share, "draws": 30, "seed": 2**63 + seed, "first_draw": 17}
+    assert np.array_equal(_core.independent_changes(**given), oracle.independent_changes(**given))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chosen_errors_equal_the_kernels_twin_to_the_last_bit(seed):
     rng, common = kernel_inputs(seed)
     groups = np.array([0, 7, 7, 25, 40])
-    rates = rng.choice([0.0, 0.02, 0.3, 0.9, 1.0], (30, 4))
-    share = rng.random(40) if seed % 2 else np.zeros(0)
-    given = {**common, "groups": groups, "share": share, "rates": rates, "seed": 2**63 + seed, "first_draw": 17}
-    assert np.array_equal(_core.independent_changes(**given), oracle.independent_changes(**given))
-    chosen = {**common, "counts": rng.integers(0, 41, 30), "seed": seed, "first_draw": 3}
-    assert np.array_equal(_core.chosen_changes(**chosen), oracle.chosen_changes(**chosen))
+    wrong = np.stack([rng.integers(0, size + 1, 30) for size in np.diff(groups)], axis=1).astype(np.int32)
+    given = {**common, "groups": groups, "wrong": wrong, "seed": seed, "first_draw": 3}
+    assert np.array_equal(_core.chosen_changes(**given), oracle.chosen_changes(**given))
 
 
-def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
-    _, common = kernel_inputs(1)
-    given = {**common, "groups": np.array([0, 40]), "share": np.zeros(0), "seed": 5}
-    whole = _core.independent_changes(**given, rates=np.full((20, 1), 0.2), first_draw=0)
-    parts = [_core.independent_changes(**given, rates=np.full((10, 1), 0.2), first_draw=b) for b in (0, 10)]
+def test_draws_do_not_depend_on_how_many_are_made_at_a_time():
+    rng, common = kernel_inputs(1)
+    given = {**common, "rate": 0.2, "share": np.zeros(0), "seed": 5}
+    whole = _core.independent_changes(**given, draws=20, first_draw=0)
+    parts = [_core.independent_changes(**given, draws=10, first_draw=b) for b in (0, 10)]
     assert np.array_equal(whole, np.concatenate(parts))
-    table = small_table(labels=4)
-    moves = Moves.of(outcomes_of(table, Bernoulli(0.2)))
-    one = by_record(moves, Bernoulli(0.2), 500, np.random.default_rng(9))
-    monkeypatch.setattr(montecarlo, "HELD", 7)
-    assert np.array_equal(one, by_record(moves, Bernoulli(0.2), 500, np.random.default_rng(9)))
+    wrong = rng.integers(0, 41, (20, 1)).astype(np.int32)
+    chosen = {**common, "groups": np.array([0, 40]), "seed": 5}
+    whole = _core.chosen_changes(**chosen, wrong=wrong, first_draw=0)
+    parts = [_core.chosen_changes(**chosen, wrong=wrong[b : b + 10], first_draw=b) for b in (0, 10)]
+    assert np.array_equal(whole, np.concatenate(parts))
+
+
+def test_draws_do_not_depend_on_threads(monkeypatch):
+    moves = Moves.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("VERITE_THREADS", threads)
+        found.append(by_record(moves, Bernoulli(0.2), 500, np.random.default_rng(9)))
+    assert np.array_equal(*found)
 
 
 @pytest.mark.parametrize(
@@ -146,29 +161,36 @@ def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
         ({"kind": np.full(40, 9, dtype=np.int32)}, "kind: expected numbers below 5"),
         ({"groups": np.array([0, 50])}, "groups: expected rising offsets from 0 to 40"),
         ({"groups": np.array([0, 30, 20, 40])}, "groups: expected rising offsets from 0 to 40"),
-        ({"share": np.zeros(3)}, "share: expected one number an item, or none"),
-        ({"rates": np.zeros((3, 2))}, "rates: expected one column a group, found 2"),
+        ({"wrong": np.zeros((3, 2), dtype=np.int32)}, "wrong: expected one column a group, found 2"),
+        ({"wrong": np.full((1, 1), 41, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
+        ({"wrong": np.full((1, 1), -1, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
         ({"ways": np.ones((4, 3))}, "ways and change: expected the same kinds and ways"),
     ],
 )
 def test_the_kernel_refuses_arrays_that_do_not_fit(change, message):
     _, common = kernel_inputs(0)
-    given = {
-        **common,
-        "groups": np.array([0, 40]),
-        "share": np.zeros(0),
-        "rates": np.zeros((3, 1)),
-        "seed": 0,
-        "first_draw": 0,
-    }
+    given = {**common, "groups": np.array([0, 40]), "wrong": np.zeros((3, 1), dtype=np.int32), "seed": 0}
     with pytest.raises(ValueError, match=message):
-        _core.independent_changes(**(given | change))
+        _core.chosen_changes(**(given | change), first_draw=0)
 
 
-def test_the_kernel_refuses_more_wrong_records_than_there_are():
+def test_the_kernel_refuses_shares_that_do_not_fit():
     _, common = kernel_inputs(0)
-    with pytest.raises(ValueError, match="counts: expected at most the number of items"):
-        _core.chosen_changes(**common, counts=np.array([41]), seed=0, first_draw=0)
+    with pytest.raises(ValueError, match="share: expected one number an item, or none"):
+        _core.independent_changes(**common, rate=0.1, share=np.zeros(3), draws=1, seed=0, first_draw=0)
+
+
+def test_many_small_groups_are_drawn_like_few(monkeypatch):
+    """Errors of single items in groups of their own are independent, whatever the correlation."""
+    table = small_table()
+    model = Shared(0.2, 0.7, list(range(60)))
+    moves = Moves.of(outcomes_of(table, model))
+    drawn = by_record(moves, model, 40_000, np.random.default_rng(1))
+    plain = by_kind(Moves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2))
+    assert_same_law(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
+    monkeypatch.setattr(montecarlo, "HELD", 100)
+    again = by_record(moves, model, 2000, np.random.default_rng(1))
+    assert_same_law(again[:, 1:] - again[:, :1], plain[:, 1:] - plain[:, :1])
 
 
 def test_identical_algorithms_draw_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isnan
 
 import numpy as np
@@ -176,3 +177,26 @@ def test_neighbours_that_cannot_be_told_apart_are_joined():
         assert all(found.pair(a, b).kept < 0.95 for a in run for b in run if a != b)
     assert found.joined(0.5000001) == []
     assert found.joined(0.9999999999) != []
+
+
+@pytest.mark.parametrize("labels", [None, 3])
+def test_the_rate_up_to_which_a_whole_order_holds_is_where_enumeration_says(labels):
+    """Four algorithms on seven items: one walk gives the whole order at every rate."""
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, labels or 2, 7).tolist()
+    answers = [[t if rng.random() < p else (t + 1) % (labels or 2) for t in truth] for p in (1.0, 0.8, 0.6, 0.2)]
+    table = {f"m{j}": column for j, column in enumerate(answers)}
+    found = rank(truth, table, epsilon=0.1, kind="labels" if labels else None)
+    low, high = found.whole_epsilon
+    assert low == high
+    assert found.methods["largest_epsilon"] == "exact"
+    recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
+
+    def whole(epsilon):
+        weight = worlds.independent([epsilon] * len(truth))
+        if labels is None:
+            return worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded).whole
+        gain = lambda j, i, real: Fraction(int(answers[j][i] == real))  # noqa: E731
+        return worlds.orders(worlds.label_worlds(truth, labels, gain, len(answers), weight), recorded).whole
+
+    assert float(whole(low)) == pytest.approx(0.95, rel=1e-9)

@@ -86,7 +86,7 @@ def test_the_signature_names_what_can_change_a_number():
     found = vt.rank(TABLE_4_TRUTH, TABLE_4, epsilon=0.2, kind="confidences", sums="keep", zero=1e-6)
     assert str(found.signature) == (
         "rank|on:confidences|model:bernoulli(epsilon=0.2)|order:strict|places:ties-shared|level:0.95|loss:logloss"
-        "|zero:1e-06|tolerance:1e-09|sums:keep|method:auto|rev:1"
+        "|zero:1e-06|tolerance:1e-09|sums:keep|labels:4|moves:uniform|method:auto|rev:1"
     )
 
 

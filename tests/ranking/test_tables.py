@@ -7,6 +7,7 @@ import pytest
 
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
+from verite.ranking.answers import Answers
 from verite.ranking.models import AtMost, Audit, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
 from verite.ranking.tables import is_table, read_confusion, read_table
@@ -247,8 +248,19 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: Exactly(1.5), "errors: expected a whole number from 0 on, found 1.5"),
         (lambda: Shared(0.1, 1.5, "x"), "correlation: expected a number from 0 to 1, found 1.5"),
         (lambda: rank(*ONE, epsilon=0.1, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
-        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected at least 1, found 0"),
+        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected a whole number from 1 on, found 0"),
         (lambda: rank(*ONE, epsilon=0.1, level=1.0), "level: expected a probability above 0.5 and below 1"),
+        (lambda: rank(*ONE, epsilon="x"), "epsilon: expected a share of wrong records from 0 to 0.5, found 'x'"),
+        (lambda: rank(*ONE, epsilon=0.1, seed="x"), "seed: expected a whole number from 0 on, found 'x'"),
+        (lambda: rank(*ONE, epsilon=0.1, draws=2.5), "draws: expected a whole number from 1 on, found 2.5"),
+        (lambda: PerItem(["a"]), "rates: expected a number for every item"),
+        (lambda: rank(*ONE, errors=Shared(0.1, 0.2, [None])), "groups: expected a name for every item, found none"),
+        (lambda: rank(*ONE, epsilon=0.1).kept_at("a", "b", [0.7]), "epsilon: expected a share of wrong records"),
+        (lambda: rank(*ONE, epsilon=0.1, wrong="vanishes"), "wrong: expected objects found by detectors for this se"),
+        (lambda: rank(*ONE, epsilon=0.1, loss="kl_printed"), "loss: expected confidences for this setting, found 0 a"),
+        (lambda: rank(*ONE, epsilon=0.1, confidence=0.3), "confidence: expected objects found by detectors"),
+        (lambda: rank(*ONE, epsilon=0.1, confusion=np.eye(2)), "confusion: expected labels or confidences for this"),
+        (lambda: rank(Answers.of(*ONE), kind="labels", epsilon=0.1), "kind: expected what the answers are, 'binary'"),
         (lambda: rank(*ONE, epsilon=0.1, wrong="flips"), "wrong: expected reverses or vanishes"),
         (lambda: rank([1], None, epsilon=0.1), "answers: expected each algorithm's answers beside the truth"),
         (lambda: rank([1], [[1], [0]], epsilon=0.1), "answers: expected a mapping of names to answers, found list"),

@@ -197,7 +197,8 @@ def system_names(paths: tuple[str, ...]) -> list[str]:
     lengths = [1] * len(parts)
     names = [p[-1] for p in parts]
     for _ in range(max(map(len, parts))):
-        twice = {name for name in names if names.count(name) > 1}
+        # The same path given twice cannot be told apart by any end of it.
+        twice = {name for name in names if len({p for p, n in zip(parts, names, strict=True) if n == name}) > 1}
         lengths = [length + (name in twice) for length, name in zip(lengths, names, strict=True)]
         names = ["-".join(p[-n:]).strip("/") for p, n in zip(parts, lengths, strict=True)]
     return names

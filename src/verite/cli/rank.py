@@ -71,7 +71,7 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is."""
 @click.option("--shared", metavar="COLUMN",
               help="With --epsilon: errors come in groups named by this column (item, interpretation, truth, one of "
               "the table's own; label or image for detectors).")  # fmt: skip
-@click.option("--correlation", type=float, default=0.1, show_default=True, help="Of two errors in one group.")
+@click.option("--correlation", type=float, help="Of two errors in one group.  [default: 0.1]")
 @click.option("--exactly", type=int, metavar="M", help="Exactly M records are wrong, no matter which.")
 @click.option("--at-most", type=Bound(), help="At most M records, or this share, are wrong: the worst case.")
 @click.option("--audited", metavar="COLUMN", help="With --at-most: the column with 1 for records known to be right.")
@@ -92,7 +92,7 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is."""
 @click.option("--sums", type=click.Choice(["check", "keep", "scale"]), default="check", show_default=True,
               help="What to do with confidences that do not add up to 1.")  # fmt: skip
 @click.option("--confidence", type=float, default=0.5, show_default=True, help="Detectors: from here on a find counts.")
-@click.option("--iou", type=float, default=0.5, show_default=True, help="Detectors: overlap from which one is found.")
+@click.option("--iou", type=float, help="Detectors: overlap from which one is found.  [default: 0.5]")
 @click.option("--wrong", type=click.Choice(["reverses", "vanishes"]), default="reverses", show_default=True,
               help="Detectors: finding a wrong object is wrong, or counts for nothing.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
@@ -128,12 +128,17 @@ def model_of(given: dict[str, Any]) -> ErrorModel:
     if len(named) != 1:
         found = " and ".join(f"--{name.replace('_', '-')}" for name in named)
         raise click.UsageError(f"expected one error model, found {found}" if named else HOW_MANY)
-    for name, needed in (("shared", "epsilon"), ("audited", "at_most"), ("published", "output")):
+    for name, needed in (
+        ("shared", "epsilon"),
+        ("correlation", "shared"),
+        ("audited", "at_most"),
+        ("published", "output"),
+    ):
         if given[name] is not None and given[needed] is None:
             raise click.UsageError(f"--{name} goes with --{needed.replace('_', '-')}")
     value = given[named[0]]
     if given["shared"] is not None:
-        return Shared(value, given["correlation"], given["shared"])
+        return Shared(value, 0.1 if given["correlation"] is None else given["correlation"], given["shared"])
     if named[0] == "at_most":
         share = isinstance(value, float)
         return AtMost(None if share else value, value if share else None, given["audited"])
@@ -158,9 +163,7 @@ def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
         raise ReadError(
             path, expected=f"a table with {HEADER}", found="none", remedy="name predictions after a detection truth"
         )
-    names = ("method", "draws", "seed", "level", "kind", "confusion", "loss", "zero", "tolerance", "sums")
-    labels = given["labels"].split(",") if given["labels"] else None
-    return assess(path, errors=errors, labels=labels, **{name: given[name] for name in names})
+    return assess(path, errors=errors, **settings(given))
 
 
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
@@ -168,6 +171,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe, note
     from verite.errors import BadParameter
+    from verite.model.results import distinct_names
     from verite.ranking.rank import rank as assess
     from verite.ranking.tables import is_table
 
@@ -178,24 +182,29 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     truth = read_side(paths[0], "truth", given)
     describe("truth", truth, quiet=quiet)
     predictions = {}
-    for path, name in zip(paths[1:], system_names(paths[1:]), strict=True):
+    for path, name in zip(paths[1:], distinct_names(system_names(paths[1:])), strict=True):
         predictions[name] = read_side(path, "pred", given, truth)
         describe("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
-    names = ("method", "draws", "seed", "level", "confidence", "iou", "wrong", "checks")
-    return assess(truth, predictions, errors=errors, **{name: given[name] for name in names})
+    return assess(truth, predictions, errors=errors, checks=given["checks"], **settings(given))
+
+
+def settings(given: dict[str, Any]) -> dict[str, Any]:
+    """What is passed on as it is; what does not fit the answers is refused there."""
+    names = ("method", "draws", "seed", "level", "kind", "confusion", "loss", "zero", "tolerance", "sums")
+    passed = {name: given[name] for name in (*names, "confidence", "iou", "wrong")}
+    return passed | {"labels": given["labels"].split(",") if given["labels"] else None}
 
 
 def keep(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, both tables and the plots."""
     from verite.files import make_folder, write_atomically
+    from verite.reporting.rank_plots import read_published, save_ranking
 
+    points = read_published(given["published"], ranking.order) if given["published"] else []
     home = make_folder(folder)
     write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
     write_atomically(home / "ranks.csv", ranking.ranks_to_csv())
     write_atomically(home / "pairs.csv", ranking.to_csv())
     if not given["no_plot"]:
-        from verite.reporting.rank_plots import read_published, save_ranking
-
-        points = read_published(given["published"]) if given["published"] else []
         save_ranking(ranking, home, given["plot_format"], points)

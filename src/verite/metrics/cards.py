@@ -106,7 +106,7 @@ def card_of(chosen: Metric) -> Card:
         bounds=chosen.bounds,
         best=chosen.best,
         better=chosen.better,
-        verb=f"verite localize TRUTH PRED -m {quote(chosen.name)}",
+        verb=f"verite localize TRUTH PRED -m {quote(chosen.path)}",
         cite=record.cite,
         unit=chosen.unit,
         symmetric=chosen.symmetric,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verite.errors import DataError
+from verite.errors import DataError, VeriteError, one_line
 from verite.metrics import names
 from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, settled, spell_settled
 from verite.model.partitions import is_label_image
@@ -38,6 +38,14 @@ class Metric:
         """As people write it; parameters at their default are left out."""
         defaults = self.record.defaults
         return names.spell(self.record.name, {k: v for k, v in self.parameters.items() if v != defaults[k]})
+
+    @property
+    def path(self) -> str:
+        """How a new process finds it: one's own metric by its module, too, which has to be loaded first."""
+        record = self.record
+        if record.is_ours or ":" in record.name:
+            return self.name
+        return f"{record.function.__module__}:{record.function.__qualname__}" + self.name.removeprefix(record.name)
 
     def __str__(self) -> str:
         return self.name
@@ -112,12 +120,9 @@ class Metric:
         """
         if isinstance(truth, Pairs):
             return self.values(truth)
-        if is_label_image(truth) or is_label_image(pred):
-            if not self.record.labels:
-                self.refuse_labels(truth if is_label_image(truth) else pred)
-            pairs = Pairs.of([np.asarray(truth)], [np.asarray(pred)])
-        else:
-            pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
+        if not self.record.labels and (is_label_image(truth) or is_label_image(pred)):
+            self.refuse_labels(truth if is_label_image(truth) else pred)
+        pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
         return float(self.values(pairs)[0])
 
     def batch(self, truth: Any, pred: Any, **how: Any) -> Array:
@@ -156,7 +161,14 @@ class Metric:
 
     def computed(self, pairs: Pairs) -> Array:
         """What the formula says."""
-        found = np.asarray(self.record.function(pairs, **self.parameters), dtype=np.float64)
+        try:
+            found = np.asarray(self.record.function(pairs, **self.parameters), dtype=np.float64)
+        except Exception as error:
+            if self.record.is_ours or isinstance(error, VeriteError):
+                raise
+            raise DataError(
+                f"{self.name}: expected a value for each pair, found {type(error).__name__}: {one_line(str(error))}"
+            ) from error
         if found.shape != (len(pairs),):
             raise DataError(f"{self.name}: expected {len(pairs)} values, one a pair, found an array {found.shape}")
         return found

@@ -172,7 +172,7 @@ def vinet(p: Pairs, *, variant: str = "count") -> Array:
     left, coupled, every = table.copy(), np.zeros(pairs), np.arange(pairs)
     for _ in range(min(rows, columns)):
         most = left.max(axis=(1, 2), keepdims=True)
-        # Of equal couples the one that overlaps more: the order of the objects must not matter.
+        # Of equal couples the one that overlaps more, then the first in the image: numbers of objects must not matter.
         chosen = np.where(left == most, overlap, -1.0).reshape(pairs, -1).argmax(axis=1)
         i, j = np.divmod(chosen, columns)
         coupled += left[every, i, j].clip(min=0.0)

@@ -113,6 +113,11 @@ class Record:
     rev: int
 
     @property
+    def is_ours(self) -> bool:
+        """Does the metric come with the package, or is it somebody's own?"""
+        return str(getattr(self.function, "__module__", "")).startswith("verite.")
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """The parameters and what they are when nobody says: the function's keyword-only arguments."""
         found = inspect.signature(self.function).parameters.values()

@@ -124,7 +124,7 @@ def yasnoff2(p: Pairs, *, variant: str = "primary") -> Array:
 
 
 def all_a_diagonal_away(p: Pairs) -> Array:
-    return 100 / p.pixels * np.sqrt(p.pred_area) * p.diagonal
+    return 100 / p.pixels * np.sqrt(p.drawn_areas[:, 1]) * p.diagonal
 
 
 @localization(
@@ -140,7 +140,8 @@ def yasnoff3(p: Pairs) -> Array:
     >>> vt.metric("yasnoff3")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 4 pixels 1 away, 4 pixels 2 away
     6.987712...
     """
-    return 100 / p.pixels * np.sqrt(p.outside_truth)
+    is_drawn = p.drawn_areas[:, 0] > 0  # a box may have an area and no pixel in the image
+    return np.where(is_drawn, 100 / p.pixels * np.sqrt(p.outside_truth), all_a_diagonal_away(p))
 
 
 BOTH_WAYS = {"distance": DISTANCE, "similarity": Variant("as everybody knows it: 1 is perfect", is_complement=True)}

@@ -70,4 +70,4 @@ def boundary_iou(p: Pairs, *, rim: float = 0.02) -> Array:
     """
     widths = np.maximum(np.rint(rim * p.diagonal), 1).astype(np.int64)
     truth, pred, both = p.rims(widths).T
-    return ratio(both, truth + pred - both)
+    return ratio(both, truth + pred - both, otherwise=1.0)  # two boxes without a pixel

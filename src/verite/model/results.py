@@ -8,6 +8,9 @@ from math import isfinite, isnan
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import verite
 from verite.errors import BadParameter, NotComparable
 from verite.model.annotations import Annotations
@@ -42,6 +45,16 @@ class Score:
 
     def __str__(self) -> str:
         return f"{self.name} = {ABSENT if isnan(self.value) else f'{self.value:.4f}'}  [{self.signature}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Finds:
+    """Which objects of a truth were to be found, and what found them."""
+
+    iou: float  # overlap from which on a prediction may take an object
+    asked: NDArray[np.bool_]  # for every object of the truth
+    taken: NDArray[np.int64]  # the row of the prediction that took it, -1 where none did
+    least: float | None = None  # confidence below which no prediction was looked at
 
 
 class Results:
@@ -82,6 +95,12 @@ class Results:
     def details(self) -> dict[str, Any]:
         """The protocol's own keys of the JSON document."""
         raise NotImplementedError
+
+    def finds(self, iou: float | None = None) -> Finds:
+        """Object by object what was found, at one of the thresholds (None: at the only one)."""
+        raise BadParameter(
+            f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
+        )
 
     def __str__(self) -> str:
         headline = "   ".join(
@@ -217,6 +236,23 @@ def check_comparable(first: Results, other: Results) -> None:
 def digest_for(signature: Signature, annotations: Annotations) -> str:
     """The digest of what a score depends on: an evaluation of boxes does not look at polygons and masks."""
     return annotations.box_digest if dict(signature).get("on") == "box" else annotations.digest
+
+
+def one_threshold(thresholds: Sequence[float], iou: float | None) -> int:
+    """Which of several thresholds is meant.
+
+    >>> one_threshold((0.5, 0.75), 0.75), one_threshold((0.5,), None)
+    (1, 0)
+    """
+    known = ", ".join(f"{t:g}" for t in thresholds)
+    if iou is None:
+        if len(thresholds) > 1:
+            raise BadParameter(f"iou: expected one of {known}, at which these results were made, found none")
+        return 0
+    near = [i for i, t in enumerate(thresholds) if abs(t - iou) < 1e-9]
+    if not near:
+        raise BadParameter(f"iou: expected {known}, at which these results were made, found {iou:g}")
+    return near[0]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

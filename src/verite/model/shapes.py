@@ -79,6 +79,11 @@ def is_binary(values: NDArray[Any]) -> bool:
     return bool(largest in (0, 1, 255) and np.all((values == 0) | (values == largest)))
 
 
+def is_point_list(values: NDArray[Any]) -> bool:
+    """Rows of x and y, at least three of them: a polygon, or a batch of them, and no image of two columns."""
+    return values.dtype.kind in "iuf" and values.ndim in (2, 3) and values.shape[-1] == 2 and values.shape[-2] >= 3
+
+
 def binary(values: NDArray[Any], what: str) -> NDArray[np.bool_]:
     """An image as a mask; one line that says so where it is none."""
     if values.ndim != 2 or values.dtype.kind not in "biuf":
@@ -120,12 +125,12 @@ class Shapes:
 
 
 def shapes_of(things: Any, what: str, layout: str = "xyxy") -> Shapes:
-    """Many regions: `Regions`, an array of boxes [n, 4] or of masks [n, row, column], or a list of single regions."""
+    """Many regions: `Regions`, a list, or an array of boxes [n, 4], masks [n, row, column], polygons [n, point, 2]."""
     if isinstance(things, Shapes):
         return things
     if isinstance(things, Regions):
         return of_regions(things)
-    if isinstance(things, np.ndarray) and things.ndim == 3:
+    if isinstance(things, np.ndarray) and things.ndim == 3 and not is_point_list(things):
         check_pixels(things.shape[1:], what)
         if not is_binary(things):
             raise not_binary(what, things)
@@ -133,7 +138,7 @@ def shapes_of(things: Any, what: str, layout: str = "xyxy") -> Shapes:
         return Shapes(Regions(frames_of(runs), runs=runs), runs.sizes)
     if isinstance(things, np.ndarray) and things.ndim == 2 and things.shape[1] == 4 and things.dtype.kind in "iuf":
         return of_regions(Regions(checked_boxes(things, what), layout))
-    if not isinstance(things, Sequence):
+    if not isinstance(things, Sequence) and not (isinstance(things, np.ndarray) and things.ndim == 3):
         raise BadParameter(f"{what}: expected a list of regions, found {type(things).__name__}")
     return joined([one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)])
 
@@ -164,7 +169,7 @@ def one(thing: Any, what: str, layout: str = "xyxy") -> Shapes:
         return of_rings(thing, what)
     if values.ndim == 1 and len(values) == 4:
         return of_regions(Regions(checked_boxes(values[None], what), layout))
-    if values.dtype != np.bool_ and values.ndim == 2 and values.shape[1] == 2 and len(values) >= 3:
+    if values.ndim == 2 and is_point_list(values):
         return of_rings([values], what)
     if values.ndim == 1 and len(values) >= 6 and len(values) % 2 == 0:
         return of_rings([values], what)

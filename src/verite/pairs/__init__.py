@@ -45,12 +45,12 @@ class Pairs:
         layout: str = "xyxy",
         polygons: PolygonRule = "coco",
     ) -> Pairs:
-        """From lists of regions, `Regions`, boxes [n, 4] or masks [n, row, column]; a single one serves every pair.
+        """From lists of regions, `Regions`, or arrays of boxes, masks or polygons; a single one serves every pair.
 
         `size` is the (width, height) of the image, or one a pair: what boxes and polygons need to become pixels.
         """
         if has_label_images(truth) or has_label_images(pred):
-            return cls(LabelStore(*aligned_images(truth, pred)))
+            return cls(LabelStore(*aligned_images(truth, pred), size, layout, polygons))
         mine, theirs = shapes_of(truth, "truth", layout), shapes_of(pred, "pred", layout)
         count = max(len(mine), len(theirs)) if len(mine) and len(theirs) else 0
         for what, side in (("truth", mine), ("pred", theirs)):
@@ -161,6 +161,11 @@ class Pairs:
     @property
     def shared_area(self) -> Array:
         return self.chosen(self.store.areas[:, 2])
+
+    @property
+    def drawn_areas(self) -> Array:
+        """How many pixels truth and pred have, [n, 2]: none for a box outside the image or between pixels."""
+        return self.chosen(self.store.drawn_areas[:, [1, 0] if self.is_swapped else [0, 1]])
 
     @property
     def table(self) -> Array:

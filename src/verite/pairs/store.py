@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError
-from verite.model.partitions import overlap_table, stacked, table_of_one
-from verite.model.rasters import PolygonRule, Sizes, rasterised, spell_size
+from verite.model.partitions import is_image, overlap_table, stacked, table_of_one
+from verite.model.rasters import PolygonRule, Sizes, array_of, rasterised, spell_size
 from verite.model.regions import BOX
-from verite.model.shapes import Shapes, checked_size
+from verite.model.shapes import Shapes, checked_size, one
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -121,13 +121,18 @@ class Store:
         return column
 
     @property
+    def drawn_areas(self) -> Array:
+        """How many pixels truth, pred and both have."""
+        return self.once("drawn areas", lambda: _core.pair_overlaps(*self.sides))
+
+    @property
     def areas(self) -> Array:
         """Areas of truth, pred and both: of two boxes as they are, else in pixels."""
 
         def count() -> Array:
             plain = self.is_plain
             if not plain.any():
-                return _core.pair_overlaps(*self.sides)
+                return self.drawn_areas
             out = np.empty((len(self), 3))
             out[plain] = box_areas(self.boxes[0][plain], self.boxes[1][plain])
             if not plain.all():
@@ -169,11 +174,18 @@ class Store:
 class LabelStore(Store):
     """Pairs of label images: all that is known of them is how their regions overlap."""
 
-    def __init__(self, truth: Any, pred: Any) -> None:
-        tables = [overlap_table(a, b, f"pair {i}") for i, (a, b) in enumerate(zip(truth, pred, strict=True))]
-        self.tables = stacked(tables)
-        self.sizes = np.array([np.shape(image) for image in truth], dtype=np.int32).reshape(-1, 2)
-        self.is_sized = True
+    def __init__(
+        self, truth: Sequence[Any], pred: Sequence[Any], size: ArrayLike | None, layout: str, polygons: PolygonRule
+    ) -> None:
+        sides = [
+            [thing if is_image(thing) else one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)]
+            for what, things in (("truth", truth), ("pred", pred))
+        ]
+        claims = [[side.sizes[0] if isinstance(side, Shapes) else side.shape for side in column] for column in sides]
+        self.sizes = agreed_sizes(*(np.array(claim, dtype=np.int32) for claim in claims), sizes_of(size, len(truth)))
+        self.is_sized = bool((self.sizes > 0).all())
+        couples = zip(*sides, self.known_sizes[:, None], strict=True)
+        self.tables = stacked([overlap_table(pixels(a, s, polygons), pixels(b, s, polygons)) for a, b, s in couples])
 
     @property
     def table(self) -> Array:
@@ -189,6 +201,11 @@ class LabelStore(Store):
 
     def __getattr__(self, name: str) -> Any:
         raise DataError("label images: expected one object on either side for this, found several")
+
+
+def pixels(side: Shapes | NDArray[Any], size: Sizes, polygons: PolygonRule) -> NDArray[Any]:
+    """An image as it is, any other region drawn."""
+    return array_of(rasterised(side.regions, size, polygons), 0) if isinstance(side, Shapes) else side
 
 
 def aligned_images(truth: Any, pred: Any) -> tuple[list[Any], list[Any]]:

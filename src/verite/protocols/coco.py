@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.model.results import Results, to_small_json
+from verite.model.results import Finds, Results, one_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_settings import On, Settings
 from verite.protocols.coco_stages import Arrays, Evaluation
@@ -147,6 +147,22 @@ class CocoResults(Results):
             area=self.settings.area_names[area],
             most=self.settings.max_dets[limit],
         )
+
+    def finds(self, iou: float | None = None) -> Finds:
+        """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
+        threshold = one_threshold(self.settings.iou, iou)
+        stages = self.evaluation
+        candidates, rows = stages.candidates, stages.truth_cells.rows
+        is_asked = (stages.ignored & 1) == 0
+        matched = (stages.matches.bits[:, 0] >> np.uint64(threshold)) & np.uint64(1) > 0
+        matched &= is_asked[candidates.truth]
+        if len(stages.is_void):
+            matched &= ~stages.is_void[candidates.truth]
+        slots = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))[matched]
+        asked, taken = np.zeros(len(self.truth), dtype=np.bool_), np.full(len(self.truth), -1, dtype=np.int64)
+        asked[rows[is_asked]] = True
+        taken[rows[candidates.truth[matched]]] = stages.ordered.cells.rows[slots]
+        return Finds(self.settings.iou[threshold], asked, taken)
 
     @property
     def arrays(self) -> Arrays:

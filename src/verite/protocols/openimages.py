@@ -206,6 +206,7 @@ class Sides:
     stages: tuple[Candidates, ...]  # of masks, then of boxes; with a group, the share of the prediction in it
     order: Ints  # predictions by falling confidence, of equal ones the last first
     confidence: NDArray[np.float64]
+    origin: Ints  # where each prediction was before some were dropped and all were sorted
 
 
 def evaluate(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> list[dict[str, Curve]]:
@@ -222,9 +223,8 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
         if truth.verdicts is not None:
             cells = np.union1d(cells, truth.verdicts.cells(labels, PRESENT, ABSENT))
         kept &= is_in(cells, pred.image, pred.label, labels)
-    pred = pred.where(kept)
-    truth, truth_cells = by_cell(truth, images, labels)
-    pred, pred_cells = by_cell(pred, images, labels)
+    truth, truth_cells, _ = by_cell(truth, images, labels)
+    pred, pred_cells, rows = by_cell(pred.where(kept), images, labels)
     floor = min(settings.iou)
     has_mask = np.zeros(len(truth), dtype=np.bool_)
     stages = []
@@ -253,13 +253,14 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
     stages.append(boxes.where(~has_mask[boxes.truth]))
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-np.arange(len(pred)), -confidence))
-    return Sides(truth, pred, has_mask, tuple(stages), order, confidence)
+    return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
 
 
-def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells]:
-    """Objects image by image and class by class, otherwise in their order."""
+def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells, NDArray[np.int32]]:
+    """Objects image by image and class by class, otherwise in their order; and where they were."""
     cells = group_truths(side.image, side.label, images=images, labels=labels)
-    return side.take(cells.rows), Cells(np.arange(len(cells.rows), dtype=np.int32), cells.labels, cells.images)
+    slots = np.arange(len(cells.rows), dtype=np.int32)
+    return side.take(cells.rows), Cells(slots, cells.labels, cells.images), cells.rows
 
 
 def curves_at(settings: Settings, sides: Sides, threshold: float) -> dict[str, Curve]:
@@ -291,7 +292,8 @@ def curves_at(settings: Settings, sides: Sides, threshold: float) -> dict[str, C
         wanted = float(positives[label])
         to_find: float = int(wanted) if wanted.is_integer() else wanted
         rows = entries.rows[part]
-        curves[name] = Curve(name, to_find, sides.confidence[rows], entries.is_true[part], rows, weight)
+        is_true = entries.is_true[part]
+        curves[name] = Curve(name, to_find, sides.confidence[rows], is_true, sides.origin[rows], weight)
     return curves
 
 

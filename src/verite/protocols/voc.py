@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.matching import IGNORED, Matches, box_candidates, match_best
+from verite.matching import IGNORED, TRUE, Matches, box_candidates, match_best
 from verite.model.annotations import Annotations
+from verite.model.results import Finds, one_threshold
 from verite.protocols.curve_results import CurveResults
 from verite.protocols.curves import Curve, Interpolation
 from verite.protocols.preparation import Checks, prepare
@@ -83,6 +84,15 @@ class VocResults(CurveResults):
         self.matches, curves = evaluate(settings, truth, pred)
         super().__init__("voc", settings, curves, truth, pred, **about)
 
+    def finds(self, iou: float | None = None) -> Finds:
+        """Object by object what was found; those that are set aside were not asked for."""
+        threshold = one_threshold(self.settings.iou, iou)
+        truth = self.matches.truth[threshold]
+        rows = np.flatnonzero((self.matches.outcome[threshold] == TRUE) & (truth >= 0))
+        taken = np.full(len(self.truth), -1, dtype=np.int64)
+        taken[truth[rows]] = rows
+        return Finds(self.settings.iou[threshold], ~ignored_truths(self.settings, self.truth), taken)
+
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.variant == "py-faster-rcnn" else None
         return curve.average_precision(self.settings.interpolation, levels=levels)
@@ -137,7 +147,7 @@ def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple
     """Matches at every threshold and the curve of every class at each."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = by_label_and_confidence(pred.label, confidence, is_stable=settings.variant == "devkit")
-    ignored = truth.ignored if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
+    ignored = ignored_truths(settings, truth)
     candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, floor=min(settings.iou))
     matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.variant == "py-faster-rcnn")
     count = max(len(truth.labels), len(pred.labels))
@@ -153,6 +163,11 @@ def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple
             found[name] = Curve(name, int(positives[label]), confidence[rows], outcome[rows] > 0, rows)
         curves.append(found)
     return matches, curves
+
+
+def ignored_truths(settings: Settings, truth: Annotations) -> NDArray[np.bool_]:
+    """The objects that neither reward nor punish."""
+    return truth.ignored if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
 
 
 def by_label_and_confidence(

@@ -53,6 +53,11 @@ class Answers:
     def __len__(self) -> int:
         return len(self.truth)
 
+    @property
+    def digest(self) -> str:
+        """Sixteen characters that stand for everything in it."""
+        return digest_of([*self.names, *self.labels], [self.truth, *self.answers])
+
     def __repr__(self) -> str:
         return f"Answers: {len(self.names)} algorithms on {len(self)} items ({self.kind})"
 
@@ -107,6 +112,17 @@ class Answers:
         raise BadParameter(f"{purpose}: expected one of the columns {', '.join(known)}, found {name!r}")
 
 
+def digest_of(words: Sequence[str], arrays: Sequence[NDArray[Any]]) -> str:
+    """Sixteen characters that stand for these words and numbers."""
+    from hashlib import blake2b
+
+    state = blake2b("\n".join(words).encode(), digest_size=8)
+    for array in arrays:
+        state.update(f"{array.shape}".encode())
+        state.update(np.ascontiguousarray(array).tobytes())
+    return state.hexdigest()
+
+
 def same_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
     """Refuse algorithms that did not answer exactly the truth's items."""
     for name, given in answers.items():
@@ -145,6 +161,10 @@ def coded(
         return Answers(
             names, columns_of_bits[0], tuple(columns_of_bits[1:]), columns=columns, where=where, source=source
         )
+    for name, column in zip(("truth", *names), (truth, *answers), strict=True):
+        absent = np.flatnonzero([v is None or v == "" or v != v for v in column.tolist()])
+        if len(absent):
+            raise DataError(f"{where(int(absent[0]))}: expected a label in {name!r}, found nothing")
     known, codes = numbered([truth, *answers], labels)
     if len(known) < 2:
         raise DataError(

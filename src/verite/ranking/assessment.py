@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
-from verite.ranking.models import AtMost
+from verite.ranking.models import AtMost, checked_count
 from verite.ranking.places import Standings, differs, stood, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
@@ -37,8 +37,10 @@ class Assessment:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
-        if self.draws < 1:
-            raise BadParameter(f"draws: expected at least 1, found {self.draws}")
+        object.__setattr__(self, "draws", checked_count("draws", self.draws, 1))
+        object.__setattr__(self, "seed", checked_count("seed", self.seed))
+        if not self.contest.tolerance >= 0:
+            raise BadParameter(f"tolerance: expected a number from 0 on, found {self.contest.tolerance:g}")
         if not 0.5 < self.level < 1:
             raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
 
@@ -225,11 +227,14 @@ class Assessment:
         rates = "exact"
         if any(self.curves.exact(i, j) is None for i, j in self.steps):
             rates = self.curves.method
+        elif self.whole_epsilon is not None and self.whole_epsilon[0] < self.whole_epsilon[1]:
+            rates = "exact for pairs, bounds for the whole order"
         if self.is_worst_case:
             worst = "worst case"
             return {"pairs": worst, "ranks": f"{worst}, pair by pair", "whole_order": worst, "largest_epsilon": rates}
         drawn = f"Monte-Carlo, {self.draws:,} draws, seed {self.seed}"
-        pairs = "exact" if all(p.intervals is None for p in self.pairs) else drawn
+        exact, every = sum(p.intervals is None for p in self.pairs), len(self.pairs)
+        pairs = "exact" if exact == every else f"exact for {exact} of {every} pairs, else {drawn}" if exact else drawn
         joint = "exact" if self.standings[1] else drawn
         return {
             "pairs": pairs,

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, numbered_item
-from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
-from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.ranking.answers import Where, digest_of, numbered_item, same_items
+from verite.ranking.exchangeable import binomial, errors_law
+from verite.ranking.models import Audit, ErrorModel, Exactly, is_shared
 from verite.ranking.montecarlo import Moves
+from verite.ranking.places import order_holds
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
@@ -38,7 +39,10 @@ class Confidences:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     where: Where = numbered_item
     source: str = ""
-    kind: Literal["confidences"] = "confidences"
+
+    @property
+    def kind(self) -> str:
+        return "confidences"
 
     def __post_init__(self) -> None:
         if len(self.names) < 2:
@@ -50,6 +54,11 @@ class Confidences:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def digest(self) -> str:
+        """Sixteen characters that stand for everything in it."""
+        return digest_of([*self.names, *self.labels], [self.truth, self.values])
 
     def __repr__(self) -> str:
         return f"Confidences: {len(self.names)} algorithms on {len(self)} items with {len(self.labels)} labels"
@@ -66,16 +75,23 @@ class Confidences:
     ) -> Confidences:
         """From the recorded label of every item and, for each algorithm, rows of confidences, one column a label.
 
-        Without `labels` the recorded labels are the columns' numbers, from 0.
+        Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
+        columns' numbers, from 0.
         """
         names = tuple(str(name) for name in answers)
-        arrays = [np.asarray(answers[name], dtype=np.float64) for name in answers]
-        recorded = np.asarray(truth)
+        rows = list(answers.values())
+        if isinstance(truth, Mapping):
+            same_items(truth, answers)
+            rows = [[given[item] for item in truth] for given in rows]
+        recorded = np.asarray(list(truth.values()) if isinstance(truth, Mapping) else truth)
+        arrays = [numbers_in(name, given) for name, given in zip(names, rows, strict=True)]
         for name, array in zip(names, arrays, strict=True):
             if array.ndim != 2 or array.shape != (len(recorded), arrays[0].shape[1]):
                 expected = f"{len(recorded)} rows of {arrays[0].shape[-1]} confidences"
                 raise DataError(f"{name}: expected {expected}, found an array of shape {array.shape}")
         known = tuple(str(v) for v in (labels if labels is not None else range(arrays[0].shape[1] if arrays else 0)))
+        if len(set(known)) < len(known):
+            raise BadParameter("labels: expected each label once")
         if arrays and len(known) != arrays[0].shape[1]:
             raise DataError(f"labels: expected {arrays[0].shape[1]}, one a column, found {len(known)}")
         places = {label: i for i, label in enumerate(known)}
@@ -136,6 +152,16 @@ class Confidences:
         )
 
 
+def numbers_in(name: str, rows: Any) -> Array:
+    """Rows of confidences as one array."""
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{name}: expected rows of confidences, a number for every label, found something else"
+        ) from None
+
+
 def losses(table: Confidences, loss: Loss, zero: float) -> Array:
     """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
 
@@ -186,28 +212,31 @@ def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
     change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
     for block in np.unique(blocks[matter]):
         items = np.flatnonzero(matter & (blocks == block))
-        alone = not isinstance(model, (Audit, Exactly)) and not is_shared(model)
-        added, shares, wrong = combined(moves, items, moves.rates[items] if alone else np.full(len(items), 0.5))
-        if not alone:
+        if isinstance(model, (Audit, Exactly)) or is_shared(model):
+            added, shares, wrong = combined(moves, items, np.full(len(items), 0.5))
             shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
+        else:
+            added, shares, _ = combined(moves, items, moves.rates[items])
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights
 
 
 def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
-    """P(first ends below, level with, above second | so many of the records that matter are wrong); None if too many.
+    """Probabilities given that so many of the records that matter are wrong; None if they are too many.
 
-    One enumeration serves every rate that is common to all records.
+    Of first ending below, level with and above second, and of the whole order. One enumeration serves every rate that
+    is common to all records.
     """
     matter = matters(moves)
     if too_many(moves, matter):
         return None
     items = np.flatnonzero(matter)
     change, weights, wrong = combined(moves, items, np.full(len(items), 0.5))
-    lead = change[:, 0] - change[:, 1] + recorded[0] - recorded[1]
+    scores = change + recorded
+    lead = scores[:, 0] - scores[:, 1]
     law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
-    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance)
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, order_holds(scores, recorded, tolerance))
     return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
 
 
@@ -235,23 +264,3 @@ def combined(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Arra
         weights = np.outer(weights, shares).ravel()
         wrong = (wrong[:, None] + (np.arange(len(shares)) > 0)).ravel()
     return change, weights, wrong
-
-
-def errors_law(items: int, many: int, model: ErrorModel) -> Array:
-    """The log law of the number of wrong records among `many` whose errors depend on each other."""
-    if isinstance(model, Exactly):
-        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
-    if isinstance(model, Audit):
-        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
-    assert isinstance(model, Shared)
-    if model.correlation < 1:
-        return beta_binomial(many, *model.beta)
-    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
-    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
-
-
-def certain(size: int, value: int) -> Array:
-    """The log law that puts everything on one value."""
-    law = np.full(size + 1, -np.inf)
-    law[value] = 0.0
-    return law

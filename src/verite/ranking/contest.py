@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, losses, moves_of
-from verite.ranking.exact import Drops, sides, worst_drops
-from verite.ranking.exchangeable import binomial
-from verite.ranking.lattice import exact_standings, odd_ones_out
-from verite.ranking.models import WHY_HALF, AtMost, Audit, Bernoulli, ErrorModel, Exactly, Shared
+from verite.ranking.exact import Drops, shared_sides, sides, worst_drops
+from verite.ranking.exchangeable import binomial, groups_of
+from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
+from verite.ranking.models import (
+    WHY_HALF,
+    Asymmetric,
+    AtMost,
+    Audit,
+    Bernoulli,
+    ErrorModel,
+    Exactly,
+    PerItem,
+    Shared,
+    is_shared,
+)
 from verite.ranking.montecarlo import Moves, drawn_changes
 from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
 from verite.ranking.places import Standings, stood, three_independent
@@ -136,21 +147,25 @@ class AnswerContest:
     def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
         if isinstance(model, Shared):
-            return lambda epsilon: sides(duel, replace(model, epsilon=epsilon))
+            groups = groups_of(duel)
+            return lambda epsilon: shared_sides(duel, groups, replace(model, epsilon=epsilon))
         return lambda epsilon: three_sides(duel.steps(epsilon))
 
     def whole_at(self) -> Callable[[float], float] | None:
         outcomes = self.at_rates.outcomes
-        if len(self.names) != 3 or not outcomes.is_reversal or isinstance(self.model, Shared):
+        if is_shared(self.model):
             return None
-        return lambda epsilon: three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores).whole
+        if len(self.names) == 3 and outcomes.is_reversal:
+            return lambda epsilon: three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores).whole
+        given = whole_by_errors(outcomes)
+        return None if given is None else lambda epsilon: float(given @ errors_at(len(given) - 1, epsilon))
 
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
         duel = self.duel(first, second)
         return duel.only(1), duel.only(-1), duel.only(0)
 
     def drops(self, first: int, second: int) -> Drops:
-        return worst_drops(self.duel(first, second))
+        return worst_drops(self.duel(first, second), says_which(self.model))
 
     def standings(self) -> Standings | None:
         return exact_standings(self.outcomes, self.model)
@@ -221,21 +236,25 @@ class ConfidenceContest:
         def at(epsilon: float) -> Sides | None:
             if given is None:
                 return None
-            many = given.shape[1] - 1
-            law = np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
-            return Sides(*(min(log(p), 0.0) if p > 0 else -inf for p in given @ law))
+            found = given[:3] @ errors_at(given.shape[1] - 1, epsilon)
+            return Sides(*(min(log(p), 0.0) if p > 0 else -inf for p in found))
 
         return at
 
     def whole_at(self) -> Callable[[float], float] | None:
-        return None
+        if is_shared(self.model):
+            return None
+        given = by_errors(self.under(Bernoulli(0.5)).moves, self.scores, self.tolerance)
+        return None if given is None else lambda epsilon: float(given[3] @ errors_at(given.shape[1] - 1, epsilon))
 
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
         return None
 
     def drops(self, first: int, second: int) -> Drops:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
-        fallen = np.where(self.moves.rates > 0, -lead.min(axis=1), 0.0)
+        fallen = -lead.min(axis=1)
+        if says_which(self.model):
+            fallen[self.moves.rates == 0] = 0.0
         return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
 
     def standings(self) -> Standings | None:
@@ -245,6 +264,16 @@ class ConfidenceContest:
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
         scores: NDArray[Any] = drawn_changes(self.moves, self.model, draws, rng) + self.scores
         return scores
+
+
+def errors_at(many: int, epsilon: float) -> Array:
+    """The law of the number of wrong records among so many at a common rate below 1."""
+    return np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
+
+
+def says_which(model: ErrorModel) -> bool:
+    """Whether a rate of 0 in this model means that the record is known to be right."""
+    return isinstance(model, (Asymmetric, AtMost, PerItem))
 
 
 def checked_errors(model: ErrorModel, items: int) -> None:

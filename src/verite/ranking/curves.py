@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import exp, isnan, log
 
 import numpy as np
@@ -50,18 +50,23 @@ class Curves:
             found.append(stood(scores, None, self.contest.scores, self.contest.tolerance))
         return found
 
-    def exact(self, first: int, second: int) -> Callable[[float], Sides] | None:
+    @cached_property
+    def exact(self) -> Callable[[int, int], Callable[[float], Sides] | None]:
         """How first ends relative to second at a rate, exactly; None if no way is known that ends in time."""
-        at = self.contest.pair_at(first, second)
-        if at(0.5) is None:
-            return None
 
-        def sides(epsilon: float) -> Sides:
-            found = at(epsilon)
-            assert found is not None
-            return found
+        def ask(first: int, second: int) -> Callable[[float], Sides] | None:
+            at = cache(self.contest.pair_at(first, second))
+            if at(0.5) is None:
+                return None
 
-        return sides
+            def sides(epsilon: float) -> Sides:
+                found = at(epsilon)
+                assert found is not None
+                return found
+
+            return sides
+
+        return cache(ask)
 
     def kept(self, first: int, second: int) -> Callable[[float], float] | None:
         """The probability that first stays ahead of second at a rate; None if it is not known."""
@@ -73,12 +78,17 @@ class Curves:
         shares = [standings.ahead[first, second] for standings in self.drawn]
         return lambda epsilon: float(np.interp(epsilon, RATES, shares))
 
-    def largest(self, first: int, second: int, level: float) -> float | None:
+    @cached_property
+    def largest(self) -> Callable[[int, int, float], float | None]:
         """The largest rate at which first stays ahead with this probability; None if it is not known."""
-        at = self.exact(first, second)
-        if at is not None:
-            return largest_epsilon(lambda epsilon: log_lost([at(epsilon)]), level)
-        return crossing([s.ahead[first, second] for s in self.drawn], level) if self.many else None
+
+        def ask(first: int, second: int, level: float) -> float | None:
+            at = self.exact(first, second)
+            if at is not None:
+                return largest_epsilon(lambda epsilon: log_lost([at(epsilon)]), level)
+            return crossing([s.ahead[first, second] for s in self.drawn], level) if self.many else None
+
+        return cache(ask)
 
     def largest_whole(self, steps: list[tuple[int, int]], level: float) -> tuple[float, float] | None:
         """Two rates between which the largest one lies at which the order made up of these steps holds."""

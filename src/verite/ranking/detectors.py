@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
-from verite.model.results import Results, check_comparable, distinct_names, system_name
+from verite.model.results import Finds, Results, check_comparable, distinct_names, system_name
 from verite.ranking.answers import Answers
 
 if TYPE_CHECKING:
     from verite.protocols.preparation import Checks
-    from verite.protocols.voc import VocResults
 
 
 def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float, checks: Checks = "stop") -> Answers:
@@ -32,12 +31,12 @@ def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float
     given = [p if isinstance(p, Annotations) else read(p, recorded) for p in values_of(predictions)]
     names = names_of(predictions, [system_name(p) for p in given])
     results = [voc(recorded, pred, iou=iou, name=name, checks=checks) for pred, name in zip(given, names, strict=True)]
-    return found_in(dict(zip(names, results, strict=True)), confidence=confidence)
+    return found_in(dict(zip(names, results, strict=True)), confidence=confidence, iou=iou)
 
 
-def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -> Answers:
-    """The same from results evaluated on the same truth by the same rules."""
-    evaluated = [with_matches(result) for result in values_of(results)]
+def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float, iou: float | None = None) -> Answers:
+    """The same from results evaluated on the same truth by the same rules, at one of their thresholds."""
+    evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
     if not 0 <= confidence <= 1:
@@ -45,11 +44,9 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -
     first = evaluated[0]
     for other in evaluated[1:]:
         check_comparable(first, other)
-    if len(first.settings.iou) > 1:
-        raise BadParameter(f"iou: expected results at one threshold, found {len(first.settings.iou)}")
     truth = first.truth
-    is_skipped = truth.ignored if first.settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
-    asked = np.flatnonzero(~is_skipped)
+    finds = [result.finds(iou) for result in evaluated]
+    asked = np.flatnonzero(finds[0].asked)
     if not len(asked):
         raise DataError(
             f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"
@@ -63,7 +60,7 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -
     return Answers(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
-        answers=tuple(found_by(result, confidence)[asked] for result in evaluated),
+        answers=tuple(found_by(result, one, confidence)[asked] for result, one in zip(evaluated, finds, strict=True)),
         labels=("missed", "found"),
         kind="found",
         columns={
@@ -75,27 +72,21 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float) -
     )
 
 
-def found_by(result: VocResults, confidence: float) -> NDArray[np.uint8]:
+def found_by(result: Results, finds: Finds, confidence: float) -> NDArray[np.uint8]:
     """For every object of the truth whether a prediction of at least this confidence took it.
 
     Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.
     """
-    taken = result.matches.truth[0]
-    sure = (
-        np.ones(len(taken), dtype=np.bool_) if result.pred.confidence is None else result.pred.confidence >= confidence
-    )
-    found = np.zeros(len(result.truth), dtype=np.uint8)
-    found[taken[sure & (taken >= 0)]] = 1
-    return found
-
-
-def with_matches(result: Any) -> VocResults:
-    """A result that knows which prediction took which object."""
-    if not isinstance(result, Results) or not hasattr(result, "matches"):
+    if finds.least is not None and confidence < finds.least:
         raise BadParameter(
-            f"results: expected evaluations that match objects, such as vt.voc's, found {type(result).__name__}"
+            f"confidence: expected at least {finds.least:g}, below which no prediction was looked at, "
+            f"found {confidence:g}"
         )
-    return result  # type: ignore[return-value]
+    found = finds.taken >= 0
+    if result.pred.confidence is not None:
+        # An object that nobody took asks for row -1, which counts for nothing.
+        found &= np.append(result.pred.confidence, 0.0)[finds.taken] >= confidence
+    return found.astype(np.uint8)
 
 
 def values_of(given: Any) -> list[Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, cos, exp, floor, inf, log, pi, sin, sqrt
+from math import ceil, exp, floor, inf, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exchangeable import exactly_sides, group_piece, whole_group_piece
+from verite.ranking.exchangeable import Group, exactly_sides, groups_of
 from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import Sides, Steps, three_sides
+from verite.ranking.sums import NEGLIGIBLE, Pieces, Sides, Steps, three_sides
 
 Array = NDArray[np.float64]
 
@@ -30,23 +30,22 @@ def sides(duel: Duel, model: ErrorModel) -> Sides | None:
     if isinstance(model, Audit):
         return audited_sides(duel, model)
     if isinstance(model, Shared):
-        return shared_sides(duel, model)
+        return shared_sides(duel, groups_of(duel), model)
     return three_sides(duel.steps())
 
 
-def shared_sides(duel: Duel, model: Shared) -> Sides | None:
+def shared_sides(duel: Duel, groups: list[Group], model: Shared) -> Sides | None:
     """Errors in groups: each group moves the lead as one large step."""
     if model.correlation == 0 or model.epsilon == 0:
         return three_sides(duel.steps(model.epsilon))
-    pieces: list[Array] = []
-    for group in np.unique(duel.groups):
-        mine = duel.of_group(int(group))
-        whole = model.correlation == 1
-        piece = whole_group_piece(mine, model.epsilon) if whole else group_piece(mine, model.epsilon, *model.beta)
-        if piece is None:
+    laws: list[Array] = []
+    for group in groups:
+        law = group.law(model)
+        if law is None:
             return None
-        pieces.append(piece)
-    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), tuple(pieces)))
+        laws.append(law)
+    pieces = Pieces.of(laws, [group.times for group in groups])
+    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
 
 
 def audited_sides(duel: Duel, model: Audit) -> Sides:
@@ -67,41 +66,46 @@ def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) 
     averages it without error from that many points on, and long before that to the last digit; so the points are
     doubled until nothing changes.
     """
-    k, rest = model.errors, model.checked - model.errors
+    # So many points resolve the posterior itself, of standard deviation 1 / sqrt(4 checked) in phi, to the last digit.
+    enough = max(16, 5 * sqrt(model.checked))
+    # What can happen at all: the rest stays impossible at every rate.
+    possible = np.isfinite(logs_at((model.errors + 0.5) / (model.checked + 1)))
     total: Array | None = None
     norm = -inf
     points = 8
     previous: Array | None = None
     while True:
-        # Over a half period both ends count half; new points lie between the old ones.
-        places = range(points + 1) if total is None else range(1, points, 2)
-        for place in places:
-            phi = pi / 2 * place / points
-            low, high = sin(phi) ** 2, cos(phi) ** 2
-            weight = (k * log(low) if k else 0.0) if low > 0 else (0.0 if k == 0 else -inf)
-            weight += (
-                (rest * log(high) if rest else 0.0) if high > 0 and place < points else (0.0 if rest == 0 else -inf)
-            )
-            if weight == -inf:
-                continue
-            if place in (0, points):
-                weight += log(0.5)
-            norm = float(np.logaddexp(norm, weight))
-            if weight < norm - 800:
-                continue
-            term = weight + logs_at(low if place < points else 1.0)
+        # New points lie between the old ones; over a half period both ends count half.
+        places = np.arange(points + 1) if previous is None else np.arange(1, points, 2)
+        rates = np.sin(np.pi / 2 * places / points) ** 2
+        rates[places == points] = 1.0
+        weights = log_power(rates, model.errors) + log_power(1 - rates, model.checked - model.errors)
+        weights[(places == 0) | (places == points)] -= log(2)
+        norm = float(np.logaddexp.reduce([norm, *weights]))
+        # The heaviest first: what weighs too little to change any of the sums is not asked for.
+        for place in np.argsort(-weights):
+            if weights[place] == -inf or (total is not None and weights[place] < total[possible].min() - NEGLIGIBLE):
+                break
+            term = weights[place] + logs_at(float(rates[place]))
             total = term if total is None else np.logaddexp(total, term)
         assert total is not None
-        result: Array = total - norm
+        result: Array = np.minimum(total - norm, 0.0)
         if 2 * points > model.checked + degree:
-            return np.minimum(result, 0.0)
-        if previous is not None and points >= 32:
+            return result
+        if previous is not None and points >= 2 * enough:
             with np.errstate(invalid="ignore"):
                 change = np.nan_to_num(np.where(result == previous, 0.0, np.abs(result - previous)))
             if change.max() < 1e-14 * max(1.0, float(np.abs(result[np.isfinite(result)]).max(initial=1.0))):
-                return np.minimum(result, 0.0)
+                return result
         previous = result
         points *= 2
+
+
+def log_power(base: Array, exponent: int) -> Array:
+    """exponent log(base), nothing to the power of nothing being one."""
+    with np.errstate(divide="ignore"):
+        logs: Array = exponent * np.log(base) if exponent else np.zeros_like(base)
+    return logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +142,14 @@ class Drops:
         return int(self.counts[:kind].sum()) + min(max(more, 1), int(self.counts[kind]))
 
 
-def worst_drops(duel: Duel) -> Drops:
-    """The drops of the items that can tell two algorithms apart; a record that cannot be wrong lowers nothing."""
+def worst_drops(duel: Duel, zero_is_right: bool) -> Drops:
+    """The drops of the items that can tell two algorithms apart.
+
+    `zero_is_right`: a record of rate 0 is known to be right and lowers nothing.
+    """
     worst = np.where(duel.wrong[:, 0] > 0, -1, np.where(duel.wrong[:, 1] > 0, 0, 1))
-    return Drops.of(np.where(duel.rates > 0, duel.stay - worst, 0).astype(np.float64), duel.counts)
+    free = (duel.rates > 0) | (not zero_is_right)
+    return Drops.of(np.where(free, duel.stay - worst, 0).astype(np.float64), duel.counts)
 
 
 def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> float:

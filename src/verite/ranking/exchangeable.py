@@ -7,17 +7,21 @@ records, or a group of records whose common rate is itself drawn.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.ranking.models import Audit, Exactly, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
 
 Array = NDArray[np.float64]
 
 OUTER = 4_000_000  # pairs of numbers that are summed all at once
+KEPT = 50_000  # of them that are kept for another rate
 SMALL = 200  # items whose three outcomes are followed one by one
 
 
@@ -55,6 +59,25 @@ def beta_binomial(size: int, alpha: float, beta: float) -> Array:
     return log_law(np.log((size - f) / (f + 1)) + np.log((f + alpha) / (size - f - 1 + beta)))
 
 
+def errors_law(items: int, many: int, model: Audit | Exactly | Shared) -> Array:
+    """The log law of the number of wrong records among `many` whose errors depend on each other."""
+    if isinstance(model, Exactly):
+        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
+    if isinstance(model, Audit):
+        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
+    if model.correlation < 1:
+        return beta_binomial(many, *model.beta)
+    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
+    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
+
+
+def certain(size: int, value: int) -> Array:
+    """The log law that puts everything on one value."""
+    law = np.full(size + 1, -np.inf)
+    law[value] = 0.0
+    return law
+
+
 def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
     """All combinations of first's lead and the number of wrong records, and their log probability at a common rate.
 
@@ -90,23 +113,52 @@ def reweighted(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | Non
     return lead, logs + (law - binomial(duel.size, rate))[wrong_records]
 
 
-def group_piece(duel: Duel, epsilon: float, alpha: float, beta: float) -> Array | None:
-    """The law of the lead of first over second on the items of one group: probabilities of -size … size."""
-    found = reweighted(duel, epsilon, beta_binomial(duel.size, alpha, beta))
-    if found is None:
-        return None
-    lead, logs = found
-    return np.bincount((lead + duel.size).astype(np.int64), np.exp(logs), 2 * duel.size + 1).astype(np.float64)
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The items of a group of shared errors that tell two algorithms apart; `times` groups are made up like it."""
+
+    duel: Duel
+    times: int
+
+    @cached_property
+    def joint(self) -> tuple[Array, NDArray[np.int64], Array] | None:
+        """Lead, number of wrong records and log probability of every combination, all sets of errors alike."""
+        return joint_law(self.duel, 0.5)
+
+    @cached_property
+    def wrong(self) -> Array:
+        """The law of the lead if every record is wrong: probabilities of -size … size."""
+        steps, size = self.duel.steps(1.0), self.duel.size
+        values, probabilities = law_of_sum(steps, steps.bounds())
+        return np.bincount((values + size).astype(np.int64), probabilities, 2 * size + 1).astype(np.float64)
+
+    def law(self, model: Shared) -> Array | None:
+        """The law of the lead of first over second: probabilities of -size … size. None where it takes too long."""
+        size = self.duel.size
+        if model.correlation == 1:
+            law = model.epsilon * self.wrong
+            law[self.duel.gap + size] += 1 - model.epsilon
+            return law
+        # What takes much room is not kept for the next rate.
+        is_small = (self.duel.only(1) + 1) * (self.duel.only(-1) + 1) <= KEPT
+        joint = self.joint if is_small else joint_law(self.duel, 0.5)
+        if joint is None:
+            return None
+        lead, wrong, logs = joint
+        weight = beta_binomial(size, *model.beta) - binomial(size, 0.5)
+        places = (lead + size).astype(np.int64)
+        return np.bincount(places, np.exp(logs + weight[wrong]), 2 * size + 1).astype(np.float64)
 
 
-def whole_group_piece(duel: Duel, epsilon: float) -> Array:
-    """The same for a group that is wrong as a whole with probability epsilon, and else right as a whole."""
-    steps = duel.steps(1.0)
-    values, probabilities = law_of_sum(steps, steps.bounds())
-    places = (values + duel.size).astype(np.int64)
-    piece: Array = np.bincount(places, epsilon * probabilities, 2 * duel.size + 1).astype(np.float64)
-    piece[duel.gap + duel.size] += 1 - epsilon
-    return piece
+def groups_of(duel: Duel) -> list[Group]:
+    """The groups of shared errors, those of the same make-up counted together."""
+    kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
+    groups, group = np.unique(duel.groups, return_inverse=True)
+    made_up = np.zeros((len(groups), len(kinds)), dtype=np.int64)
+    np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
+    counted = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
+    stay, wrong = kinds[:, 0].astype(np.int64), kinds[:, 1:]
+    return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in counted]
 
 
 def exactly_sides(duel: Duel, errors: int) -> Sides | None:

@@ -13,14 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.exact import averaged_logs
-from verite.ranking.exchangeable import beta_binomial, binomial, hypergeometric
+from verite.ranking.exchangeable import beta_binomial, binomial, certain, hypergeometric
 from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
-from verite.ranking.places import Standings, stood, three_independent
-from verite.ranking.sums import Steps, law_of_sum
+from verite.ranking.places import Standings, order_holds, stood, three_independent
+from verite.ranking.sums import Steps, law_of_sum, merged
 
 Array = NDArray[np.float64]
 WORK = 300_000_000  # additions a walk may take
+GROUPS = 200  # groups of shared errors that are walked through
+FEW = 6  # different rates whose binomials are convolved one by one
+TINY = -700.0  # logarithm of the smallest probability that is followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +77,25 @@ def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
         alone &= outcomes.right[:, (j + 1) % 3] == outcomes.right[:, (j + 2) % 3]
         rates = outcomes.rates[alone]
         gain = np.where(outcomes.right[alone, j] == 1, 1 - rates, rates)
-        steps = Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone])
-        laws.append(law_of_sum(steps, steps.bounds()))
+        steps = merged(Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone]))
+        laws.append(binomials(steps) or law_of_sum(steps, steps.bounds()))
     return laws
+
+
+def binomials(steps: Steps) -> tuple[Array, Array] | None:
+    """The law of steps of +-1 that come in a few rates, by convolving binomials: even unlikely sums have all digits.
+
+    None where there are too many of them.
+    """
+    low, law = 0, np.ones(1)
+    for (_, _, up), count in zip(steps.laws, steps.counts.tolist(), strict=True):
+        logs = binomial(count, float(up)) if 0 < up < 1 else certain(count, count if up == 1 else 0)
+        used = np.flatnonzero(logs > TINY)
+        if len(law) * len(used) > WORK or len(steps.counts) > FEW:
+            return None
+        law = np.convolve(law, np.exp(logs[used[0] : used[-1] + 1]))
+        low += 2 * int(used[0]) - count
+    return low + 2 * np.arange(len(law), dtype=np.float64), law
 
 
 def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
@@ -100,11 +119,40 @@ def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Ar
         weights = weights * np.exp(law - binomial(size, rate))[vectors[:, -1]]
         return base + vectors[:, :-1], weights
     if is_shared(model):
-        units = [group_unit(outcomes, model, int(group)) for group in np.unique(outcomes.groups)]
-        found = None if any(unit is None for unit in units) else walk([unit for unit in units if unit is not None])
+        found = walked_groups(outcomes, model)
     else:
         found = walk(units_of(outcomes))
     return None if found is None else (base + found[0], found[1])
+
+
+def whole_by_errors(outcomes: Outcomes) -> Array | None:
+    """P(the whole order holds | so many of the records that matter are wrong); None where that would take too long.
+
+    One walk serves every rate that is common to all records.
+    """
+    if not len(outcomes.counts):
+        return np.ones(1)
+    found = walk(units_of(outcomes.at(0.5), counting=True))
+    if found is None:
+        return None
+    vectors, weights = found
+    base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
+    scores = np.concatenate([base + vectors[:, :-1], np.zeros((len(vectors), 1), dtype=np.int64)], axis=1)
+    holds = order_holds(scores, outcomes.scores)
+    size = int(outcomes.counts.sum())
+    shares = np.bincount(vectors[holds, -1], weights[holds], size + 1)
+    return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
+
+
+def walked_groups(outcomes: Outcomes, model: Shared) -> tuple[NDArray[np.int64], Array] | None:
+    """The walk that takes the items of a group in one step."""
+    units: list[Unit] = []
+    for group in np.unique(outcomes.groups):
+        unit = group_unit(outcomes, model, int(group)) if len(units) < GROUPS else None
+        if unit is None:
+            return None
+        units.append(unit)
+    return walk(units)
 
 
 def units_of(outcomes: Outcomes, counting: bool = False) -> list[Unit]:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,16 +32,29 @@ WHY_HALF = (
 
 def checked_rate(name: str, value: float) -> float:
     """A share of wrong records between 0 and one half."""
-    number = float(value)
-    if not 0 <= number <= 0.5:
+    if not isinstance(value, (int, float, np.number)):
+        raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value!r}")
+    if not 0 <= value <= 0.5:
         raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value:g}; {WHY_HALF}")
-    return number
+    return float(value)
+
+
+def fingerprint(values: Any) -> str:
+    """How many values, and eight characters that stand for them, to tell signatures apart.
+
+    >>> fingerprint([0.1, 0.2]) == fingerprint(np.array([0.1, 0.2])), fingerprint([0.1, 0.2]) == fingerprint([0.2, 0.1])
+    (True, False)
+    """
+    from hashlib import blake2b
+
+    plain = np.asarray(values).tolist()
+    return f"{len(plain)}:{blake2b(repr(plain).encode(), digest_size=4).hexdigest()}"
 
 
 def checked_count(name: str, value: int, least: int = 0) -> int:
-    """A whole number of records."""
-    if value != int(value) or value < least:
-        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value:g}")
+    """A whole number, such as one of records."""
+    if not isinstance(value, (int, float, np.number)) or value % 1 or value < least:
+        raise BadParameter(f"{name}: expected a whole number from {least} on, found {value!r}")
     return int(value)
 
 
@@ -124,9 +137,8 @@ class PerItem:
         object.__setattr__(self, "rates", rates if isinstance(rates, str) else checked_rates(rates))
 
     def __str__(self) -> str:
-        if isinstance(self.rates, str):
-            return f"per_item(rates={self.rates})"
-        return f"per_item(rates={len(self.rates)}, mean={self.rates.mean():g})"
+        rates = self.rates if isinstance(self.rates, str) else fingerprint(self.rates)
+        return f"per_item(rates={rates})"
 
     @property
     def words(self) -> str:
@@ -134,7 +146,10 @@ class PerItem:
 
 
 def checked_rates(rates: ArrayLike) -> NDArray[np.float64]:
-    values = np.asarray(rates, dtype=np.float64)
+    try:
+        values = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadParameter("rates: expected a number for every item, found something else") from None
     if values.ndim != 1:
         raise BadParameter(f"rates: expected one number an item, found an array of shape {values.shape}")
     bad = np.flatnonzero(~((values >= 0) & (values <= 0.5)))
@@ -193,8 +208,8 @@ class Shared:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_rate("epsilon", self.epsilon))
-        if not 0 <= self.correlation <= 1:
-            raise BadParameter(f"correlation: expected a number from 0 to 1, found {self.correlation:g}")
+        if not isinstance(self.correlation, (int, float, np.number)) or not 0 <= self.correlation <= 1:
+            raise BadParameter(f"correlation: expected a number from 0 to 1, found {self.correlation!r}")
         object.__setattr__(self, "correlation", float(self.correlation))
 
     @property
@@ -204,7 +219,7 @@ class Shared:
         return self.epsilon * weight, (1 - self.epsilon) * weight
 
     def __str__(self) -> str:
-        groups = self.groups if isinstance(self.groups, str) else "given"
+        groups = self.groups if isinstance(self.groups, str) else fingerprint(self.groups)
         return f"shared(epsilon={self.epsilon:g}, correlation={self.correlation:g}, groups={groups})"
 
     @property
@@ -259,6 +274,9 @@ class AtMost:
 
     def __str__(self) -> str:
         what = f"errors={self.errors}" if self.errors is not None else f"epsilon={self.epsilon:g}"
+        if self.audited is not None:
+            marks = self.audited if isinstance(self.audited, str) else fingerprint(self.audited)
+            what += f", audited={marks}"
         return f"at_most({what})"
 
     @property

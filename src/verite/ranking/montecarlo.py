@@ -7,20 +7,24 @@ errors come in groups, the wrong records themselves are drawn, and only those.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.ranking.exchangeable import errors_law
 from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
+from verite.threads import thread_count
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
 BUCKETS = 16_384
-HELD = 2_000_000  # rates held at a time
+HELD = 2_000_000  # numbers of wrong records held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,33 +128,36 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
     ways = np.cumsum(moves.ways, axis=1)
     ways /= ways[:, -1:]
     change = np.ascontiguousarray(moves.change, dtype=np.float64)
-    total = np.empty((draws, change.shape[2]))
-    if isinstance(model, Exactly):
-        counts = rng.hypergeometric(len(kind), moves.items - len(kind), model.errors, draws)
-        total[:] = chosen_changes(kind, ways, change, counts, seed, 0)
-        return total
-    group = np.repeat(moves.groups, moves.counts)
-    share = np.zeros(0)
-    if not is_shared(model):
-        group = np.zeros_like(group)
-    order = np.argsort(group, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.unique(group, return_counts=True)[1])])
-    if not is_shared(model) and not isinstance(model, Audit):
+    if not (isinstance(model, (Audit, Exactly)) or is_shared(model)):
         rates = np.repeat(moves.rates, moves.counts)
         top = float(rates.max())
-        share = rates / top if top > 0 else share
-    block = max(1, HELD // (len(offsets) - 1))
-    for begin in range(0, draws, block):
-        shape = (min(block, draws - begin), len(offsets) - 1)
-        if isinstance(model, Shared) and model.correlation == 1:
-            common = (rng.random(shape) < model.epsilon).astype(np.float64)
-        elif is_shared(model):
-            common = rng.beta(*model.beta, size=shape)
-        elif isinstance(model, Audit):
-            common = rng.beta(model.errors + 0.5, model.checked - model.errors + 0.5, size=shape)
-        else:
-            common = np.full(shape, top)
-        total[begin : begin + block] = independent_changes(
-            kind[order], offsets, share, ways, change, common, seed, begin
-        )
+        share = rates / top if top > 0 and float(rates.min()) < top else np.zeros(0)
+        # A draw depends on its number alone, so threads may share them out.
+        bounds = np.linspace(0, draws, min(thread_count(), draws) + 1).astype(np.int64).tolist()
+        with ThreadPoolExecutor(len(bounds) - 1) as pool:
+            parts = pool.map(
+                lambda part: independent_changes(kind, ways, change, top, share, part[1] - part[0], seed, part[0]),
+                pairwise(bounds),
+            )
+            return np.concatenate(list(parts))
+    group = np.repeat(moves.groups, moves.counts) if is_shared(model) else np.zeros(len(kind), dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    sizes = np.unique(group, return_counts=True)[1]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    samplers = {int(size): errors_sampler(int(size), moves.items, model) for size in np.unique(sizes)}
+    total = np.empty((draws, change.shape[2]))
+    for begin in range(0, draws, block := max(1, HELD // len(sizes))):
+        wrong = np.empty((min(block, draws - begin), len(sizes)), dtype=np.int32)
+        for size, sampler in samplers.items():
+            mine = np.flatnonzero(sizes == size)
+            wrong[:, mine] = sampler.draw(len(wrong) * len(mine), rng).reshape(len(wrong), len(mine))
+        total[begin : begin + block] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, begin)
     return total
+
+
+def errors_sampler(size: int, items: int, model: Audit | Exactly | Shared) -> Sampler:
+    """Draws how many of `size` records are wrong whose errors depend on each other."""
+    law = np.exp(errors_law(items, size, model))
+    # Only what can be drawn: from the first value that has a chance to the last.
+    used = np.flatnonzero(law > 0)
+    return Sampler.of(np.arange(used[0], used[-1] + 1, dtype=np.float64), law[used[0] : used[-1] + 1])

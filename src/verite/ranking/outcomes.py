@@ -114,17 +114,12 @@ class Duel:
         laws[np.arange(len(laws)), self.stay + 1] += 1 - rates
         return Steps(laws, self.counts)
 
-    def of_group(self, group: int) -> Duel:
-        """The items of one group."""
-        mine = self.groups == group
-        return replace(
-            self,
-            counts=self.counts[mine],
-            stay=self.stay[mine],
-            wrong=self.wrong[mine],
-            rates=self.rates[mine],
-            groups=self.groups[mine],
-        )
+    @classmethod
+    def of(cls, items: int, counts: NDArray[np.int64], stay: NDArray[np.int64], wrong: NDArray[np.float64]) -> Duel:
+        """Kinds whose rates and groups play no part."""
+        used = counts > 0
+        none = np.zeros(int(used.sum()))
+        return cls(items, counts[used], stay[used], wrong[used], none, none.astype(np.int64))
 
 
 def outcomes_of(
@@ -207,6 +202,11 @@ def group_numbers(answers: Recorded, model: ErrorModel) -> NDArray[np.int64] | N
     names = answers.column(model.groups, "groups") if isinstance(model.groups, str) else np.asarray(model.groups)
     if names.shape != (len(answers),):
         raise BadParameter(f"groups: expected {len(answers)} names, one an item, found {len(names)}")
+    if names.dtype.kind == "O":
+        absent = next((i for i, name in enumerate(names) if name is None), None)
+        if absent is not None:
+            raise BadParameter(f"groups: expected a name for every item, found none for item {absent + 1}")
+        names = np.array([str(name) for name in names])
     return np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
 
 

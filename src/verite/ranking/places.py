@@ -50,7 +50,6 @@ def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], t
     ahead, level = np.zeros((size, size)), np.eye(size)
     better = np.zeros(scores.shape, dtype=np.int8 if size < 127 else np.int16)
     tied = np.ones_like(better)
-    holds = np.ones(len(scores), dtype=np.bool_)
     columns = [np.ascontiguousarray(scores[:, j]) for j in range(size)]
     for i in range(size):
         for j in range(i):
@@ -63,10 +62,6 @@ def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], t
             tied[:, j] += equal
             ahead[i, j], ahead[j, i] = share(above), share(below)
             level[i, j] = level[j, i] = share(equal)
-            if recorded[i] - recorded[j] > tolerance:
-                holds &= above
-            elif recorded[j] - recorded[i] > tolerance:
-                holds &= below
     places = np.zeros((size, size))
     for j in range(size):
         shares = np.bincount(better[:, j] * np.int64(size + 1) + tied[:, j], weights, size * (size + 1) + 1)
@@ -75,7 +70,19 @@ def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], t
             places[j, first : first + many] += shares[code] / many
     if weights is None:
         places /= len(scores)
-    return Standings(ahead, level, places, share(holds) if differs(recorded, tolerance) else nan)
+    whole = share(order_holds(scores, recorded, tolerance)) if differs(recorded, tolerance) else nan
+    return Standings(ahead, level, places, whole)
+
+
+def order_holds(scores: NDArray[Any], recorded: NDArray[Any], tolerance: float = 0.0) -> NDArray[np.bool_]:
+    """In which rows of scores every two algorithms that differ on the record stand as they do there."""
+    above = np.subtract.outer(recorded, recorded) > tolerance
+    # Where one stands between two others, the comparisons with it decide theirs.
+    between = above.astype(np.int64) @ above.astype(np.int64) > 0
+    holds = np.ones(len(scores), dtype=np.bool_)
+    for i, j in np.argwhere(above & ~between):
+        holds &= scores[:, i] - scores[:, j] > tolerance
+    return holds
 
 
 def differs(recorded: NDArray[Any], tolerance: float = 0.0) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from math import isnan
 from os import PathLike
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from verite.ranking.answers import Answers
 from verite.ranking.assessment import Assessment, Method, rank_intervals, whole_interval
 from verite.ranking.confidence import Confidences, Loss, Sums
 from verite.ranking.contest import AnswerContest, ConfidenceContest, Contest
-from verite.ranking.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared
+from verite.ranking.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared, fingerprint
 from verite.ranking.outcomes import Wrong
 from verite.ranking.result import Ranking
 from verite.ranking.tables import checked_confusion, read_confusion, read_table
@@ -26,6 +27,18 @@ HOW_MANY = (
     "check some records on which the algorithms disagree and give Audit(errors, checked)"
 )
 ORDERS_ONLY = "these are statements about orders; scores under an assumed error rate are no estimates of true scores"
+SERVES = {  # what some settings are about; elsewhere they would be ignored, and are refused
+    "labels": ("labels", "confidences"),
+    "confusion": ("labels", "confidences"),
+    "loss": ("confidences",),
+    "zero": ("confidences",),
+    "tolerance": ("confidences",),
+    "sums": ("confidences",),
+    "confidence": ("found",),
+    "iou": ("found",),
+    "wrong": ("found",),
+}
+CALLED = {"binary": "0 and 1", "labels": "labels", "confidences": "confidences", "found": "objects found by detectors"}
 SCATTERED = (
     "errors are taken as scattered at random, which overstates stability where they come in groups (a class, a source)"
 )
@@ -49,7 +62,7 @@ def rank(
     tolerance: float = 1e-9,
     sums: Sums = "check",
     confidence: float = 0.5,
-    iou: float = 0.5,
+    iou: float | None = None,
     wrong: Wrong = "reverses",
     checks: Checks = "stop",
 ) -> Ranking:
@@ -57,8 +70,9 @@ def rank(
 
     The first argument is a table of answers (a file or `Answers`, `Confidences`); or the recorded truth of every
     item, with each algorithm's answers as a mapping beside it; or a detection truth, with each detector's
-    predictions; or several results of `vt.voc` on one truth. For detectors the items are the truth's objects, found
-    or not: matched by a prediction of their class with at least `confidence` and `iou`.
+    predictions; or several results on one truth, such as `vt.voc`'s. For detectors the items are the truth's objects,
+    found or not: matched by a prediction of their class with at least `confidence` and `iou` (0.5 for predictions; for
+    results one of the thresholds they were made at).
 
     `errors` says in what way the truth may be wrong, `epsilon` is short for `Bernoulli(epsilon)`. Every probability
     is exact where that is possible (`methods` of the result says which are); the others come from so many `draws`
@@ -76,21 +90,37 @@ def rank(
     >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
     (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
     """
+    given = {name: value for name, value in locals().items() if name in SERVES}
     model = chosen_model(epsilon, errors)
     table, about = table_of(truth, answers, model, kind, labels, sums, confidence=confidence, iou=iou, checks=checks)
+    if wrong not in ("reverses", "vanishes"):
+        raise BadParameter(f"wrong: expected reverses or vanishes, found {wrong!r}")
+    check_served(given, kind, table.kind)
     matrix = confusion_of(confusion, table)
     contest: Contest
     if isinstance(table, Confidences):
         contest = ConfidenceContest(table, model, matrix, loss, zero, tolerance)
         about |= {"loss": loss, "zero": zero, "tolerance": tolerance, "sums": sums}
     else:
-        if wrong not in ("reverses", "vanishes"):
-            raise BadParameter(f"wrong: expected reverses or vanishes, found {wrong!r}")
         contest = AnswerContest(table, model, matrix, wrong)
-        about |= {"wrong": wrong} if table.kind == "found" or wrong != "reverses" else {}
-    if matrix is not None:
-        about["confusion"] = "given"
-    return ranking(contest, table, Assessment(contest, method, draws, seed, level), about)
+        about |= {"wrong": wrong} if table.kind == "found" else {}
+    if table.kind in ("labels", "confidences"):
+        about["labels"] = len(table.labels)
+        about["moves"] = "uniform" if matrix is None else fingerprint(matrix)
+    words = assumption(model, table, matrix, wrong)
+    return ranking(contest, table, Assessment(contest, method, draws, seed, level), about, words)
+
+
+def check_served(given: Mapping[str, object], kind: str | None, found: str) -> None:
+    """Refuse settings that say nothing about answers of the kind that was found."""
+    if kind is not None and kind != found:
+        raise BadParameter(f"kind: expected what the answers are, {found!r}, found {kind!r}")
+    usual = {name: parameter.default for name, parameter in signature(rank).parameters.items()}
+    for name, value in given.items():
+        is_usual = value is usual[name] or (isinstance(value, (str, int, float)) and value == usual[name])
+        if found not in SERVES[name] and not is_usual:
+            wanted = " or ".join(CALLED[served] for served in SERVES[name])
+            raise BadParameter(f"{name}: expected {wanted} for this setting, found {CALLED[found]}")
 
 
 def chosen_model(epsilon: float | None, errors: ErrorModel | None) -> ErrorModel:
@@ -114,7 +144,7 @@ def table_of(
     sums: Sums,
     *,
     confidence: float,
-    iou: float,
+    iou: float | None,
     checks: Checks,
 ) -> tuple[Answers | Confidences, dict[str, object]]:
     """The answers in whichever form they were given, and what of the settings belongs into the signature."""
@@ -126,16 +156,18 @@ def table_of(
         if is_evaluated(truth):
             from verite.ranking.detectors import found_in, values_of
 
-            rules = values_of(truth)[0].signature
-            return found_in(truth, confidence=confidence), {"confidence": confidence, "matched": f"({rules})"}
+            first = values_of(truth)[0]
+            matched = {"iou": first.finds(iou).iou, "matched": f"({first.signature})"}
+            return found_in(truth, confidence=confidence, iou=iou), {"confidence": confidence, **matched}
         if not isinstance(truth, (str, PathLike)):
             raise BadParameter("answers: expected each algorithm's answers beside the truth, found none")
         return read_table(str(truth), kind=kind, labels=labels, sums=sums, asked=asked_columns(model)), {}
     if isinstance(truth, (Annotations, str, PathLike)):
         from verite.ranking.detectors import found_objects
 
-        found = found_objects(truth, answers, confidence=confidence, iou=iou, checks=checks)
-        return found, {"confidence": confidence, "iou": iou}
+        least = 0.5 if iou is None else iou
+        found = found_objects(truth, answers, confidence=confidence, iou=least, checks=checks)
+        return found, {"confidence": confidence, "iou": least}
     if not isinstance(answers, Mapping):
         raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
     if kind == "confidences":
@@ -165,8 +197,6 @@ def confusion_of(confusion: Any, table: Answers | Confidences) -> Any:
     """A confusion matrix in the order of the table's labels."""
     if confusion is None:
         return None
-    if isinstance(table, Answers) and table.kind != "labels":
-        raise BadParameter("confusion: expected a table of labels; a record of 0 or 1 has only one way of being wrong")
     if isinstance(confusion, (str, PathLike)):
         return read_confusion(str(confusion), table.labels)
     if isinstance(confusion, Mapping):
@@ -174,8 +204,10 @@ def confusion_of(confusion: Any, table: Answers | Confidences) -> Any:
     return checked_confusion(confusion, table.labels)
 
 
-def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, about: dict[str, object]) -> Ranking:
-    """Everything an assessment says, under its signature."""
+def ranking(
+    contest: Contest, table: Answers | Confidences, found: Assessment, about: dict[str, object], words: str
+) -> Ranking:
+    """Everything an assessment says, under its signature and with its assumption in words."""
     order = tuple(contest.names[int(j)] for j in found.order)
     if isinstance(table, Confidences):
         recorded = {name: float(-contest.scores[contest.names.index(name)] / contest.items) for name in order}
@@ -186,7 +218,7 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
         of = "objects found (recall)" if table.kind == "found" else "right answers"
         score = f"tau: share of {of}, more is better"
     methods = found.methods
-    is_drawn = any(how.startswith("Monte") for how in methods.values())
+    is_drawn = any("Monte-Carlo" in how for how in methods.values())
     signature = Signature.of(
         "rank",
         on=table.kind,
@@ -205,7 +237,7 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
     return Ranking(
         signature=signature,
         model=str(contest.model),
-        assumption=assumption(contest, table),
+        assumption=words,
         caveat=ORDERS_ONLY if isinstance(contest.model, (Shared, AtMost)) else f"{SCATTERED}; {ORDERS_ONLY}",
         kind=table.kind,
         items=contest.items,
@@ -224,34 +256,22 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment, a
         methods=methods,
         whole_interval=None if isnan(whole) else whole_interval(found),
         rank_intervals=rank_intervals(found),
-        source=table.source,
+        table=table,
         curve_of=lambda one, two: found.curves.kept(contest.names.index(one), contest.names.index(two)),
     )
 
 
-def assumption(contest: Contest, table: Answers | Confidences) -> str:
+def assumption(model: ErrorModel, table: Answers | Confidences, matrix: Any, wrong: Wrong) -> str:
     """What is assumed, in words."""
-    words = contest.model.words
-    if isinstance(contest.model, AtMost):
+    words = model.words
+    if isinstance(model, AtMost):
         return words
     if isinstance(table, Confidences) or table.kind == "labels":
         size = len(table.labels)
-        how = (
-            "to another one as the confusion matrix says"
-            if contest_confusion(contest)
-            else f"to any of the other {size - 1} labels alike"
-        )
+        how = f"to any of the other {size - 1} labels alike" if matrix is None else "as the confusion matrix says"
         return f"{words}; a wrong label moves {how}"
     if table.kind == "found":
-        if contest_wrong(contest) == "vanishes":
+        if wrong == "vanishes":
             return f"{words}; a wrong record is no object at all, and finding it counts neither for nor against"
         return f"{words}; a wrong record is no such object, so that finding it was wrong and not finding it right"
     return f"{words}; errors do not depend on what the algorithms answered"
-
-
-def contest_confusion(contest: Contest) -> bool:
-    return getattr(contest, "confusion", None) is not None
-
-
-def contest_wrong(contest: Contest) -> str:
-    return getattr(contest, "wrong", "reverses")

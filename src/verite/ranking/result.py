@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import exp, inf, isfinite, isnan, log, nan
+from dataclasses import dataclass
+from math import exp, floor, inf, isfinite, isnan, log, nan
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,23 @@ import verite
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
+from verite.ranking.models import checked_rate
 from verite.ranking.sums import Sides
 from verite.signature import Signature
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
 WIDTH = 110
+
+
+class Recorded(Protocol):
+    """The answers a ranking is about."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -123,8 +134,7 @@ class Ranking:
     methods: dict[str, str]
     whole_interval: tuple[float, float] | None = None
     rank_intervals: Array | None = None  # algorithms × places × 2
-    source: str = ""
-    digests: dict[str, str] = field(default_factory=dict)
+    table: Recorded | None = None
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> Pair:
@@ -135,10 +145,19 @@ class Ranking:
         raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
 
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
-        """The probability that the order of two algorithms is kept, at several rates; nan where none is known."""
+        """The probability that the order of two algorithms is kept, at several rates.
+
+        Not a number where none is known, and where the two are level on the record.
+        """
         pair = self.pair(one, two)
-        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None else None
-        return np.array([nan if at is None else at(float(epsilon)) for epsilon in epsilons])
+        rates = [checked_rate("epsilon", epsilon) for epsilon in epsilons]
+        at = self.curve_of(pair.first, pair.second) if self.curve_of is not None and not pair.tied else None
+        return np.array([nan if at is None else at(epsilon) for epsilon in rates])
+
+    @property
+    def sureness(self) -> str:
+        """How surely algorithms are told apart that are not joined."""
+        return "for certain" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
 
     def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
         """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
@@ -181,8 +200,7 @@ class Ranking:
             "not_told_apart": [list(run) for run in self.joined()],
             "methods": self.methods,
             "version": verite.__version__,
-            "source": self.source,
-            "digests": self.digests,
+            "table": None if self.table is None else {"path": self.table.source, "digest": self.table.digest},
         }
         if self.whole_interval is not None:
             document["whole_order_interval"] = list(self.whole_interval)
@@ -199,7 +217,8 @@ class Ranking:
 
     def to_csv(self) -> str:
         """Every pair as comma-separated values, full precision."""
-        heads = ("kept", "tie", "reversed", "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
+        sides = ("kept", "tie", "reversed", "first_ahead", "second_ahead")
+        heads = (*sides, "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
         rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
         pairs = [(p.first, p.second, *row) for p, row in zip(self.pairs, rows, strict=True)]
         return Table(("first", "second", *heads), tuple(pairs)).to_csv()
@@ -223,7 +242,10 @@ class Ranking:
             ],
         }
         for k in range(len(self.order)):
-            columns[f"P({k + 1}.)"] = [probability(value) for value in self.ranks[:, k]]
+            drawn = [None] * len(self.order) if self.rank_intervals is None else self.rank_intervals[:, k]
+            columns[f"P({k + 1}.)"] = [
+                probability(value, interval=interval) for value, interval in zip(self.ranks[:, k], drawn, strict=True)
+            ]
         return Table.of("algorithm", self.order, columns)
 
     def pair_table(self) -> Table:
@@ -231,8 +253,11 @@ class Ranking:
         rows = []
         for pair in self.pairs:
             sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
-            values = [pair.kept, pair.tie, pair.reversed]
-            shown = [probability(value, side) for value, side in zip(values, sides, strict=True)]
+            values = {"kept": pair.kept, "tie": pair.tie, "reversed": pair.reversed}
+            shown = [
+                probability(value, side, (pair.intervals or {}).get(key))
+                for (key, value), side in zip(values.items(), sides, strict=True)
+            ]
             errors = [ABSENT if v is None else f"{v:,}" for v in (pair.errors_to_tie, pair.errors_to_reverse)]
             rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
         bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
@@ -240,15 +265,21 @@ class Ranking:
         names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.pairs]
         return Table.of("order", names, {head: [row[i] for row in rows] for i, head in enumerate(heads)})
 
-    def __str__(self) -> str:
+    def whole_line(self) -> str:
+        """The whole order in one line."""
         chain = self.order[0]
         for above, name in zip(self.order, self.order[1:], strict=False):
             chain += f" {'=' if self.pair(above, name).tied else '>'} {name}"
+        if all(pair.tied for pair in self.pairs):
+            return f"Whole order {chain}: all are level on the record, there is no order to keep."
         low, high = self.whole_bounds
-        whole = f"Whole order {chain}: {probability(self.whole)} ({self.methods['whole_order']}"
+        shown = probability(self.whole, interval=self.whole_interval)
+        line = f"Whole order {chain}: {shown} ({self.methods['whole_order']}"
         if self.whole_interval is not None:
-            whole += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
-        whole += f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")"
+            line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
+        return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
+
+    def __str__(self) -> str:
         lines = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
             *wrap(f"Assumed: {self.assumption}.", WIDTH),
@@ -258,12 +289,12 @@ class Ranking:
             "",
             str(self.pair_table()),
             "",
-            whole,
+            self.whole_line(),
         ]
         if self.whole_epsilon is not None:
             least, most = self.whole_epsilon
-            span = rate(least) if rate(least) == rate(most) else f"a rate between {rate(least)} and {rate(most)}"
-            lines.append(f"It holds with probability {self.level:g} up to ε = {span}.")
+            span = f"ε = {rate(least)}" if rate(least) == rate(most) else f"an ε between {rate(least)} and {rate(most)}"
+            lines.append(f"It holds with probability {self.level:g} up to {span}.")
         if self.errors_to_break is not None:
             one = self.errors_to_break == 1
             many = (
@@ -272,7 +303,7 @@ class Ranking:
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart with probability {self.level:g}: {', '.join(run)}." for run in self.joined()]
+        lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.joined()]
         return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
 
     __repr__ = __str__
@@ -285,14 +316,20 @@ class Ranking:
         return "; ".join(f"{', '.join(what)} {how}" for how, what in ways.items())
 
 
-def probability(value: float, logarithm: float = nan) -> str:
+def probability(value: float, logarithm: float = nan, interval: Sequence[float] | None = None) -> str:
     """A probability with four decimals, or as a power of ten where that would show nothing but zeros.
 
+    What never or always came out of draws, of which there is an `interval`, is neither impossible nor certain.
+
+    >>> probability(0.0, interval=(0.0, 3.84e-05)), probability(1.0, interval=(0.99996, 1.0))
+    ('<3.8e-05', '>0.9999')
     >>> probability(0.58881), probability(3e-7), probability(0.0, -2319.0), probability(0.0), probability(0.999999)
     ('0.5888', '3.0e-07', '7.4e-1008', '0', '>0.9999')
     """
     if isnan(value):
         return ABSENT
+    if interval is not None and value in (0, 1):
+        return f"<{interval[1]:.1e}" if value == 0 else f">{floor(1e4 * interval[0]) / 1e4:.4f}"
     if value == 1 and not logarithm < 0:
         return "1"
     if value > 0.99995:

@@ -9,7 +9,8 @@ only a few dozen frequencies differ from zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import ceil, exp, fsum, inf, log, log1p, sqrt
 
 import numpy as np
@@ -35,29 +36,111 @@ class Sides:
         return Sides(self.above, self.level, self.below)
 
 
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Larger steps, one after the other: the values that can occur, by rising value, and their probabilities."""
+
+    values: Array
+    laws: Array
+    starts: NDArray[np.int64]  # where each step begins
+    counts: NDArray[np.int64]  # how often each occurs
+
+    @classmethod
+    def of(cls, laws: Sequence[Array], counts: Sequence[int]) -> Pieces:
+        """From odd numbers of probabilities, each centred on zero."""
+        used = [np.flatnonzero(law) for law in laws]
+        values = [places - len(law) // 2 for places, law in zip(used, laws, strict=True)]
+        starts = np.cumsum([0, *(len(places) for places in used)])[:-1]
+        return cls(
+            np.concatenate([*values, np.zeros(0)]).astype(np.float64),
+            np.concatenate([*(law[places] for law, places in zip(laws, used, strict=True)), np.zeros(0)]),
+            starts.astype(np.int64),
+            np.asarray(counts, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        sizes: NDArray[np.int64] = np.diff(np.append(self.starts, len(self.values)))
+        return sizes
+
+    @property
+    def lowest(self) -> NDArray[np.int64]:
+        values: NDArray[np.int64] = self.values[self.starts].astype(np.int64)
+        return values
+
+    @property
+    def highest(self) -> NDArray[np.int64]:
+        values: NDArray[np.int64] = self.values[self.starts + self.sizes - 1].astype(np.int64)
+        return values
+
+    @property
+    def each(self) -> Iterator[tuple[Array, Array, int]]:
+        """Values, probabilities and number of every step."""
+        ends = self.starts + self.sizes
+        for start, end, count in zip(self.starts.tolist(), ends.tolist(), self.counts.tolist(), strict=True):
+            yield self.values[start:end], self.laws[start:end], count
+
+    def summed(self, terms: Array) -> Array:
+        """The sum of the terms of each step."""
+        sums: Array = np.add.reduceat(terms, self.starts) if len(self) else np.zeros(0)
+        return sums
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the sum of all."""
+        means = self.summed(self.laws * self.values)
+        spread = self.summed(self.laws * (self.values - np.repeat(means, self.sizes)) ** 2)
+        return float(self.counts @ means), float(self.counts @ spread)
+
+    def tilted(self, tilt: float) -> tuple[Pieces, float]:
+        """The steps weighted with exp(tilt value) and scaled to one again, and the logarithm of all the scales."""
+        if not len(self):
+            return self, 0.0
+        with np.errstate(divide="ignore"):
+            exponents = np.log(self.laws) + tilt * self.values
+        top = np.maximum.reduceat(exponents, self.starts)
+        weights = np.exp(exponents - np.repeat(top, self.sizes))
+        total = self.summed(weights)
+        scales = top + np.log(total)
+        if abs(tilt) < 1:
+            # All digits where a step hardly ever happens.
+            change = self.summed(self.laws * np.expm1(np.clip(tilt * self.values, -700, 700)))
+            scales = np.where(np.abs(change) < 0.5, np.log1p(np.maximum(change, -0.5)), scales)
+        laws = weights / np.repeat(total, self.sizes)
+        return replace(self, laws=laws), fsum(self.counts * scales)
+
+    def mirrored(self) -> Pieces:
+        flipped = [(-values[::-1], law[::-1]) for values, law, _ in self.each]
+        return replace(
+            self,
+            values=np.concatenate([*(values for values, _ in flipped), np.zeros(0)]),
+            laws=np.concatenate([*(law for _, law in flipped), np.zeros(0)]),
+        )
+
+
+NONE = Pieces.of([], [])
+
+
 @dataclass(frozen=True)
 class Steps:
-    """Independent steps: rows of P(-1), P(0), P(+1), how often each occurs, and whole laws of larger steps.
-
-    A piece is an odd number of probabilities, centred on zero.
-    """
+    """Independent steps: rows of P(-1), P(0), P(+1), how often each occurs, and larger steps."""
 
     laws: Array
     counts: NDArray[np.int64]
-    pieces: tuple[Array, ...] = ()
+    pieces: Pieces = NONE
 
     def tilted(self, tilt: float) -> Steps:
-        return Steps(
-            tilted(self.laws, VALUES, tilt)[0], self.counts, tuple(tilted_piece(p, tilt)[0] for p in self.pieces)
-        )
+        return Steps(tilted(self.laws, VALUES, tilt)[0], self.counts, self.pieces.tilted(tilt)[0])
 
     def mirrored(self) -> Steps:
-        return Steps(self.laws[:, ::-1], self.counts, tuple(p[::-1] for p in self.pieces))
+        return Steps(self.laws[:, ::-1], self.counts, self.pieces.mirrored())
 
     def cumulant(self, tilt: float) -> float:
         """log E exp(tilt S)."""
         rows = self.counts * tilted(self.laws, VALUES, tilt)[1]
-        return fsum(rows) + fsum(tilted_piece(p, tilt)[1] for p in self.pieces)
+        return fsum(rows) + self.pieces.tilted(tilt)[1]
 
     def moments(self) -> tuple[float, float]:
         """Mean and variance of the sum."""
@@ -65,30 +148,23 @@ class Steps:
         # Written as pairs of different values: no cancellation when one of the three is nearly certain.
         down, none, up = self.laws.T
         spread = none * (down + up) + 4 * down * up
-        mean, variance = float(self.counts @ means), float(self.counts @ spread)
-        for piece in self.pieces:
-            values = centred(piece)
-            middle = float(piece @ values)
-            mean += middle
-            variance += float(piece @ (values - middle) ** 2)
-        return mean, variance
+        mean, variance = self.pieces.moments()
+        return mean + float(self.counts @ means), variance + float(self.counts @ spread)
 
     def bounds(self) -> tuple[int, int]:
         """The smallest and the largest sum that can occur."""
         down, none, up = self.laws.T > 0
         low = int(self.counts @ np.where(down, -1, np.where(none, 0, 1)))
         high = int(self.counts @ np.where(up, 1, np.where(none, 0, -1)))
-        for piece in self.pieces:
-            values = centred(piece)[piece > 0]
-            low, high = low + int(values[0]), high + int(values[-1])
-        return low, high
+        pieces = self.pieces
+        return low + int(pieces.counts @ pieces.lowest), high + int(pieces.counts @ pieces.highest)
 
     def stride(self) -> int:
         """2 where every sum that can occur has the same parity, else 1."""
         if np.any(self.laws[:, 1] > 0):
             return 1
-        even = all(not p[::2].any() or not p[1::2].any() for p in self.pieces)
-        return 2 if even else 1
+        distance = self.pieces.values - np.repeat(self.pieces.lowest, self.pieces.sizes)
+        return 1 if np.any(distance % 2) else 2
 
 
 def three_sides(steps: Steps) -> Sides:
@@ -189,8 +265,8 @@ def log_extreme(steps: Steps, side: int) -> float:
     # From the rest of the row where it is nearly certain: log(1 - x) of a small x.
     rest = steps.laws.sum(axis=1) - extreme
     logs = np.where(extreme > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(extreme))
-    last = [p[p > 0][-1 if side > 0 else 0] for p in steps.pieces]
-    return min(fsum(steps.counts * logs) + fsum(np.log(last)), 0.0)
+    last = [count * log(law[-1 if side > 0 else 0]) for _, law, count in steps.pieces.each]
+    return min(fsum(steps.counts * logs) + fsum(last), 0.0)
 
 
 def solve_tilt(steps: Steps, target: float) -> float:
@@ -231,20 +307,10 @@ def tilted(laws: Array, values: Array, tilt: float) -> tuple[Array, Array]:
     return weights / total, scale
 
 
-def tilted_piece(piece: Array, tilt: float) -> tuple[Array, float]:
-    law, scale = tilted(piece, centred(piece), tilt)
-    return law, float(scale)
-
-
-def centred(piece: Array) -> Array:
-    """The values of a piece: -h, …, h."""
-    half = len(piece) // 2
-    return np.arange(-half, half + 1, dtype=np.float64)
-
-
 def law_of_sum(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """Values and probabilities of the sum, without values that together weigh less than 1e-20."""
-    few = int(steps.counts.sum()) <= DIRECT and sum(len(p) for p in steps.pieces) <= 10 * DIRECT
+    wide = steps.pieces.counts * (steps.pieces.highest - steps.pieces.lowest + 1)
+    few = int(steps.counts.sum()) <= DIRECT and int(wide.sum()) <= 10 * DIRECT
     return convolved(steps) if few else transformed(steps, bounds)
 
 
@@ -256,11 +322,11 @@ def convolved(steps: Steps) -> tuple[Array, Array]:
     for row in rows:
         law = np.convolve(law, row)
     low = -len(rows)
-    for piece in steps.pieces:
-        used = np.flatnonzero(piece)
-        trimmed = piece[used[0] : used[-1] + 1 : stride]
-        law = np.convolve(law, trimmed)
-        low += int(used[0]) - len(piece) // 2
+    for values, chances, count in steps.pieces.each:
+        piece = np.bincount(((values - values[0]) // stride).astype(np.int64), chances)
+        for _ in range(count):
+            law = np.convolve(law, piece)
+        low += count * int(values[0])
     return low + stride * np.arange(len(law), dtype=np.float64), law
 
 
@@ -268,8 +334,8 @@ def transformed(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """The law of the sum within a window around its mean, from its characteristic function."""
     stride = steps.stride()
     mean, variance = steps.moments()
-    # Bernstein's inequality for steps of at most 2 (a piece: its half width) from their mean.
-    step = max([2, *(len(p) for p in steps.pieces)])
+    # Bernstein's inequality for steps of at most 2 (a piece: its width) from their mean.
+    step = int(np.max(steps.pieces.highest - steps.pieces.lowest, initial=2))
     linear = NEGLIGIBLE * step / 3
     half = linear + sqrt(linear**2 + 2 * NEGLIGIBLE * variance)
     low, high = bounds
@@ -286,7 +352,7 @@ def transformed(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
 def characteristic(steps: Steps, stride: int, size: int, low: int, variance: float) -> NDArray[np.complex128]:
     """E exp(-i w (S - low) / stride) at the frequencies w = 2 pi j / size, from 0 to where it stays zero."""
     used = size // 2 + 1
-    if stride == 2 and not steps.pieces:
+    if stride == 2 and not len(steps.pieces):
         # For steps of one parity |phi| <= exp(-variance w^2 / (2 pi^2)): it falls and stays down.
         used = min(used, ceil(size * sqrt(2 * NEGLIGIBLE / max(variance, 1e-300)) / 2) + 1)
     spectrum = np.ones(used, dtype=np.complex128)
@@ -301,11 +367,11 @@ def characteristic(steps: Steps, stride: int, size: int, low: int, variance: flo
     # Each step was measured from its likeliest value, to keep the angles small; what that adds up to is put back here,
     # its many whole turns taken out in whole numbers.
     start = int(steps.counts @ likeliest(steps.laws)) - low
-    for piece in steps.pieces:
-        values = centred(piece)[piece > 0]
-        start += int(values[0])
-        places = ((values - values[0]) // stride).astype(np.int64) % size
-        spectrum *= np.fft.rfft(np.bincount(places, piece[piece > 0], size))[:used]
+    for values, chances, count in steps.pieces.each:
+        likely = int(values[np.argmax(chances)])
+        start += count * likely
+        places = ((values - likely) // stride).astype(np.int64) % size
+        spectrum *= np.fft.rfft(np.bincount(places, chances, size))[:used] ** count
     turns = np.arange(used) * (start // stride) % size * (2 * np.pi / size)
     spectrum *= np.exp(-1j * turns)
     return spectrum

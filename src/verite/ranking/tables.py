@@ -12,6 +12,7 @@ mark.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import DataError, ReadError, did_you_mean, excerpt
+from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.files import existing, read_text
 from verite.ranking.answers import Answers, coded
 from verite.ranking.confidence import Confidences, Sums
@@ -61,6 +62,8 @@ def read_table(
             f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}"
         )
     filled(sheet)
+    if is_long and labels is not None:
+        raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
     if is_long:
         return confidences_in(sheet, names, more).with_sums(sums)
     keys = ["item", *(["interpretation"] if "interpretation" in sheet.head else [])]
@@ -78,10 +81,12 @@ def is_table(path: str | Path) -> bool:
         return False
     if is_parquet(place):
         try:
+            from pyarrow import ArrowException
             from pyarrow.parquet import read_schema
-        except ImportError:
-            return True  # reading it says what is missing
-        return "truth" in read_schema(place).names
+
+            return "truth" in read_schema(place).names
+        except (ImportError, ArrowException, OSError):
+            return True  # reading it says what is wrong
     with place.open("rb") as file:
         first = file.readline(65_536).decode("utf-8-sig", errors="replace")
     head = [name.strip() for name in next(csv.reader([first], delimiter=delimiter_of(first)), [])]
@@ -103,14 +108,14 @@ def read_sheet(path: Path) -> Sheet:
         raise ReadError(path, expected="a table in a file", found="a folder")
     if path.stat().st_size == 0:
         raise ReadError(path, expected=HEADER, found="an empty file")
-    return read_parquet(path) if is_parquet(path) else read_csv(path)
+    # By its name, too: a broken Parquet file is no CSV.
+    return read_parquet(path) if is_parquet(path) or path.suffix.lower() == ".parquet" else read_csv(path)
 
 
 def read_csv(path: Path) -> Sheet:
     text = read_text(path)
-    reader = csv.reader(
-        text.splitlines(keepends=True), delimiter=delimiter_of(text.partition("\n")[0]), skipinitialspace=True
-    )
+    delimiter = delimiter_of(text.partition("\n")[0])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:

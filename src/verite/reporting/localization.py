@@ -49,7 +49,7 @@ def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
     count = len(results.matched.truth)
     if not count or chosen.best is None or not results.pairs.take(np.arange(count)).is_sized:
         return None
-    return int(np.argmax(np.abs(results.values[chosen.name][:count] - chosen.best)))
+    return int(np.argmax(np.nan_to_num(np.abs(results.values[chosen.name][:count] - chosen.best), posinf=np.inf)))
 
 
 def draw_distributions(results: LocalizationResults) -> Figure:
@@ -79,6 +79,7 @@ def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric) -> N
         axes.set(xticks=[], yticks=[])
         return
     axes.set_ylabel("objects", fontsize=7)
+    axes.locator_params(axis="x", nbins=5)  # small values have long numbers
     axes.hist(finite, bins=min(30, max(5, int(np.sqrt(len(finite))))), color=COLOURS[5], edgecolor="white", lw=0.4)
     axes.axvline(finite.mean(), color=TRUTH, lw=1.4, label=f"mean {finite.mean():.3g}")
     axes.axvline(float(np.median(finite)), color=PRED, lw=1.4, ls="--", label=f"median {np.median(finite):.3g}")

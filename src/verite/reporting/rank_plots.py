@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import ReadError
+from verite.errors import ReadError, excerpt
 from verite.files import existing, write_atomically
 from verite.reporting.plots import COLOURS, DASHES, rendered
 
@@ -34,8 +34,8 @@ class Published:
     kept: float
 
 
-def read_published(path: str | Path) -> list[Published]:
-    """Published probabilities from a table with the header first,second,epsilon,kept."""
+def read_published(path: str | Path, algorithms: Sequence[str]) -> list[Published]:
+    """Published probabilities about these algorithms, from a table with the header first,second,epsilon,kept."""
     import csv
 
     from verite.files import read_text
@@ -49,9 +49,18 @@ def read_published(path: str | Path) -> list[Published]:
     for number, row in enumerate(rows[1:], 2):
         try:
             first, second, epsilon, kept = row
-            points.append(Published(first, second, float(epsilon), float(kept)))
+            point = Published(first, second, float(epsilon), float(kept))
         except ValueError:
             raise ReadError(f"{place}:{number}", expected="two names and two numbers", found=",".join(row)) from None
+        unknown = next((name for name in (first, second) if name not in algorithms), None)
+        if unknown is not None or first == second:
+            found = excerpt(first if unknown is None else unknown) + (" twice" if unknown is None else "")
+            raise ReadError(f"{place}:{number}", expected=f"two of {', '.join(algorithms)}", found=found)
+        if not (0 <= point.epsilon <= 0.5 and 0 <= point.kept <= 1):
+            raise ReadError(
+                f"{place}:{number}", expected="a rate from 0 to 0.5 and a probability", found=f"{epsilon},{kept}"
+            )
+        points.append(point)
     return points
 
 
@@ -83,7 +92,6 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     pairs = [*neighbours, *(pair for pair in pairs if pair not in neighbours)]
     named = pairs if len(pairs) <= MOST_IN_LEGEND else neighbours
     styled = {id(pair): style for pair, style in zip(named, styles(), strict=False)}
-    points = list(published)
     # Dense where the curves bend.
     rates = np.concatenate([np.linspace(0, 0.05, 26), np.linspace(0.06, 0.5, 45)])
     for pair in pairs:
@@ -94,11 +102,11 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
         colour, dash = styled.get(id(pair), ("0.75", "-"))
         label = f"{pair.first} > {pair.second}" if known else None
         axes.plot(rates, kept, color=colour, ls=dash, lw=1.8 if known else 0.8, label=label, zorder=3 if known else 2)
-        mine = [point for point in points if (point.first, point.second) == (pair.first, pair.second)]
-        if mine:
-            at = [point.epsilon for point in mine], [point.kept for point in mine]
-            ring: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 7, "mfc": "none", "mec": COLOURS[1], "mew": 1.6}
-            axes.plot(*at, **ring, label="published", zorder=4, clip_on=False)
+    points = list(published)
+    if points:
+        at = [point.epsilon for point in points], [point.kept for point in points]
+        ring: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 7, "mfc": "none", "mec": COLOURS[1], "mew": 1.6}
+        axes.plot(*at, **ring, label="published", zorder=4, clip_on=False)
     axes.axhline(ranking.level, color="0.5", lw=0.8, ls=":")
     axes.annotate(
         f"{ranking.level:g}", (0.5, ranking.level), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
@@ -110,7 +118,8 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     elif pairs:
         hidden = f" (grey: {len(pairs) - len(named)} more)" if len(named) < len(pairs) else ""
         axes.legend(loc="center left", bbox_to_anchor=(1.06, 0.5), frameon=False, fontsize=8, title=f"pairs{hidden}")
-    how = "" if ranking.methods["largest_epsilon"] == "exact" else f" · {ranking.methods['largest_epsilon']}"
+    how = ranking.methods["largest_epsilon"]
+    how = "" if how.startswith("exact") else f" · {how}"
     note(figure, f"{ranking.items:,} items · {'independent errors' if independent else ranking.model}{how}")
     return figure
 
@@ -164,9 +173,12 @@ def plot_leaderboard(ranking: Ranking) -> Figure:
     values = [ranking.scores[name] for name in ranking.order]
     axes.plot(values, places, ls="none", marker="o", ms=7, color=COLOURS[0])
     axes.set(ylim=(size + 0.6, 0.4), xlabel=ranking.score.replace(":", ",", 1))
-    axes.set_yticks(
-        places, [f"{short(name)}  {place:\u2007>2}" for place, name in zip(places, ranking.order, strict=True)]
-    )
+    # Those that are level on the record have the same place.
+    numbers: list[int] = []
+    for place, name in zip(places.tolist(), ranking.order, strict=True):
+        level = place > 1 and ranking.pair(ranking.order[place - 2], name).tied
+        numbers.append(numbers[-1] if level else place)
+    axes.set_yticks(places, [f"{short(n)}  {k:\u2007>2}" for n, k in zip(ranking.order, numbers, strict=True)])
     low, high = min(values), max(values)
     span = (high - low) or max(abs(high), 1.0) * 0.1
     axes.set_xlim(low - 0.08 * span, high + 0.08 * span)
@@ -177,10 +189,9 @@ def plot_leaderboard(ranking: Ranking) -> Figure:
         for begin, end in run:
             axes.plot([1.03 + 0.03 * k] * 2, [begin + 0.75, end + 1.25], color=COLOURS[1], lw=5, solid_capstyle="butt",
                       transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
-    said = f"bars join what cannot be told apart with probability {ranking.level:g}" if runs else (
-        f"all can be told apart with probability {ranking.level:g}")  # fmt: skip
+    said = "bars join what cannot be told apart" if runs else "all can be told apart"
     axes.set_title("Leaderboard", loc="left")
-    axes.set_title(said, loc="right", fontsize=8, color="0.4")
+    axes.set_title(f"{said} {ranking.sureness}", loc="right", fontsize=8, color="0.4")
     note(figure, f"{ranking.items:,} items · {ranking.model}")
     return figure
 
