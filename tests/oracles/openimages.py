@@ -95,7 +95,9 @@ def entries_of_image(truths, preds, weight, threshold, masks):
                 state[i] = "left out"
                 scores[best] = max(scores[best], p.confidence)
         if by_mask == masks:
-            found += [(s, weight) for s in scores if s > 0 and weight > 0]
+            # A difficult group is not asked for, so it is not found, either; the reference stops where it is hit.
+            hit = zip(scores, groups, strict=True)
+            found += [(s, weight) for s, t in hit if s > 0 and weight > 0 and not t.difficult]
     kept = [(p.confidence, 1 if s == "hit" else 0) for p, s in zip(preds, state, strict=True) if s != "left out"]
     return kept + found
 

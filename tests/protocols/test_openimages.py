@@ -206,6 +206,11 @@ def test_difficult_object_neither_rewards_nor_punishes():
     assert (curve.truths, curve.tp, curve.fp) == (1, 1, 0)
 
 
+def test_difficult_group_takes_predictions_and_is_not_found():
+    curve = cats([((0, 0, 8, 8), True, True), (0, 0, 1, 1)], [((4, 4, 5, 5), 0.9), ((0, 0, 1, 1), 0.5)])
+    assert (curve.truths, curve.tp, curve.fp) == (1, 1, 0)
+
+
 def test_prediction_without_area_is_removed():
     assert len(cats([(0, 0, 1, 1)], [((0, 0, 0, 1), 0.9), ((0, 0, 1, 1), 0.5)]).is_true) == 1
 

@@ -315,7 +315,7 @@ def match_groups(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8]
     falling = sides.order[(hits & (sides.confidence > 0))[sides.order]]
     best = np.full(len(sides.truth), -1, dtype=np.int64)
     best[group[falling[::-1]]] = falling[::-1]
-    return best[best >= 0]
+    return best[(best >= 0) & ~sides.truth.difficult]  # what is not asked for is not found, either
 
 
 @dataclass(frozen=True, eq=False)
