@@ -118,6 +118,22 @@ def test_truth_with_masks(tmp_path):
     assert vt.openimages(truth, pred, on="mask").scores["mAP"].value == 1
 
 
+def test_masks_of_another_size_are_refused(tmp_path):
+    header = "ImageID,LabelName,ImageWidth,ImageHeight,XMin,XMax,YMin,YMax,IsGroupOf,Mask"
+    truth = vt.read(written(tmp_path, f"{header}\na,/m/cat,2,2,0.5,1,0,1,0,{word(b'22')}\n"))
+    text = f"ImageID,ImageWidth,ImageHeight,PredictionString\na,3,3,/m/cat 0.5 {word(b'36')}\n"
+    pred = vt.read(written(tmp_path, text, "p.csv"), like=truth)
+    message = "expected masks of the size of their image, 2 × 2 in 'a', found 3 × 3; 1 of 1 differ"
+    with pytest.raises(vt.DataError, match=message):
+        vt.openimages(truth, pred, on="mask", checks="off")
+
+
+def test_truth_without_masks_is_no_truth_for_masks(tmp_path):
+    truth = vt.read(written(tmp_path, BOXES), image_size=(4, 4))
+    with pytest.raises(vt.DataError, match="expected masks, found boxes alone; compare them with --on box"):
+        vt.openimages(truth, truth, on="mask", checks="off")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

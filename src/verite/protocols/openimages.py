@@ -19,7 +19,7 @@ from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
-from verite.model.regions import BOX
+from verite.model.regions import BOX, Runs
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.coco_masks import masks_of
 from verite.protocols.curve_results import CurveResults
@@ -229,8 +229,12 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
     has_mask = np.zeros(len(truth), dtype=np.bool_)
     stages = []
     if settings.on == "mask":
-        has_mask = truth.regions.kinds != BOX
+        has_mask = np.asarray(truth.regions.kinds != BOX)
+        if len(truth) and not has_mask.any():
+            place = truth.source.path or "truth"
+            raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
         masks = masks_of(truth.where(has_mask), threads), masks_of(pred, threads)
+        check_sizes(pred, masks[1])
         mine = truth.where(has_mask)
         part = group_truths(mine.image, mine.label, images=images, labels=labels)
         group = mine.group_of
@@ -254,6 +258,19 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-np.arange(len(pred)), -confidence))
     return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
+
+
+def check_sizes(pred: Annotations, masks: Runs) -> None:
+    """Masks of another size than their image overlap nothing, and nobody would know why."""
+    images = pred.images
+    wanted = np.stack([images.heights, images.widths], axis=1)[pred.image]
+    odd = np.flatnonzero((wanted > 0).all(axis=1) & (masks.sizes != wanted).any(axis=1))
+    if len(odd):
+        (height, width), (rows, columns) = wanted[odd[0]], masks.sizes[odd[0]]
+        raise DataError(
+            f"{pred.source.path or 'predictions'}: expected masks of the size of their image, {width} × {height} in "
+            f"{images.name(int(pred.image[odd[0]]))!r}, found {columns} × {rows}; {len(odd)} of {len(pred)} differ"
+        )
 
 
 def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells, NDArray[np.int32]]:
