@@ -217,7 +217,7 @@ def evaluate(settings: Settings, truth: Annotations, pred: Annotations, threads:
 
 def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
     images, labels = len(pred.images), max(len(truth.labels), len(pred.labels))
-    kept = (pred.regions.sizes[:, 2:] > 0).all(axis=1)
+    kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
     if settings.unverified == "drop":
         cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
         if truth.verdicts is not None:
