@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,9 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
-from verite.model.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from verite.model.verdicts import Verdicts
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
 # among others that have one.
