@@ -106,11 +106,13 @@ inline nb::tuple to_python(Candidates&& found) {
                           to_numpy(std::move(found.overlap)));
 }
 
+void register_assignment(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_pairs(nb::module_& module);
 void register_tables(nb::module_& module);
+void register_warps(nb::module_& module);
 
 }  // namespace verite

@@ -12,11 +12,6 @@
 namespace verite {
 namespace {
 
-// The first pixel whose middle is not before `edge`, within 0 .. limit.
-std::int64_t first_pixel(double edge, std::int64_t limit) {
-    return static_cast<std::int64_t>(std::clamp(std::ceil(edge - .5), 0., static_cast<double>(limit)));
-}
-
 void check(Size size) {
     if (size.pixels() > UINT32_MAX)
         throw std::invalid_argument("an image: expected at most 4,294,967,295 pixels, found " +

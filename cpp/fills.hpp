@@ -1,11 +1,18 @@
 // Which pixels lie inside a box, a ring or a closed curve of pixels?
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "views.hpp"
 
 namespace verite {
+
+// The first pixel whose middle is not before `edge`, within 0 .. limit.
+inline std::int64_t first_pixel(double edge, std::int64_t limit) {
+    return static_cast<std::int64_t>(std::clamp(std::ceil(edge - .5), 0., static_cast<double>(limit)));
+}
 
 // A pixel is inside where its middle is, edges left and above included: column j of a box where x1 <= j + 1/2 < x2.
 // All append the runs of one object, cut at the border of the image.

@@ -13,6 +13,7 @@ from tests.oracles import lvis as oracle
 from tests.oracles import lvis_package as package
 from tests.oracles.coco_sets import random_mask_set, random_set
 
+pytest.importorskip("lvis", reason="needs the package lvis, which `make test` installs")
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 THIRTEEN = ("AP", "AP50", "AP75", "APs", "APm", "APl", "APr", "APc", "APf", "AR300", "ARs", "ARm", "ARl")
 

@@ -17,14 +17,17 @@ from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean
 VERBS = {
     "demo": "demo",
     "voc": "evaluate",
-    "localize": "localize",
     "coco": "evaluate",
     "lvis": "official",
     "openimages": "official",
     "imagenet-loc": "official",
     "imagenet-det": "official",
     "panoptic": "official",
+    "localize": "localize",
+    "interpret": "interpret",
+    "class-distance": "interpret",
     "rank": "rank",
+    "study": "study",
     "inspect": "files",
     "convert": "files",
     "metrics": "metrics",
@@ -63,6 +66,7 @@ Examples:
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
+  verite study -m mymodule:my_metric -m iou       what is your metric worth?
   verite inspect truth.json predictions.json      what is in there, what is wrong
 Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 )

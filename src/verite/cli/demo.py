@@ -15,7 +15,13 @@ from verite.files import make_folder
 
 MARK = ".made-by-verite-demo"
 # Where bundled data are, and what they are called in the tour.
-FOLDERS = {"example": "example", "demo": "harbour", "ranking": "ranking", "competitions": "competitions"}
+FOLDERS = {
+    "example": "example",
+    "demo": "harbour",
+    "ranking": "ranking",
+    "scene": "scene",
+    "competitions": "competitions",
+}
 
 # What is said, and what is then typed.
 TOUR = (
@@ -41,8 +47,25 @@ TOUR = (
         "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
     ),
     (
+        "COCO's twelve numbers of all three, as pycocotools has them to the last bit.",
+        "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
+    ),
+    (
         "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
+    ),
+    (
+        "One score for each picture: places, classes, missed and spurious objects together.",
+        "interpret harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
+    ),
+    (
+        "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck, a car\n"
+        "missed.",
+        "interpret scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
+    ),
+    (
+        "A bus called a truck is not as wrong as a bus called a bird: distances of the classes, here from a taxonomy.",
+        "class-distance scene/kinds.txt --quiet -o results/distances.csv --plot results/distances.png",
     ),
     (
         "Formats are no obstacle: the truth as Pascal VOC XML,",
@@ -69,6 +92,11 @@ TOUR = (
     (
         "Three algorithms that cannot all be told apart, with errors that come in groups.",
         "rank ranking/table2.csv --epsilon 0.1 --shared item --correlation 0.3 --quiet -o results/rank-table2",
+    ),
+    (
+        "And what is a metric itself worth? Regions altered in known ways, properties counted, a verdict in words.",
+        'study -m iou -m hausdorff -m gce -a "translation(reach=12, step=2)" -a "rotation(reach=45, step=3)" --quiet'
+        " -o results/study",
     ),
     (
         "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
+from verite.records import record
 
 if TYPE_CHECKING:
     from verite.model.verdicts import Verdicts
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
 
 
-@dataclass(frozen=True)
+@record()
 class Source:
     """Where annotations came from, how they were read, and why so."""
 
@@ -33,7 +34,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Annotations:
     """Objects in images. Nothing in it can be changed; every filter returns a new one.
 

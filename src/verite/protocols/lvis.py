@@ -169,7 +169,7 @@ def areas_of(pred: Annotations, on: str) -> Floats:
     """The areas of predictions: of the box where there is one, as in COCO."""
     if on == "box" or pred.regions.boxed is None:
         return _core.box_areas(pred.regions.sizes)
-    return pred_areas(pred, masks_of(pred, 1), by_first=False)
+    return pred_areas(pred, lambda: masks_of(pred, 1), by_first=False)
 
 
 def judged(truth: Annotations, pred: Annotations) -> Annotations:

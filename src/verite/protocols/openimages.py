@@ -19,9 +19,9 @@ from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
-from verite.model.regions import BOX, Runs
+from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
-from verite.protocols.coco_masks import masks_of
+from verite.protocols.coco_masks import outlines_of
 from verite.protocols.curve_results import CurveResults
 from verite.protocols.curves import Curve, Interpolation
 from verite.protocols.preparation import Checks, prepare
@@ -233,14 +233,16 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
         if len(truth) and not has_mask.any():
             place = truth.source.path or "truth"
             raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
-        masks = masks_of(truth.where(has_mask), threads), masks_of(pred, threads)
-        check_sizes(pred, masks[1])
+        check_sizes(pred)
         mine = truth.where(has_mask)
         part = group_truths(mine.image, mine.label, images=images, labels=labels)
-        group = mine.group_of
-        found = _core.mask_candidates(
-            part.arrays, masks[0].arrays, group, pred_cells.arrays, masks[1].arrays, floor, threads
-        )
+        outlines = outlines_of(mine), outlines_of(pred)
+        try:
+            found = _core.mask_candidates(
+                part.arrays, outlines[0], mine.group_of, pred_cells.arrays, outlines[1], floor, threads
+            )
+        except ValueError as error:
+            raise DataError(f"{truth.source.path or 'masks'}: {error}") from None
         offsets, at, overlap = found
         stages.append(Candidates(offsets, np.flatnonzero(has_mask)[part.rows[at]].astype(np.int32), overlap))
     boxes = Candidates(
@@ -260,11 +262,14 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
     return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
 
 
-def check_sizes(pred: Annotations, masks: Runs) -> None:
+def check_sizes(pred: Annotations) -> None:
     """Masks of another size than their image overlap nothing, and nobody would know why."""
-    images = pred.images
+    images, masks = pred.images, pred.regions.runs
+    if masks is None:
+        return
     wanted = np.stack([images.heights, images.widths], axis=1)[pred.image]
-    odd = np.flatnonzero((wanted > 0).all(axis=1) & (masks.sizes != wanted).any(axis=1))
+    is_known = (wanted > 0).all(axis=1) & (masks.sizes > 0).all(axis=1)
+    odd = np.flatnonzero(is_known & (masks.sizes != wanted).any(axis=1))
     if len(odd):
         (height, width), (rows, columns) = wanted[odd[0]], masks.sizes[odd[0]]
         raise DataError(

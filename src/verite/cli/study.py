@@ -1,0 +1,225 @@
+"""What is a metric worth?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verite.cli.options import output_options
+from verite.errors import did_you_mean
+
+# What else can be studied, and the module of the command: `verite study NAME …`.
+TARGETS = {"interpretation": "study_interpretation"}
+STYLES = {"csv": "to_csv", "markdown": "to_markdown", "latex": "to_latex"}
+
+
+class Targets(click.Group):
+    """The study of metrics, and other studies by their name, imported when asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(TARGETS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in TARGETS:
+            return None
+        command = getattr(import_module(f"verite.cli.{TARGETS[name]}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in TARGETS:
+            known = f"{', '.join(TARGETS)} or options" if TARGETS else "options"
+            near = did_you_mean(args[0], TARGETS) or "; is it a metric? Write -m before it"
+            raise click.UsageError(f"expected {known}, found {args[0]!r}{near}", context)
+        return super().resolve_command(context, args)
+
+
+class Tolerance(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE, one of the study's tolerances."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        from verite.metrics.names import value_of
+
+        key, _, word = str(value).partition("=")
+        if not key.strip() or not word.strip():
+            self.fail(f"expected NAME=VALUE, e.g. axial=0.02, found {value!r}", param, ctx)
+        return key.strip(), value_of(word.strip())
+
+
+@click.command(
+    cls=Targets,
+    invoke_without_command=True,
+    subcommand_metavar="[TARGET ...]" if TARGETS else "",
+    epilog="""\b
+Examples:
+  verite study -m mypackage.mymodule:my_metric -m iou -m hausdorff
+  verite study --reproduce jei
+  verite study --reproduce gretsi --json | jq .agreement
+  verite study -m iou -m gce --truth boxes --truth mask.png -a "translation(reach=12)" -a rotation
+  verite study -m iou --beyond -o results/
+  verite study -m iou --tolerance axial=0.05 --sensitivity
+A function of one's own takes two masks and returns a number, or takes Pairs and returns an array.""",
+)
+@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
+              help="A metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
+@click.option("--truth", "truths", multiple=True, metavar="NAME|FILE",
+              help="all (16, the default), boxes, silhouettes, one by its name, or an image of a mask.")  # fmt: skip
+@click.option("--alteration", "-a", "alterations", multiple=True, metavar="NAME",
+              help="translation, scale, rotation, perspective, two joined by +, bite, bump, noise, missing, stray; "
+                   "with (reach=N, step=N); jei, the default, is the first four.")  # fmt: skip
+@click.option(
+    "--beyond", is_flag=True, help="Add local changes, rough edges, several objects, two alterations at once."
+)
+@click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="A published study beside what comes out here.")
+@click.option("--tolerance", "tolerances", type=Tolerance(), multiple=True, help="Another tolerance; may be repeated.")
+@click.option("--sensitivity", "asks_sensitivity", is_flag=True,
+              help="How verdicts change with tolerances and truths.")  # fmt: skip
+@click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
+@click.option("--style", type=click.Choice(["text", *STYLES]), default="text", show_default=True,
+              help="How tables are printed; csv prints one, the synthesis if --table names no other.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
+@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
+@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@output_options
+@click.pass_context
+def study(context: click.Context, /, **given: Any) -> None:
+    """What a metric is worth: eight properties under controlled alterations, yours included.
+
+    Truths are shifted, stretched, turned and put into perspective; every metric is asked about every result, and gets a
+    point for each property it shows, 22 at most.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from verite.cli.output import note
+
+    check(context, given)
+    quiet = given["quiet"] or given["as_json"]
+    outcome, changes = reproduced(given, quiet) if given["reproduce"] else studied(given, quiet)
+    if given["output"]:
+        keep(outcome, changes, Path(given["output"]), given)
+        note(f"results in {given['output']}", quiet=quiet)
+    tell(outcome, changes, given, quiet)
+
+
+def check(context: click.Context, given: dict[str, Any]) -> None:
+    """Options that contradict each other are told before anything is measured."""
+    fixed = [name for name in ("metrics", "truths", "alterations", "beyond", "tolerances") if given[name]]
+    if given["reproduce"] and fixed:
+        option = {"metrics": "-m", "truths": "--truth", "alterations": "-a", "tolerances": "--tolerance"}
+        found = option.get(fixed[0], f"--{fixed[0]}")
+        raise click.UsageError(f"--reproduce: expected no {found}; a published study has its own", context)
+    if given["reproduce"] == "gretsi" and given["asks_sensitivity"]:
+        raise click.UsageError("--sensitivity: expected metrics of one's own or --reproduce jei, found gretsi", context)
+    if given["reproduce"] and given["table"]:
+        raise click.UsageError("--table: expected a study of metrics, found --reproduce", context)
+
+
+def studied(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+    """The study that was asked for, and its sensitivity if that was."""
+    from verite.cli.metrics import look_here
+    from verite.errors import BadParameter
+    from verite.studies.measuring import count_results
+    from verite.studies.rows import rows_of
+    from verite.studies.sensitivity import sensitivity
+    from verite.studies.study import study as evaluate
+    from verite.studies.sweeps import sweeps_of
+    from verite.studies.truths import truths_of
+
+    look_here(given["metrics"])
+    # Wrong names are told before anything is measured.
+    rows = rows_of(given["metrics"] or "jei")
+    truths = truths_of(list(given["truths"]) or "all")
+    named = list(given["alterations"]) or ["jei"]
+    sweeps = sweeps_of([*named, "beyond"] if given["beyond"] else named)
+    tables = ["distance", *(sweep.name for sweep in sweeps), "synthesis"]
+    if given["table"] and given["table"] not in tables:
+        near = did_you_mean(given["table"], tables)
+        raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
+    with progress_bar(count_results(truths, sweeps), quiet) as advance:
+        outcome = evaluate(rows, truths, sweeps, jobs=given["jobs"], progress=advance, **dict(given["tolerances"]))
+    return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
+
+
+def reproduced(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+    """A published study made anew."""
+    if given["reproduce"] == "gretsi":
+        from verite.studies.gretsi import reproduce_gretsi
+
+        with progress_bar(1696, quiet) as advance:
+            return reproduce_gretsi(progress=advance), None
+    from verite.studies.reproduction import agreement, compared, reproduce_jei
+    from verite.studies.sensitivity import sensitivity
+
+    with progress_bar(118_080, quiet) as advance:
+        outcome = reproduce_jei(jobs=given["jobs"], progress=advance)
+    if not given["asks_sensitivity"]:
+        return outcome, None
+    return outcome, sensitivity(outcome.outcome, lambda other: agreement(compared(other))["all"][0])
+
+
+@contextmanager
+def progress_bar(results: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error where a person looks at it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=results, label="measuring", file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
+
+
+def tell(outcome: Any, changes: Any, given: dict[str, Any], quiet: bool) -> None:
+    """Print what was asked for, the way it was asked for."""
+    from verite.cli.output import emit
+    from verite.files import write_atomically
+    from verite.model.results import to_json
+
+    if changes is not None and (given["as_json"] or given["save"]):
+        document = to_json({**outcome.to_dict(), "sensitivity": changes.to_dict()})
+        if given["save"]:
+            write_atomically(given["save"], document + "\n")
+        if given["as_json"]:
+            click.echo(document)
+            return
+    if given["as_json"]:
+        emit(outcome, as_json=True, save=given["save"], quiet=quiet)
+        return
+    if given["save"] and changes is None:
+        write_atomically(given["save"], outcome.to_json(indent=1) + "\n")
+    shown = outcome.tables[given["table"]] if given["table"] else outcome
+    text = str(shown) if given["style"] == "text" else getattr(shown, STYLES[given["style"]])()
+    click.echo(text.rstrip("\n"))
+    if changes is not None:
+        click.echo(f"\n{changes}" if given["style"] == "text" else f"\n{changes.to_csv()}".rstrip("\n"))
+
+
+def keep(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
+    """The JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
+    from verite.files import make_folder, write_atomically
+    from verite.reporting.plots import file_names
+
+    home = make_folder(folder)
+    write_atomically(home / "study.json", outcome.to_json(indent=1) + "\n")
+    write_atomically(home / "study.md", outcome.to_markdown())
+    write_atomically(home / "study.tex", outcome.to_latex())
+    if given["reproduce"]:
+        write_atomically(home / "differences.csv", outcome.to_csv())
+    else:
+        for table, name in zip(outcome.tables, file_names(outcome.tables), strict=True):
+            write_atomically(home / f"{name}.csv", outcome.to_csv(table))
+    if changes is not None:
+        write_atomically(home / "sensitivity.csv", changes.to_csv())
+    if not given["no_plot"] and given["reproduce"] != "gretsi":
+        from verite.reporting.study_plots import save_study
+
+        save_study(getattr(outcome, "outcome", outcome), home, given["plot_format"])

@@ -1,0 +1,196 @@
+"""How many stars does a metric get? The study of 2009: boxes alone, three alterations, and a rule from curves to stars.
+
+The paper gives stars by looking at curves of its fifth truth. The rule here, the same for every metric, looks at the
+same curves, as shares of their largest value:
+
+one star    the alteration leaves the metric cold, or its first step that is noticed at all gets most of the penalty
+two stars   shift and scale: half the alteration gets most of the penalty on a line, or one direction is hardly
+            penalised compared with its opposite; rotation: the penalty falls again on the way to 90°;
+            all: half the alteration gets little of the penalty
+three stars otherwise
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.metrics.catalogue import metric
+from verite.metrics.tables import GRETSI_2009
+from verite.signature import Signature
+from verite.studies.alterations import Outline, Warps, drawn, scale, translation
+from verite.studies.measuring import Progress, values_of
+from verite.studies.published import published
+from verite.studies.reproduction import Comparison, Reproduction
+from verite.studies.rows import Row
+from verite.studies.sheets import Sheet
+from verite.studies.truths import boxes
+
+Floats = NDArray[np.float64]
+REACH = 16
+STEPS = np.arange(-REACH, REACH + 1).astype(np.float64)
+ANGLES = np.arange(-10, 91, 5).astype(np.float64)
+# Down and right: vertical, horizontal, both at once.
+DIRECTIONS = ((1, 0), (0, 1), (1, 1))
+JUDGED = "tall"  # the fifth truth, 64 × 96
+ALTERATIONS = ("translation", "scale", "rotation")
+
+
+@dataclass(frozen=True)
+class StarRules:
+    """The tolerances of the rule, as shares of a curve's largest value; `cold` of the metric's largest amplitude."""
+
+    cold: float = 0.05
+    at_once: float = 0.7
+    early: float = 0.7
+    one_sided: float = 2 / 3
+    falls: float = 0.2
+    late: float = 0.4
+
+
+def rotated_box(outline: Outline, angles: Floats) -> Warps:
+    """The box around the box turned by each angle."""
+    half_width, half_height = outline.half
+    sine, cosine = np.abs(np.sin(np.deg2rad(angles))), np.abs(np.cos(np.deg2rad(angles)))
+    wide, high = half_width * cosine + half_height * sine, half_width * sine + half_height * cosine
+    return scale(outline, high - half_height, wide - half_width)
+
+
+def lines_of(outline: Outline) -> dict[str, list[Warps]]:
+    """The lines of results through the truth. A height h becomes h + x here, not h + 2x."""
+    return {
+        "translation": [translation(outline, STEPS * down, STEPS * right) for down, right in DIRECTIONS],
+        "scale": [scale(outline, STEPS * down / 2, STEPS * right / 2) for down, right in DIRECTIONS],
+        "rotation": [rotated_box(outline, ANGLES)],
+    }
+
+
+def outward(line: Floats, origin: int) -> list[Floats]:
+    """Both halves of a line, from the truth outwards."""
+    return [half for half in (line[origin:], line[origin::-1]) if len(half) > 1]
+
+
+def is_at_once(line: Floats, origin: int, *, share: float = 0.7) -> bool:
+    """Does the first step that is noticed get most of the penalty?
+
+    >>> is_at_once(np.array([1.0, 0.9, 0.0, 0.9, 1.0]), 2), is_at_once(np.array([2.0, 1.0, 0.0, 1.0, 2.0]), 2)
+    (True, False)
+    """
+    largest = np.abs(line).max()
+    firsts = [np.abs(half[np.abs(half) > 1e-9 * largest][:1]) for half in outward(line, origin)]
+    return any(len(first) > 0 and first[0] >= share * largest for first in firsts)
+
+
+def halfway(line: Floats, origin: int) -> list[float]:
+    """What half the alteration gets of what the whole gets, on either side that is penalised."""
+    halves = [half for half in outward(line, origin) if np.abs(half).max() > 0]
+    return [float(half[(len(half) - 1) // 2] / np.abs(half).max()) for half in halves]
+
+
+def drop(line: Floats, origin: int) -> float:
+    """How far a curve falls below what it had reached, as a share of its largest value.
+
+    >>> drop(np.array([0.0, 1.0, 2.0, 1.5]), 0)
+    0.25
+    """
+    most = float(np.abs(line).max())
+    return max(float((np.maximum.accumulate(half) - half).max()) for half in outward(line, origin)) / most
+
+
+def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, rules: StarRules) -> int:
+    """The stars of one metric for one alteration."""
+    if max(np.abs(line).max() for line in lines) < rules.cold * largest or largest <= 0:
+        return 1
+    noticed = [line for line in lines if np.abs(line).max() > 0]
+    if any(is_at_once(line, origin, share=rules.at_once) for line in noticed):
+        return 1
+    half = [share for line in noticed for share in halfway(line, origin)]
+    if min(half) < rules.late:
+        return 2
+    if turning:
+        return 2 if max(drop(line, origin) for line in noticed) > rules.falls else 3
+    sides = [[float(np.abs(part).max()) for part in outward(line, origin)] for line in noticed]
+    is_one_sided = any(min(pair) < rules.one_sided * max(pair) for pair in sides)
+    return 2 if is_one_sided or max(half) > rules.early else 3
+
+
+class Stars:
+    """The 1,696 results of 2009 measured by its 26 metrics."""
+
+    def __init__(self, rows: Sequence[Row], values: Mapping[tuple[str, str], Floats], rules: StarRules) -> None:
+        self.rows, self.values, self.rules = rows, values, rules
+
+    @property
+    def signature(self) -> Signature:
+        names = [row.metric.name for row in self.rows]
+        truths = [truth.name for truth in boxes()]
+        return Signature.of("stars", metrics=names, truths=truths, judged=JUDGED, **asdict(self.rules), rev=1)
+
+    @property
+    def results(self) -> int:
+        """How many altered boxes there are; every line passes the truth once, which is none."""
+        lines = sum(values.shape[1] * (values.shape[2] - 1) for values in self.values.values())
+        return int(lines)
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        cells = []
+        for i in range(len(self.rows)):
+            curves = {name: looked_at(name, self.values[JUDGED, name][i]) for name in ALTERATIONS}
+            curves = {name: lines - lines[0, origin_of(name)] for name, lines in curves.items()}
+            largest = max(float(np.abs(lines).max()) for lines in curves.values())
+            cells.append({
+                name: stars(list(lines), origin_of(name), largest, name == "rotation", self.rules)
+                for name, lines in curves.items()
+            })  # fmt: skip
+        labels, kinds = tuple(row.label for row in self.rows), tuple(row.on for row in self.rows)
+        return Sheet("stars", ALTERATIONS, labels, kinds, tuple(cells), "stars")
+
+
+def looked_at(name: str, lines: Floats) -> Floats:
+    """Where curves are looked at: of a scale change every second step, at which all sides have moved alike."""
+    return lines[:, ::2] if name == "scale" else lines
+
+
+def origin_of(name: str) -> int:
+    """Where on a line that is looked at the truth is."""
+    marks = {"rotation": ANGLES, "scale": STEPS[::2]}.get(name, STEPS)
+    return int(np.flatnonzero(marks == 0)[0])
+
+
+class GretsiReproduction(Reproduction):
+    """Table 2 of the study of 2009."""
+
+    def __init__(self, outcome: Stars) -> None:
+        super().__init__("gretsi", [Comparison("T2", outcome.sheet, published("gretsi-table2"))], outcome)
+
+    def remarks(self) -> list[str]:
+        rule = ", ".join(f"{name} {value:.2g}" for name, value in asdict(self.outcome.rules).items())
+        return [
+            f"{self.outcome.results:,} results. The paper gives stars by eye. The rule here, chosen on this table, "
+            "looks at the curves of its fifth truth: one star if the metric hardly answers or its first step gets most "
+            "of the penalty; two if half the alteration gets very much or very little of it, one direction is hardly "
+            f"penalised, or a rotation's penalty falls again; three otherwise ({rule})."
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        found = super().to_dict()
+        return found | {"results": self.outcome.results, "tables": {"stars": self.outcome.sheet.to_dict()}}
+
+
+def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | None = None) -> GretsiReproduction:
+    """Stars for the 26 metrics of 2009."""
+    rows = [Row(label, metric(name), is_penalty=True) for label, name in GRETSI_2009.items()]
+    found = {}
+    for truth in boxes():
+        for name, lines in lines_of(truth.outline).items():
+            results = drawn(truth.outline, np.concatenate(lines))
+            forward = values_of(rows, truth.mask[None], results, both_ways=False)[0].reshape(len(rows), len(lines), -1)
+            found[truth.name, name] = forward
+            if progress is not None:
+                progress(forward[0].size - len(lines))
+    return GretsiReproduction(Stars(rows, found, rules or StarRules()))

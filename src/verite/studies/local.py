@@ -1,0 +1,240 @@
+"""What else goes wrong? A bite, a bump, a rough edge, one object of several: beyond the comparative study.
+
+Each grows from nothing: curves are [place, size], the first of the sizes being the unaltered truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter
+from verite.metrics import names
+from verite.model.rasters import array_of, outlines_of, runs_of
+from verite.model.regions import Runs
+from verite.studies.alterations import Mask, Outline, drawn, translation
+from verite.studies.truths import Truth, box, disc
+
+GROWTH = ("noticed", "monotony", "continuity", "evenness")
+
+
+@dataclass(frozen=True)
+class Growing:
+    """What bites, bumps and rough edges share: places along the contour, and sizes from nothing to the largest."""
+
+    alteration: ClassVar[str]
+    is_comparable: ClassVar[bool] = False
+    columns: ClassVar[tuple[str, ...]] = GROWTH
+
+    @property
+    def name(self) -> str:
+        usual = type(self)()
+        given = {k: v for k, v in vars(self).items() if v != getattr(usual, k)}
+        return names.spell(self.alteration, given)
+
+    @property
+    def truths(self) -> tuple[Truth, ...]:
+        """Truths of its own; none: it alters those that are given."""
+        return ()
+
+    @property
+    def sizes(self) -> list[float]:
+        raise NotImplementedError
+
+    def places(self, truth: Truth) -> NDArray[np.int64]:
+        raise NotImplementedError
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        raise NotImplementedError
+
+    def shape(self, truth: Truth) -> tuple[int, ...]:
+        return len(self.places(truth)), len(self.sizes) + 1
+
+    def origin(self, truth: Truth) -> tuple[int | slice, ...]:
+        return (slice(None), 0)
+
+    def draw(self, truth: Truth) -> Runs:
+        masks = [
+            truth.mask if size == 0 else self.changed(truth, place, size)
+            for place in self.places(truth)
+            for size in (0, *self.sizes)
+        ]
+        return runs_of(np.stack(masks))
+
+
+def check_steps(sweep: Any) -> None:
+    """Sizes go in whole steps up to the reach."""
+    if min(sweep.reach, sweep.step) <= 0 or sweep.reach % sweep.step:
+        found = f"reach {sweep.reach} and step {sweep.step}"
+        raise BadParameter(f"{sweep.alteration}: expected a reach that is a multiple of the step, found {found}")
+
+
+@lru_cache(maxsize=64)
+def contour_places(truth: Truth, every: int) -> NDArray[np.int64]:
+    """Row and column of pixels all along the contour, no two closer than `every`."""
+    chosen: list[NDArray[np.int64]] = []
+    for pixel in np.argwhere(array_of(outlines_of(runs_of(truth.mask[None])), 0)):
+        if all(((pixel - other) ** 2).sum() >= every**2 for other in chosen):
+            chosen.append(pixel)
+    return np.array(chosen)
+
+
+@dataclass(frozen=True)
+class Disc(Growing):
+    """A disc taken from the object, or added to it, at places all along its contour."""
+
+    reach: int = 8  # largest radius
+    step: int = 2
+    every: int = 8  # the least distance of two places; 1 is every pixel of the contour
+
+    def __post_init__(self) -> None:
+        check_steps(self)
+        if self.every <= 0:
+            raise BadParameter(f"{self.alteration}: expected every above 0, found {self.every}")
+
+    @property
+    def sizes(self) -> list[float]:
+        return [float(r) for r in range(self.step, self.reach + 1, self.step)]
+
+    def places(self, truth: Truth) -> NDArray[np.int64]:
+        return contour_places(truth, self.every)
+
+    def disc(self, truth: Truth, place: NDArray[np.int64], radius: float) -> Mask:
+        y, x = np.ogrid[: truth.mask.shape[0], : truth.mask.shape[1]]
+        found: Mask = (y - place[0]) ** 2 + (x - place[1]) ** 2 <= radius**2
+        return found
+
+
+@dataclass(frozen=True)
+class Bite(Disc):
+    alteration: ClassVar[str] = "bite"
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        return truth.mask & ~self.disc(truth, place, size)
+
+
+@dataclass(frozen=True)
+class Bump(Disc):
+    alteration: ClassVar[str] = "bump"
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        return truth.mask | self.disc(truth, place, size)
+
+
+@dataclass(frozen=True)
+class Noise(Growing):
+    """A rough edge: pixels on either side of the contour change sides, the more the larger; a place is a draw."""
+
+    alteration: ClassVar[str] = "noise"
+    draws: int = 8
+    reach: int = 50  # per cent of the rim's pixels
+    step: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.draws, self.step) <= 0 or not 0 < self.reach <= 100 or self.reach % self.step or self.seed < 0:
+            found = f"draws {self.draws}, reach {self.reach}, step {self.step} and seed {self.seed}"
+            raise BadParameter(f"noise: expected draws above 0, steps up to a reach of 1 to 100, found {found}")
+
+    @property
+    def sizes(self) -> list[float]:
+        return [p / 100 for p in range(self.step, self.reach + 1, self.step)]
+
+    def places(self, truth: Truth) -> NDArray[np.int64]:
+        return np.arange(self.draws)[:, None]
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        # One draw for every size: a pixel that changed sides stays there.
+        chance = np.random.default_rng([self.seed, int(place[0])]).random(truth.mask.shape)
+        return truth.mask ^ (rim(truth) & (chance < size))
+
+
+@lru_cache(maxsize=64)
+def rim(truth: Truth) -> Mask:
+    """Pixels on either side of the contour."""
+    both: Mask = np.zeros_like(truth.mask)
+    for region in (truth.mask, ~truth.mask):
+        both |= array_of(outlines_of(runs_of(region[None])), 0)
+    border = np.ones_like(both)
+    border[1:-1, 1:-1] = False
+    return both & (truth.mask | ~border)
+
+
+# Several objects in one image, as the masks of each.
+FOUR = [(60, 60, 50, 50), (146, 60, 50, 50), (60, 146, 50, 50), (146, 146, 50, 50)]
+MIXED = [(54, 66, 64, 40), (150, 54, 40, 64), (62, 150, 48, 48), (142, 146, 60, 52)]
+
+
+@cache
+def scenes() -> dict[str, tuple[Mask, ...]]:
+    """Four equal squares, and four different objects."""
+    different = tuple(box(*sides) for sides in MIXED[:3])
+    return {"four squares": tuple(box(*sides) for sides in FOUR), "four objects": (*different, disc(172, 172, 28))}
+
+
+@cache
+def scene_truths() -> tuple[Truth, ...]:
+    return tuple(Truth(name, np.logical_or.reduce(parts)) for name, parts in scenes().items())
+
+
+@dataclass(frozen=True)
+class Missing(Growing):
+    """Several objects, of which one after the other is missed; a place is the one that is missed first."""
+
+    alteration: ClassVar[str] = "missing"
+
+    @property
+    def truths(self) -> tuple[Truth, ...]:
+        return scene_truths()
+
+    @property
+    def sizes(self) -> list[float]:
+        return [1.0, 2.0, 3.0]
+
+    def places(self, truth: Truth) -> NDArray[np.int64]:
+        return np.arange(len(scenes()[truth.name]))[:, None]
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        parts = scenes()[truth.name]
+        missed = {(int(place[0]) + k) % len(parts) for k in range(int(size))}
+        found: Mask = np.logical_or.reduce([part for i, part in enumerate(parts) if i not in missed])
+        return found
+
+
+@dataclass(frozen=True)
+class Stray(Growing):
+    """Several objects, of which one strays from its place; a place is the direction."""
+
+    alteration: ClassVar[str] = "stray"
+    reach: int = 16
+    step: int = 2
+
+    def __post_init__(self) -> None:
+        check_steps(self)
+
+    @property
+    def truths(self) -> tuple[Truth, ...]:
+        return scene_truths()
+
+    @property
+    def sizes(self) -> list[float]:
+        return [float(r) for r in range(self.step, self.reach + 1, self.step)]
+
+    def places(self, truth: Truth) -> NDArray[np.int64]:
+        return np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
+
+    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        *others, last = scenes()[truth.name]
+        outline = Outline(last)
+        moved = array_of(drawn(outline, translation(outline, size * place[0], size * place[1])), 0)
+        found: Mask = np.logical_or.reduce([*others, moved])
+        return found
+
+
+LOCAL: dict[str, type[Growing]] = {kind.alteration: kind for kind in (Bite, Bump, Noise, Missing, Stray)}
+# The list of future work of the study, done: local changes, rough edges, several objects, two alterations at once.
+BEYOND = ("bite", "bump", "noise", "missing", "stray", "translation+scale(step=4)", "scale+rotation(step=4)")

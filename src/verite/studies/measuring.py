@@ -1,0 +1,156 @@
+"""What does each metric say of each result? The long part of a study, drawn and measured both ways in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.model.rasters import frames_of, runs_of
+from verite.model.regions import Regions, Runs
+from verite.model.shapes import Shapes
+from verite.pairs import Pairs
+from verite.studies.rows import Row, Turn
+from verite.studies.sweeps import Sweep
+from verite.studies.truths import Truth
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+# Results measured together: between two parts somebody may interrupt, and functions of people may be slow.
+PART, OWN_PART = 1024, 128
+Progress = Callable[[int], None]  # called with the number of results that were measured
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Every row's values of one truth under one sweep."""
+
+    forward: Floats  # [row, …]: M(truth, result)
+    backward: Floats  # M(result, truth)
+    is_same: NDArray[np.bool_]  # […]: the result is the truth, pixel by pixel
+    origin: tuple[int | slice, ...]
+
+    @property
+    def itself(self) -> Floats:
+        """M(truth, truth), one value a row."""
+        at = self.forward[(slice(None), *self.origin)]
+        return at if at.ndim == 1 else at[:, 0]
+
+
+Measured = Mapping[tuple[str, str], Values]  # by truth and sweep
+
+
+def tasks_of(truths: Sequence[Truth], sweeps: Sequence[Sweep]) -> list[tuple[Truth, Sweep]]:
+    """What is to be measured: every sweep on the truths, or on its own."""
+    return [(truth, sweep) for sweep in sweeps for truth in (sweep.truths or truths)]
+
+
+def count_results(truths: Sequence[Truth], sweeps: Sequence[Sweep]) -> int:
+    """How many altered regions there are; the unaltered truth is none of them."""
+    return sum(results_of(truth, sweep) for truth, sweep in tasks_of(truths, sweeps))
+
+
+def results_of(truth: Truth, sweep: Sweep) -> int:
+    shape = sweep.shape(truth)
+    unaltered = np.zeros(shape)[sweep.origin(truth)].size
+    return int(np.prod(shape)) - unaltered
+
+
+def measure_all(
+    rows: Sequence[Row],
+    truths: Sequence[Truth],
+    sweeps: Sequence[Sweep],
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> dict[tuple[str, str], Values]:
+    """The values of every row, truth and sweep; the same bits for any number of jobs."""
+    tasks = tasks_of(truths, sweeps)
+    stop = Event()
+    work = [partial(measured, rows, truth, sweep, stop) for truth, sweep in tasks]
+    found: dict[tuple[str, str], Values] = {}
+    for i, values in finished(work, jobs, stop):
+        truth, sweep = tasks[i]
+        found[truth.name, sweep.name] = values
+        if progress is not None:
+            progress(results_of(truth, sweep))
+    return {(truth.name, sweep.name): found[truth.name, sweep.name] for truth, sweep in tasks}
+
+
+def finished(work: Sequence[Callable[[], T]], jobs: int, stop: Event) -> Iterator[tuple[int, T]]:
+    """Do the work in so many threads and give what is done as it comes, with its place."""
+    if jobs == 1:
+        yield from ((i, todo()) for i, todo in enumerate(work))
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            waiting: dict[Future[T], int] = {pool.submit(todo): i for i, todo in enumerate(work)}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=waiting.__getitem__):
+                    yield waiting.pop(future), future.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody else has failed or was interrupted
+    """The work is no longer wanted."""
+
+
+def measured(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Event) -> Values:
+    """One truth under one sweep."""
+    shape = sweep.shape(truth)
+    forward, backward, is_same = values_of(rows, truth.mask[None], sweep.draw(truth), stop)
+    full = (len(rows), *shape)
+    return Values(forward.reshape(full), backward.reshape(full), is_same.reshape(shape), sweep.origin(truth))
+
+
+def values_of(
+    rows: Sequence[Row],
+    truth: NDArray[np.bool_],
+    results: Runs,
+    stop: Event | None = None,
+    *,
+    both_ways: bool = True,
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """M(truth, result) and M(result, truth) of every row, and where both are the same region."""
+    pairs = pairs_of(runs_of(truth), results)
+    both = np.empty((2, len(rows), len(pairs)))
+    is_same = np.empty(len(pairs), dtype=np.bool_)
+    start = 0
+    for part in pairs.chunks(OWN_PART if any(row.is_own for row in rows) else PART):
+        end = start + len(part)
+        is_same[start:end] = (part.truth_area == part.shared_area) & (part.pred_area == part.shared_area)
+        for i, row in enumerate(rows):
+            if stop is not None and stop.is_set():
+                raise Stopped
+            both[0, i, start:end] = row.values(part)
+            both[1, i, start:end] = row.values(part.swapped) if both_ways else np.nan
+        start = end
+    return both[0], both[1], is_same
+
+
+def turns_of(rows: Sequence[Row], measured: Measured) -> list[Turn]:
+    """Which way round each row is, by what it declares or by all it said."""
+    parts = list(measured.values())
+    itself = np.stack([part.itself for part in parts])
+    means = np.mean([part.forward.reshape(len(rows), -1).mean(axis=1) for part in parts], axis=0)
+    return [row.turn(itself[:, i], float(means[i])) for i, row in enumerate(rows)]
+
+
+def pairs_of(truth: Runs, results: Runs) -> Pairs:
+    """Results against one truth, or against as many."""
+    mine = np.zeros(len(results), dtype=np.int64) if len(truth) == 1 else np.arange(len(results), dtype=np.int64)
+    return Pairs.from_shapes(shapes_of(truth), shapes_of(results), mine, np.arange(len(results), dtype=np.int64))
+
+
+def shapes_of(runs: Runs) -> Shapes:
+    return Shapes(Regions(frames_of(runs), runs=runs), runs.sizes)

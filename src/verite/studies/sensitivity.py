@@ -1,0 +1,142 @@
+"""How much hangs on a tolerance, or on the truths? Every verdict of a study given again under other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from verite.model.tables import Table
+from verite.studies.sheets import code
+from verite.studies.study import Study
+
+# Other values for each tolerance, below and above the one in use.
+OTHERS: dict[str, tuple[Any, ...]] = {
+    "symmetry": (1e-12, 1e-6, 1e-3),
+    "zero": (0.0, 1e-9, 1e-6),
+    "triangle": (0.0, 0.001, 0.01, 0.1),
+    "triangle_as_separation": (True,),
+    "indifferent": (0.0, 0.01, 0.1, 0.2),
+    "axial": (0.0, 0.005, 0.02, 0.05),
+    "monotony": (0.005, 0.02, 0.1),
+    "turning": (0.0, 0.05, 0.1, 0.3, 0.4),
+    "until": (30, 60, 90),
+    "gap": (1 / 4, 1 / 6, 1 / 10, 1 / 16),
+    "factor": (2.0, 3.0, 6.0, 8.0),
+    "tie": (0.0, 1e-4, 1e-3),
+    "shape": (1e-12, 1e-6, 1e-3),
+    "evenness": (0.05, 0.2, 0.5),
+    "quorum": (0.25, 0.75, 1.0),
+}
+Cells = dict[tuple[str, str, str], str]  # by table, metric and property
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one other setting does."""
+
+    setting: str
+    value: str
+    changed: int  # cells
+    gained: int  # ticks more
+    lost: int  # ticks less
+    most: str  # the property that changes most, with its share of the changes
+    agreement: int | None = None  # published cells that come out
+
+
+class Sensitivity:
+    """The changes, setting by setting."""
+
+    def __init__(self, changes: list[Change], cells: int) -> None:
+        self.changes, self.cells = changes, cells
+
+    @property
+    def table(self) -> Table:
+        columns: dict[str, list[Any]] = {
+            "value": [c.value for c in self.changes],
+            "cells changed": [c.changed for c in self.changes],
+            "ticks gained": [c.gained for c in self.changes],
+            "lost": [c.lost for c in self.changes],
+            "mostly": [c.most for c in self.changes],
+        }
+        if any(c.agreement is not None for c in self.changes):
+            columns["published cells"] = [c.agreement for c in self.changes]
+        return Table.of("setting", [c.setting for c in self.changes], columns)
+
+    def __str__(self) -> str:
+        return f"Sensitivity: what other settings do to the {self.cells:,} cells\n\n{self.table}"
+
+    __repr__ = __str__
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        return [vars(change) for change in self.changes]
+
+    def to_csv(self) -> str:
+        return self.table.to_csv()
+
+
+def cells_of(study: Study) -> Cells:
+    """Every cell of the property tables."""
+    return {
+        (name, label, column): code(row[column])
+        for name, sheet in study.tables.items()
+        if name != "synthesis"
+        for label, row in zip(sheet.labels, sheet.cells, strict=True)
+        for column in sheet.columns
+    }
+
+
+def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -> Sensitivity:
+    """Judge the values of a study under other tolerances and by other truths, one setting at a time."""
+    base = cells_of(study)
+
+    def change(setting: str, value: str, other: Study) -> Change:
+        found = cells_of(other)
+        keys = [key for key, cell in base.items() if found[key] != cell]
+        by_property: dict[str, int] = {}
+        for _, _, column in keys:
+            by_property[column] = by_property.get(column, 0) + 1
+        most = max(by_property, key=lambda name: (by_property[name], name), default="")
+        return Change(
+            setting,
+            value,
+            len(keys),
+            sum(is_tick(found[key]) and not is_tick(base[key]) for key in keys),
+            sum(is_tick(base[key]) and not is_tick(found[key]) for key in keys),
+            f"{most} {by_property[most]}" if most else "",
+            agreement(other) if agreement else None,
+        )
+
+    changes = [change("as it is", "", study)]
+    in_use = vars(study.rules)
+    columns = {column for _, _, column in base}
+    for name, values in OTHERS.items():
+        if name == "evenness" and "evenness" not in columns:
+            continue
+        changes += [change(name, spelled(v), study.with_rules(**{name: v})) for v in values if v != in_use[name]]
+    changes += [change("truths", label, other) for label, other in by_other_truths(study)]
+    return Sensitivity(changes, len(base))
+
+
+def by_other_truths(study: Study) -> list[tuple[str, Study]]:
+    """The study judged by boxes alone, by silhouettes alone, and without each of its truths."""
+    groups = {f"{kind} only": [t for t in study.truths if t.kind == kind] for kind in ("box", "silhouette", "own")}
+    groups |= {f"without {truth.name}": [t for t in study.truths if t is not truth] for truth in study.truths}
+    return [
+        (label, Study(study.evidence.among(chosen), study.rules))
+        for label, chosen in groups.items()
+        if chosen and len(chosen) < len(study.truths)
+    ]
+
+
+def is_tick(cell: str) -> bool:
+    return cell in ("1", "+", "-")
+
+
+def spelled(value: Any) -> str:
+    """A tolerance as people write it.
+
+    >>> spelled(0.125), spelled(1e-6), spelled(True)
+    ('0.125', '1e-06', 'yes')
+    """
+    return "yes" if value is True else "no" if value is False else f"{value:g}"

@@ -1,0 +1,231 @@
+"""What is a metric worth? Alter truths in known ways, look how its values behave, and count the properties it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import verite
+from verite.errors import BadParameter, did_you_mean
+from verite.model.results import to_json
+from verite.signature import Signature
+from verite.studies.judging import Evidence, Rules, judge_distance, judge_sweep
+from verite.studies.measuring import Measured, Progress, Values, count_results, measure_all, turns_of
+from verite.studies.rows import Row, jei_rows, rows_of
+from verite.studies.sheets import Sheet
+from verite.studies.sweeps import Grid, Sweep, sweeps_of
+from verite.studies.triangle import triangle_shares
+from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
+from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
+from verite.threads import thread_count
+
+Floats = NDArray[np.float64]
+MOST_SHIFTED = 24  # pixels to which couples of translations are tried for the triangle inequality
+MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
+
+
+class Study:
+    """The outcome: tables of properties, the synthesis, and verdicts."""
+
+    def __init__(self, evidence: Evidence, rules: Rules, references: Evidence | None = None) -> None:
+        self.evidence, self.rules, self.references = evidence, rules, references
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        return self.evidence.rows
+
+    @property
+    def truths(self) -> Sequence[Truth]:
+        return self.evidence.truths
+
+    @property
+    def sweeps(self) -> Sequence[Sweep]:
+        return self.evidence.sweeps
+
+    @property
+    def results(self) -> int:
+        """How many altered regions were measured."""
+        return count_results(self.truths, self.sweeps)
+
+    @property
+    def out_of(self) -> int:
+        """The highest score there is."""
+        return out_of(self.tables)
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature.of(
+            "study",
+            metrics=[row.metric.name for row in self.rows],
+            truths=[truth.name for truth in self.truths],
+            alterations=[sweep.name for sweep in self.sweeps],
+            **asdict(self.rules),
+            rev=1,
+        )
+
+    @cached_property
+    def tables(self) -> dict[str, Sheet]:
+        """The distance properties, one table an alteration, and the synthesis."""
+        labels, kinds = [row.label for row in self.rows], [row.on for row in self.rows]
+        found = {"distance": Sheet.of("distance", labels, kinds, judge_distance(self.evidence, self.rules))}
+        for sweep in self.sweeps:
+            found[sweep.name] = Sheet.of(sweep.name, labels, kinds, judge_sweep(self.evidence, sweep, self.rules))
+        scores = {name: sheet.scores for name, sheet in found.items()}
+        cells = [{name: column[i] for name, column in scores.items()} for i in range(len(labels))]
+        found["synthesis"] = Sheet("synthesis", tuple(scores), tuple(labels), tuple(kinds), tuple(cells), "final")
+        return found
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """The final score of every metric."""
+        return dict(zip(self.tables["synthesis"].labels, self.tables["synthesis"].scores, strict=True))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """A verdict on one's own metrics, or on all of a few."""
+        own = [i for i, row in enumerate(self.rows) if row.is_own]
+        asked = own or (list(range(len(self.rows))) if len(self.rows) <= MOST_JUDGED else [])
+        return [self.verdict(i) for i in asked]
+
+    def verdict(self, row: int | str) -> Verdict:
+        """What was found out about one metric, by its label or its place."""
+        labels = [r.label for r in self.rows]
+        if isinstance(row, str) and row not in labels:
+            raise BadParameter(f"verdict: expected a metric of the study, found {row!r}{did_you_mean(row, labels)}")
+        i = labels.index(row) if isinstance(row, str) else row
+        return verdict(self.evidence, self.rules, self.tables, i, self.resembling(i))
+
+    def resembling(self, i: int) -> list[tuple[str, float]]:
+        """The known metrics whose penalties are ordered most like those of row i."""
+        found: dict[str, tuple[float, float]] = {}
+        mine = self.rows[i].metric.signature
+        for others in (self.references, self.evidence):
+            if others is None:
+                continue
+            ranks, values = self.alike if others is self.references else self.alike_inside
+            for j, row in enumerate(others.rows):
+                if row.metric.signature != mine and not row.is_own:
+                    found.setdefault(row.metric.name, (float(ranks[i, j]), float(values[i, j])))
+        # Of those that order results alike, the one whose values run alike.
+        ordered = sorted(found.items(), key=lambda item: (-round(item[1][0], 3), -round(item[1][1], 9), item[0]))
+        return [(name, alike) for name, (alike, _) in ordered[:MOST_LIKE]]
+
+    @cached_property
+    def alike(self) -> tuple[Floats, Floats]:
+        assert self.references is not None
+        return likeness(self.evidence, self.references)
+
+    @cached_property
+    def alike_inside(self) -> tuple[Floats, Floats]:
+        return likeness(self.evidence, self.evidence)
+
+    def with_rules(self, **tolerances: Any) -> Study:
+        """The same values judged by other tolerances."""
+        return Study(self.evidence, rules_of(self.rules, tolerances), self.references)
+
+    def __str__(self) -> str:
+        tables = [str(sheet) for sheet in self.tables.values()]
+        return "\n\n".join([*tables, self.summary, str(self.signature), *(str(one) for one in self.verdicts)])
+
+    __repr__ = __str__
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.results:,} results of {len(self.truths)} truths, {len(self.rows)} metrics; "
+            f"the highest score is {self.out_of}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "signature": str(self.signature),
+            "results": self.results,
+            "out_of": self.out_of,
+            "tables": {name: sheet.to_dict() for name, sheet in self.tables.items()},
+            "triangle_violations": {
+                row.label: float(share) for row, share in zip(self.rows, self.evidence.triangle, strict=True)
+            },
+            "metrics": {row.label: str(row.metric.signature) for row in self.rows},
+            "verdicts": {one.label: one.to_dict() for one in self.verdicts},
+            "version": verite.__version__,
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+    def to_csv(self, table: str = "synthesis") -> str:
+        """One table as comma-separated values: 1 and 0, or the sign of a scale dependency."""
+        return self.tables[table].to_csv()
+
+    def to_markdown(self) -> str:
+        """All tables."""
+        verdicts = [f"```text\n{one}\n```\n" for one in self.verdicts]
+        return "\n".join([*(sheet.to_markdown() for sheet in self.tables.values()), *verdicts, f"`{self.signature}`\n"])
+
+    def to_latex(self) -> str:
+        """All tables, as tabulars."""
+        return "\n".join(sheet.to_latex() for sheet in self.tables.values())
+
+
+def study(
+    metrics: Any = "jei",
+    truths: Any = "all",
+    alterations: Any = "jei",
+    *,
+    rules: Rules | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    **tolerances: Any,
+) -> Study:
+    """Put metrics through the protocol of the comparative study.
+
+    `metrics` are names, functions of your own (of `Pairs`, or of two masks), or "jei", the study's 38 rows; `truths`
+    names, masks, image files, or "all" sixteen; `alterations` names with their reach, "jei" or "beyond". Tolerances are
+    those of `Rules`, by name.
+
+    >>> import verite as vt
+    >>> found = vt.study(["iou", "hen1"], "boxes", "translation(reach=4)")
+    >>> found.tables["translation(reach=4)"].to_dict()["hen1"]["score"]      # it counts pixels only
+    0
+    """
+    chosen, objects, sweeps = rows_of(metrics), truths_of(truths), sweeps_of(alterations)
+    settled = rules_of(rules or Rules(), tolerances)
+    threads = thread_count(jobs)
+    wanted = len(chosen) <= MOST_JUDGED or any(row.is_own for row in chosen)
+    known = [row for row in jei_rows() if wanted]
+    every = [*chosen, *known]
+    measured: Measured = measure_all(every, objects, sweeps, jobs=threads, progress=progress)
+    missing = [t for t in boxes() if t.name in (*SCALE_PAIR, *SHAPE_PAIR) and all(t.name != o.name for o in objects)]
+    comparable = [sweep for sweep in sweeps if sweep.is_comparable]
+    measured = {**measured, **measure_all(every, missing, comparable, jobs=threads)}
+    mine = part_of(measured, slice(0, len(chosen)))
+    shifts = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), MOST_SHIFTED)
+    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=min(shifts, MOST_SHIFTED), jobs=threads)
+    evidence = Evidence(chosen, objects, sweeps, mine, shares)
+    if not known:
+        return Study(evidence, settled)
+    theirs = part_of(measured, slice(len(chosen), None))
+    return Study(evidence, settled, Evidence(known, objects, sweeps, theirs, np.zeros(len(known))))
+
+
+def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
+    """The values of some of the rows."""
+    return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
+
+
+def rules_of(rules: Rules, tolerances: Mapping[str, Any]) -> Rules:
+    """Rules with some tolerances replaced."""
+    known = asdict(rules)
+    for name, value in tolerances.items():
+        if name not in known:
+            raise BadParameter(
+                f"study: expected a tolerance out of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}"
+            )
+        if isinstance(value, bool) != isinstance(known[name], bool) or not isinstance(value, (int, float)):
+            raise BadParameter(f"{name}: expected a value like {known[name]}, found {value!r}")
+    return replace(rules, **tolerances)

@@ -1,0 +1,211 @@
+"""What is the verdict, in plain words? What a metric ignores, where it jumps, which known metric it resembles most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.studies import properties
+from verite.studies.judging import Evidence, Rules
+from verite.studies.sheets import Sheet
+from verite.studies.sweeps import Grid, Sweep
+
+Floats = NDArray[np.float64]
+MOST_LIKE = 3
+WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a study found out about one metric."""
+
+    label: str
+    score: int
+    out_of: int
+    way: str  # how its values were read
+    ignores: tuple[str, ...]
+    jumps: tuple[str, ...]
+    stalls: tuple[str, ...]
+    remarks: tuple[str, ...]
+    resembles: tuple[tuple[str, float], ...]  # known metrics by rank correlation of their penalties
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
+        lines.append(f"  It ignores {joined(self.ignores)}." if self.ignores else "  It ignores nothing it was shown.")
+        lines.append(f"  It jumps: {'; '.join(self.jumps)}." if self.jumps else "  It does not jump.")
+        if self.stalls:
+            lines.append(f"  More alteration is not always penalised more: {'; '.join(self.stalls)}.")
+        lines += [f"  {remark}" for remark in self.remarks]
+        if self.resembles:
+            (first, likeness), *others = self.resembles
+            also = f", then {joined([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
+            same = " (the same order throughout)" if likeness > 1 - 1e-9 else ""
+            lines.append(f"  It resembles {first} most: rank correlation {likeness:.3f}{same}{also}.")
+        return "\n".join(part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    "))
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {name: list(getattr(self, name)) for name in ("ignores", "jumps", "stalls", "remarks")}
+        likeness = [{"metric": name, "rank_correlation": value} for name, value in self.resembles]
+        return {"score": self.score, "out_of": self.out_of, "reading": self.way, **lists, "resembles": likeness}
+
+
+def verdict(
+    evidence: Evidence, rules: Rules, tables: dict[str, Sheet], i: int, resembles: Sequence[tuple[str, float]]
+) -> Verdict:
+    """The verdict on row i."""
+    row = evidence.rows[i]
+    synthesis = tables["synthesis"]
+    ignores: list[str] = []
+    jumps, stalls = [], []
+    sized: set[bool] = set()
+    shaped: set[bool] = set()
+    for sweep in evidence.sweeps:
+        cells = tables[sweep.name].cells[i]
+        if evidence.indifferent(sweep, rules)[i]:
+            ignores.append(sweep.name)
+            continue
+        if "scale" in cells:
+            sized.add(cells["scale"] != "")
+            shaped.add(bool(cells["shape"]))
+        if cells["continuity"] is False:
+            jumps.append(where_it_jumps(evidence, sweep, rules, i))
+        if cells["monotony"] is False:
+            stalls.append(where_it_stalls(evidence, sweep, rules, i))
+    if sized == {False}:
+        ignores.append("the size of the object")
+    if shaped == {False}:
+        ignores.append("the shape of the object")
+    remarks = []
+    distance = tables["distance"].cells[i]
+    if not distance["symmetry"]:
+        remarks.append("Exchanging truth and pred changes its value.")
+    if not distance["separation"]:
+        remarks.append(why_it_does_not_separate(evidence, rules, i))
+    ways = {"as it is": "Larger values were read as worse.", "turned": "Larger values were read as better.",
+            "distance": f"Values were read as worse the farther from {evidence.turns[i].best:g}."}  # fmt: skip
+    return Verdict(
+        row.label, synthesis.scores[i], out_of(tables), ways[evidence.turns[i].way], tuple(ignores), tuple(jumps),
+        tuple(stalls), tuple(remarks), tuple(resembles),
+    )  # fmt: skip
+
+
+def why_it_does_not_separate(evidence: Evidence, rules: Rules, i: int) -> str:
+    """What identical regions get, or which altered regions get no more."""
+    turn = evidence.turns[i]
+    for (truth, sweep), values in evidence.measured.items():
+        if abs(float(turn(values.itself[i : i + 1])[0])) > rules.zero:
+            return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
+        blind = ~values.is_same & (turn(values.forward[i]) <= rules.zero)
+        if blind.any():
+            return (
+                f"Altered regions can pass for the truth: {int(blind.sum())} of {blind.size} results of {truth} under "
+                f"{sweep} get no penalty."
+            )
+    return "It does not separate."
+
+
+def out_of(tables: dict[str, Sheet]) -> int:
+    """The highest score there is."""
+    return sum(len(sheet.columns) for name, sheet in tables.items() if name != "synthesis")
+
+
+def where_it_jumps(evidence: Evidence, sweep: Sweep, rules: Rules, i: int) -> str:
+    """How many truths show a gap, and an example of one."""
+    truths = evidence.judged(sweep)
+    found = []
+    for truth in truths:
+        curve = evidence.curves[truth.name, sweep.name][i]
+        threshold = rules.gap * properties.amplitude(curve)
+        parts = properties.outward(curve) if isinstance(sweep, Grid) else iter([curve])
+        for sign, part in zip((1, -1), parts, strict=False):
+            at = np.argwhere(properties.jumps(part, threshold, rules.factor))
+            if not len(at) and part.ndim == 2 and isinstance(sweep, Grid):
+                at = np.argwhere(properties.jumps(part.T, threshold, rules.factor))[:, ::-1]
+            if len(at):
+                found.append((truth.name, sign, tuple(int(n) for n in at[0])))
+                break
+    if not found:
+        return sweep.name
+    name, sign, at_step = found[0]
+    place = f" after {parameters(sweep, sign, at_step)}" if isinstance(sweep, Grid) else ""
+    return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
+
+
+def where_it_stalls(evidence: Evidence, sweep: Sweep, rules: Rules, i: int) -> str:
+    """On how many truths it does not rise, and where the first step is."""
+    truths = evidence.judged(sweep)
+    example, count = "", 0
+    for truth in truths:
+        curve = evidence.curves[truth.name, sweep.name][i]
+        if not isinstance(sweep, Grid):
+            count += not properties.grows(curve, allowed=rules.turning)
+            continue
+        until = max(1, rules.until // sweep.step)
+        if properties.is_strictly_monotonous(curve, allowed=rules.monotony, allowed_turning=rules.turning, until=until):
+            continue
+        count += 1
+        for sign, part in zip((1, -1), properties.outward(curve), strict=True):
+            diagonal = part if part.ndim == 1 else np.diagonal(part)
+            stuck = np.flatnonzero(np.diff(diagonal[: until + 1] if part.ndim == 1 else diagonal) <= 0)
+            if len(stuck) and not example:
+                example = f", e.g. {truth.name} after {parameters(sweep, sign, (int(stuck[0]),) * part.ndim)}"
+    return f"{sweep.name}, on {count} of {len(truths)} truths{example}"
+
+
+def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
+    """A place on the curve in the units of the alteration."""
+    values = [sign * step * sweep.step for step in steps]
+    return f"{values[0]}°" if sweep.is_line else f"({values[0]}, {values[1]})"
+
+
+def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
+    """[row, other]: correlation of ranks, and of values, over all results of a truth, averaged over the truths."""
+    total = np.zeros((2, len(evidence.rows), len(others.rows)))
+    truths = [t for t in evidence.truths if all((t.name, s.name) in evidence.curves for s in evidence.plain())]
+    for truth in truths:
+        mine, theirs = (
+            np.concatenate([e.curves[truth.name, s.name].reshape(len(e.rows), -1) for s in evidence.plain()], axis=1)
+            for e in (evidence, others)
+        )
+        for k, standard in enumerate((standardised_ranks, standardised)):
+            total[k] += standard(mine) @ standard(theirs).T / mine.shape[1]
+    ranks, values = total / max(1, len(truths))
+    return ranks, values
+
+
+def standardised(values: Floats) -> Floats:
+    """Values along the last axis with mean 0 and variance 1; all 0 where nothing differs."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    found: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
+    return found
+
+
+def standardised_ranks(values: Floats) -> Floats:
+    """Ranks along the last axis, ties shared, of mean 0 and variance 1; all 0 where nothing differs.
+
+    >>> standardised_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
+    array([[ 0.   , -1.414,  0.   ,  1.414]])
+    """
+    ranks = np.empty_like(values)
+    for i, row in enumerate(values):
+        # Noise in the last digits is no order.
+        span = row.max() - row.min()
+        rounded = np.round(row / span, 9) if span > 0 else np.zeros_like(row)
+        _, place, counts = np.unique(rounded, return_inverse=True, return_counts=True)
+        ranks[i] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return standardised(ranks)
+
+
+def joined(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
