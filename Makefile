@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit docs clean
+.PHONY: help demo test check unit docs fuzz clean
+RUNS ?= 200000
+SEED ?= 1
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,13 +26,24 @@ unit: .venv/developing
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 
+fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile bytes for the JSON reader; RUNS=200000 SEED=1
+	$(BIN)/python -m tests.json.corpus build/fuzz/corpus
+	build/fuzz/fuzz_json $(RUNS) $(SEED) build/fuzz/corpus/*
+
 clean:  ## forget the environment and everything built
 	rm -rf .venv build docs/_build verite-demo
+
+# Every read beyond a bound and every undefined operation ends the run.
+build/fuzz/fuzz_json: tests/json/fuzz_json.cpp $(wildcard cpp/json_*) cpp/columns.cpp cpp/columns.hpp cpp/mapped.cpp cpp/mapped.hpp
+	mkdir -p build/fuzz
+	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DVERITE_FUZZ_MAIN -Icpp -pthread \
+	  $(filter %.cpp,$^) -o $@
 
 # Reinstalled whenever the native code or the project file changes; Python files are used in place.
 .venv/installed: pyproject.toml CMakeLists.txt $(wildcard cpp/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/developing: .venv/installed

@@ -106,6 +106,7 @@ inline nb::tuple to_python(Candidates&& found) {
                           to_numpy(std::move(found.overlap)));
 }
 
+void register_assignment(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);

@@ -24,13 +24,14 @@ Runs runs_of(const RunArrays& arrays) {
     return {{span_of(counts), span_of(objects)}, {sizes.data(), sizes.size()}};
 }
 
-nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Column1<std::int64_t>& rings,
-                      const Column1<std::int64_t>& objects, const BoxArray& boxes, const SizeArray& images,
-                      unsigned threads) {
-    const std::size_t count = boxes.shape(0);
-    Masks masks;
-    {
-        nb::gil_scoped_release released;
+// The same of outlines: masks, points, offsets of rings and of objects, boxes, heights and widths of images.
+using OutlineArrays =
+    std::tuple<RunArrays, PointArray, Column1<std::int64_t>, Column1<std::int64_t>, BoxArray, SizeArray>;
+
+struct OutlineView {
+    explicit OutlineView(const OutlineArrays& arrays) {
+        const auto& [runs, points, rings, objects, boxes, images] = arrays;
+        const std::size_t count = boxes.shape(0);
         const Runs given = runs_of(runs);
         expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
         check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
@@ -38,15 +39,30 @@ nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Col
         if (objects.size())
             check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
         // Offsets count points; the kernel counts numbers.
-        Array<std::int64_t> starts(rings.size());
+        starts.resize(rings.size());
         std::transform(rings.data(), rings.data() + rings.size(), starts.begin(), [](std::int64_t i) { return 2 * i; });
-        masks = draw_masks({given,
-                            {{points.data(), points.size()}, starts},
-                            span_of(objects),
-                            numbers_of(boxes),
-                            {images.data(), images.size()}},
-                           threads);
+        outlines = {given,
+                    {{points.data(), points.size()}, starts},
+                    span_of(objects),
+                    numbers_of(boxes),
+                    {images.data(), images.size()}};
     }
+    OutlineView(const OutlineView&) = delete;
+
+    Array<std::int64_t> starts;
+    Outlines outlines;
+};
+
+nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Column1<std::int64_t>& rings,
+                      const Column1<std::int64_t>& objects, const BoxArray& boxes, const SizeArray& images,
+                      unsigned threads) {
+    const OutlineArrays arrays{runs, points, rings, objects, boxes, images};
+    Masks masks;
+    {
+        nb::gil_scoped_release released;
+        masks = draw_masks(OutlineView(arrays).outlines, threads);
+    }
+    const std::size_t count = boxes.shape(0);
     return nb::make_tuple(to_numpy(std::move(masks.counts)), to_numpy(std::move(masks.offsets)),
                           to_numpy(std::move(masks.sizes), {count, std::size_t{2}}));
 }
@@ -76,15 +92,15 @@ auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Colum
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 
-nb::tuple mask_candidates_(const CellArrays& truth, const RunArrays& truth_masks, const Column1<bool>& crowd,
-                           const CellArrays& pred, const RunArrays& pred_masks, double floor, unsigned threads) {
+nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_outlines, const Column1<bool>& crowd,
+                           const CellArrays& pred, const OutlineArrays& pred_outlines, double floor, unsigned threads) {
     Candidates found;
     {
         nb::gil_scoped_release released;
-        const Runs truths = runs_of(truth_masks), preds = runs_of(pred_masks);
-        expect(crowd.size() == truths.size(), "a crowd flag for each truth");
-        found = mask_candidates(cells_of(truth, truths.size()), truths, flags_of(crowd), cells_of(pred, preds.size()),
-                                preds, floor, threads);
+        const OutlineView truths(truth_outlines), preds(pred_outlines);
+        expect(crowd.size() == truths.outlines.size(), "a crowd flag for each truth");
+        found = mask_candidates(cells_of(truth, truths.outlines.size()), truths.outlines, flags_of(crowd),
+                                cells_of(pred, preds.outlines.size()), preds.outlines, floor, threads);
     }
     return to_python(std::move(found));
 }
@@ -169,8 +185,9 @@ void register_masks(nb::module_& module) {
     module.def("mask_bounds", &mask_bounds_, "masks"_a, "Left, top, width and height of each mask.");
     module.def("mask_overlaps", &mask_overlaps_, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_masks"_a, "crowd"_a, "pred"_a, "pred_masks"_a,
-               "floor"_a, "threads"_a = 1, "Pairs of the same cell whose masks overlap by COCO's rule.");
+    module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_outlines"_a, "crowd"_a, "pred"_a,
+               "pred_outlines"_a, "floor"_a, "threads"_a = 1,
+               "Pairs of the same cell whose masks overlap by COCO's rule: as given, else drawn.");
     module.def("rim_ratios", &rim_ratios, "truth"_a, "pred"_a, "truth_rows"_a, "pred_rows"_a, "crowd"_a, "widths"_a,
                "threads"_a = 1, "How much the rims of pairs of masks overlap.");
     module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");

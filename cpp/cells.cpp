@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parallel.hpp"
@@ -147,6 +148,17 @@ void sort_cell(std::span<Entry> entries) {
 
 }  // namespace
 
+std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::size_t pieces) {
+    std::vector<std::size_t> cuts{0};
+    for (std::size_t i = 1; i < pieces; ++i) {
+        const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(images.back()) * i / pieces);
+        const auto at = std::lower_bound(images.begin(), images.end(), share) - images.begin();
+        cuts.push_back(std::max(cuts.back(), static_cast<std::size_t>(at)));
+    }
+    cuts.push_back(images.size() - 1);
+    return cuts;
+}
+
 Grouped group_objects(const Places& places) {
     ByImage found = by_image(places);
     Grouped grouped;
@@ -165,68 +177,120 @@ Grouped group_objects(const Places& places) {
     return grouped;
 }
 
+namespace {
+
+// Images in pieces with about as many objects each: piece i has the images cuts[i] .. cuts[i + 1].
+struct Pieces {
+    std::vector<std::size_t> cuts;
+    std::vector<std::size_t> ends;               // the slot behind the last one of each piece
+    std::vector<Array<std::int64_t>> of_labels;  // how many slots of each class a piece has; later, where its next goes
+
+    Pieces(std::span<const std::int64_t> images, std::size_t labels, unsigned threads)
+        : cuts(cut_images(images, threads > 1 ? std::size_t{4} * threads : 1)), ends(size()), of_labels(size()) {
+        for (auto& counts : of_labels) counts.assign(labels, 0);
+    }
+
+    std::size_t size() const { return cuts.size() - 1; }
+};
+
+// Fills the slots of one piece, cell by cell by falling confidence. There is room for all of its predictions.
+void order_piece(const Places& places, std::span<const double> confidence, std::int32_t most, const ByImage& found,
+                 std::size_t piece, Pieces& pieces, Ordered& ordered) {
+    auto& [rows, labels, images] = ordered.cells;
+    LabelSorter sorter(static_cast<std::size_t>(places.labels));
+    std::vector<std::int32_t> sorted;
+    std::vector<Entry> entries;
+    auto slot = static_cast<std::size_t>(found.images[pieces.cuts[piece]]);
+    for (std::size_t image = pieces.cuts[piece]; image < pieces.cuts[piece + 1]; ++image) {
+        const auto first = static_cast<std::size_t>(found.images[image]);
+        const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
+        images[image] = static_cast<std::int64_t>(slot);
+        sorted.resize(count);
+        sorter.sort(std::span(found.rows).subspan(first, count), places.label, sorted.data());
+        const std::int32_t* at = sorted.data();
+        for (const auto& [label, size] : sorter.cells) {
+            entries.clear();
+            for (const std::int32_t row : std::span(at, static_cast<std::size_t>(size)))
+                entries.push_back({falling_key(confidence[row]), row});
+            sort_cell(entries);
+            const std::int32_t kept = std::min(size, most);
+            for (std::int32_t rank = 0; rank < kept; ++rank, ++slot) {
+                rows[slot] = entries[rank].what;
+                labels[slot] = label;
+                ordered.ranks[slot] = rank;
+            }
+            pieces.of_labels[piece][label] += kept;
+            at += size;
+        }
+    }
+    pieces.ends[piece] = slot;
+}
+
+// Predictions beyond the limit left room at the end of their piece: moves the pieces together.
+void close_gaps(const ByImage& found, Pieces& pieces, Ordered& ordered) {
+    auto& [rows, labels, images] = ordered.cells;
+    std::size_t end = pieces.ends[0];
+    for (std::size_t piece = 1; piece < pieces.size(); ++piece) {
+        const auto first = static_cast<std::size_t>(found.images[pieces.cuts[piece]]);
+        const std::size_t last = pieces.ends[piece], gap = first - end;
+        end = pieces.ends[piece] = last - gap;
+        if (gap == 0) continue;
+        for (auto* column : {&rows, &labels, &ordered.ranks})
+            std::copy(column->begin() + first, column->begin() + last, column->begin() + (first - gap));
+        for (std::size_t image = pieces.cuts[piece]; image < pieces.cuts[piece + 1]; ++image)
+            images[image] -= static_cast<std::int64_t>(gap);
+    }
+    for (auto* column : {&rows, &labels, &ordered.ranks}) column->resize(end);
+    images.back() = static_cast<std::int64_t>(end);
+}
+
+}  // namespace
+
 Ordered order_predictions(const Places& places, std::span<const double> confidence, std::int32_t most,
                           unsigned threads) {
     if (confidence.size() != places.size())
         throw std::invalid_argument("predictions: expected a confidence each, found " +
                                     std::to_string(confidence.size()) + " for " + std::to_string(places.size()));
-    ByImage found = by_image(places);
+    const ByImage found = by_image(places);
+    const auto label_count = static_cast<std::size_t>(places.labels);
     Ordered ordered;
-    auto& cells = ordered.cells;
-    cells.rows.resize(found.rows.size());
-    cells.labels.resize(found.rows.size());
-    ordered.ranks.resize(found.rows.size());
-    // Image by image, so that each class meets its predictions in the order of images: a stable sort by confidence then
-    // leaves equal ones in that order.
-    Array<Entry> entries(found.rows.size());
-    Array<std::int64_t> next(found.labels.begin(), found.labels.end() - 1);
-    LabelSorter sorter(static_cast<std::size_t>(places.labels));
-    std::vector<std::int32_t> rows;
-    std::vector<Entry> cell_entries;
-    std::size_t slot = 0;
-    for (std::int32_t image = 0; image < places.images; ++image) {
-        const auto first = static_cast<std::size_t>(found.images[image]);
-        const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
-        found.images[image] = static_cast<std::int64_t>(slot);
-        rows.resize(count);
-        sorter.sort(std::span(found.rows).subspan(first, count), places.label, rows.data());
-        const std::int32_t* at = rows.data();
-        for (const auto& [label, size] : sorter.cells) {
-            cell_entries.clear();
-            for (const std::int32_t row : std::span(at, static_cast<std::size_t>(size)))
-                cell_entries.push_back({falling_key(confidence[row]), row});
-            sort_cell(cell_entries);
-            for (std::int32_t rank = 0; rank < std::min(size, most); ++rank, ++slot) {
-                cells.rows[slot] = cell_entries[rank].what;
-                cells.labels[slot] = label;
-                ordered.ranks[slot] = rank;
-                entries[next[label]++] = {cell_entries[rank].key, static_cast<std::int32_t>(slot)};
-            }
-            at += size;
-        }
-    }
-    found.images[places.images] = static_cast<std::int64_t>(slot);
-    cells.images = std::move(found.images);
-    cells.rows.resize(slot);
-    cells.labels.resize(slot);
-    ordered.ranks.resize(slot);
+    for (auto* column : {&ordered.cells.rows, &ordered.cells.labels, &ordered.ranks}) column->resize(found.rows.size());
+    ordered.cells.images.resize(found.images.size());
+    Pieces pieces(found.images, label_count, threads);
+    in_parallel(pieces.size(), threads,
+                [&](std::size_t piece) { order_piece(places, confidence, most, found, piece, pieces, ordered); });
+    close_gaps(found, pieces, ordered);
 
-    // Each class has its entries from its old offset on; those beyond the limit left room behind them.
-    ordered.label_offsets.resize(found.labels.size());
-    ordered.label_offsets[0] = 0;
-    for (std::int32_t label = 0; label < places.labels; ++label)
-        ordered.label_offsets[label + 1] = ordered.label_offsets[label] + next[label] - found.labels[label];
-    ordered.by_label.resize(slot);
+    ordered.label_offsets.resize(label_count + 1);
+    std::int64_t next = 0;
+    for (std::size_t label = 0; label < label_count; ++label) {
+        ordered.label_offsets[label] = next;
+        for (auto& counts : pieces.of_labels) next += std::exchange(counts[label], next);
+    }
+    ordered.label_offsets[label_count] = next;
+
+    // Piece by piece, so that each class meets its predictions in the order of images: a stable sort by confidence then
+    // leaves equal ones in that order.
+    const auto& [rows, labels, images] = ordered.cells;
+    Array<Entry> entries(rows.size());
+    in_parallel(pieces.size(), threads, [&](std::size_t piece) {
+        auto& places_of_labels = pieces.of_labels[piece];
+        for (std::size_t slot = piece > 0 ? pieces.ends[piece - 1] : 0; slot < pieces.ends[piece]; ++slot)
+            entries[places_of_labels[labels[slot]]++] = {falling_key(confidence[rows[slot]]),
+                                                         static_cast<std::int32_t>(slot)};
+    });
+    ordered.by_label.resize(rows.size());
     // A thread takes a stretch of classes, so that the memory it sorts in is used again.
-    const auto labels = static_cast<std::size_t>(places.labels);
-    const std::size_t pieces = threads > 1 ? std::min<std::size_t>(labels, std::size_t{8} * threads) : 1;
-    in_parallel(pieces, threads, [&](std::size_t piece) {
+    const std::size_t stretches = threads > 1 ? std::min<std::size_t>(label_count, std::size_t{8} * threads) : 1;
+    in_parallel(stretches, threads, [&](std::size_t stretch) {
         Array<Entry> spare;
-        for (std::size_t label = labels * piece / pieces; label < labels * (piece + 1) / pieces; ++label) {
-            const auto count = static_cast<std::size_t>(next[label] - found.labels[label]);
-            const auto mine = std::span(entries).subspan(static_cast<std::size_t>(found.labels[label]), count);
+        for (std::size_t label = label_count * stretch / stretches; label < label_count * (stretch + 1) / stretches;
+             ++label) {
+            const auto first = static_cast<std::size_t>(ordered.label_offsets[label]);
+            const auto mine =
+                std::span(entries).subspan(first, static_cast<std::size_t>(ordered.label_offsets[label + 1]) - first);
             sort_by_key(mine, spare);
-            std::int32_t* out = ordered.by_label.data() + ordered.label_offsets[label];
+            std::int32_t* out = ordered.by_label.data() + first;
             for (const Entry& entry : mine) *out++ = entry.what;
         }
     });

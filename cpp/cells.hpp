@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "memory.hpp"
 
@@ -35,6 +36,10 @@ struct Grouped {
 
     Cells view() const { return {rows, labels, images}; }
 };
+
+// Images cut into pieces with about as many objects each, of which image i has images[i] .. images[i + 1]: piece i has
+// the images pieces[i] .. pieces[i + 1].
+std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::size_t pieces);
 
 // Objects of a cell stay in the order in which they are given. Throws std::invalid_argument where a place is out of
 // range.

@@ -68,12 +68,8 @@ void write_bounds(std::span<const std::uint32_t> counts, Size size, double* out)
     }
 }
 
-// Runs of no pixels between others. pycocotools stops comparing where both masks have one at the same place.
-bool has_empty_runs(std::span<const std::uint32_t> counts) {
-    return std::find(counts.begin() + !counts.empty(), counts.end(), 0u) != counts.end();
-}
-
-// The reference's own loop over two masks: shared pixels and all pixels.
+// The reference's own loop over two masks: shared pixels and all pixels. It stops where both have a run of no pixels at
+// the same place.
 struct Shared {
     std::uint32_t both = 0, either = 0;
 };
@@ -97,128 +93,8 @@ Shared compare_run_by_run(std::span<const std::uint32_t> a, std::span<const std:
     return found;
 }
 
-// Where runs end, counted from the first pixel: foreground i lies between ends[2 i] and ends[2 i + 1].
-using Ends = std::vector<std::uint32_t>;
-
-void read_ends(std::span<const std::uint32_t> counts, Ends& ends) {
-    // Behind the last run an endless one, so that walks need not ask where a mask ends.
-    ends.resize((counts.size() & ~std::size_t{1}) + 2);
-    std::uint32_t at = 0;
-    for (std::size_t i = 0; i + 2 < ends.size(); ++i) ends[i] = at += counts[i];
-    ends[ends.size() - 2] = ends[ends.size() - 1] = UINT32_MAX;
-}
-
-std::uint32_t shared_pixels(const Ends& a, const Ends& b) {
-    std::uint32_t shared = 0;
-    const std::uint32_t *at = a.data(), *with = b.data();
-    const std::uint32_t *end_a = at + a.size() - 2, *end_b = with + b.size() - 2;
-    while (at < end_a && with < end_b) {
-        const std::uint32_t first = std::max(at[0], with[0]), last = std::min(at[1], with[1]);
-        shared += last > first ? last - first : 0;
-        const bool is_first = at[1] <= with[1];
-        at += is_first ? 2 : 0;
-        with += is_first ? 0 : 2;
-    }
-    return shared;
-}
-
-struct Facts {
-    std::uint64_t area = 0;
-    Bounds bounds;
-    Size size{};
-    bool is_odd = false;  // bounds or runs that only the reference's own loop gets right
-};
-
-Facts facts_of(const Runs& masks, std::size_t i) {
-    Facts facts;
-    const auto counts = masks.counts[i];
-    facts.size = masks.size_of(i);
-    facts.area = run_area(counts);
-    facts.bounds = bounds_of(counts, facts.size.height);
-    facts.is_odd = has_empty_runs(counts) || (facts.area == 0 && counts.size() > 1);
-    return facts;
-}
-
-std::vector<Facts> facts_of(const Runs& masks, std::span<const std::int32_t> rows, unsigned threads) {
-    std::vector<Facts> facts(masks.size());
-    in_parallel((rows.size() + piece_size - 1) / piece_size, threads, [&](std::size_t piece) {
-        for (const std::int32_t row :
-             rows.subspan(piece * piece_size, std::min(piece_size, rows.size() - piece * piece_size)))
-            facts[row] = facts_of(masks, row);
-    });
-    return facts;
-}
-
-// Overlaps of a cell's masks. Ends of runs are found when first needed: most pairs are settled by areas and bounds.
-class MaskMeasure {
-  public:
-    MaskMeasure(const Runs& truths, std::span<const Facts> truth_facts, std::span<const std::uint8_t> crowd,
-                const Runs& preds, std::span<const Facts> pred_facts, double floor)
-        : truths_(truths),
-          truth_facts_(truth_facts),
-          crowd_(crowd),
-          preds_(preds),
-          pred_facts_(pred_facts),
-          floor_(floor) {}
-
-    void meet(std::span<const std::int32_t> truths) {
-        rows_ = truths;
-        if (truth_ends_.size() < truths.size()) truth_ends_.resize(truths.size());
-        has_ends_.assign(truths.size(), 0);
-    }
-
-    void start(std::int32_t row) {
-        pred_ = row;
-        pred_has_ends_ = false;
-    }
-
-    template <class Visit>
-    void each_possible(Visit&& visit) const {
-        for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
-    }
-
-    double overlap(std::size_t t) {
-        const std::int32_t row = rows_[t];
-        const Facts &mine = pred_facts_[pred_], &other = truth_facts_[row];
-        const bool is_crowd = crowd_[row];
-        if (mine.is_odd || other.is_odd) return mask_overlap(preds_, pred_, truths_, row, is_crowd);
-        const std::int64_t width =
-            std::min(mine.bounds.right, other.bounds.right) - std::max(mine.bounds.left, other.bounds.left);
-        const std::int64_t height =
-            std::min(mine.bounds.bottom, other.bounds.bottom) - std::max(mine.bounds.top, other.bounds.top);
-        if (width <= 0 || height <= 0) return 0;
-        if (mine.size != other.size) return -1;
-        const auto ratio = [&](std::uint64_t shared) {
-            const std::uint64_t all = is_crowd ? mine.area : mine.area + other.area - shared;
-            return static_cast<double>(shared) / static_cast<double>(shared ? all : 1);
-        };
-        // No more pixels can be shared than either mask has, or than their bounds have in common.
-        const std::uint64_t most = std::min({mine.area, other.area, static_cast<std::uint64_t>(width * height)});
-        if (const double bound = ratio(most); bound < floor_) return bound;
-        if (!pred_has_ends_) read_ends(preds_.counts[pred_], pred_ends_);
-        if (!has_ends_[t]) read_ends(truths_.counts[row], truth_ends_[t]);
-        pred_has_ends_ = true;
-        has_ends_[t] = 1;
-        return ratio(shared_pixels(pred_ends_, truth_ends_[t]));
-    }
-
-  private:
-    const Runs& truths_;
-    std::span<const Facts> truth_facts_;
-    std::span<const std::uint8_t> crowd_;
-    const Runs& preds_;
-    std::span<const Facts> pred_facts_;
-    double floor_;
-    std::span<const std::int32_t> rows_;
-    std::int32_t pred_ = 0;
-    bool pred_has_ends_ = false;
-    Ends pred_ends_;
-    std::vector<Ends> truth_ends_;
-    std::vector<std::uint8_t> has_ends_;
-};
-
 void draw(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vector<std::uint32_t>& counts) {
-    const Size size{outlines.images[2 * i], outlines.images[2 * i + 1]};
+    const Size size = outlines.image_of(i);
     if (size.height < 0 || size.width < 0) throw std::invalid_argument("an image: a negative size");
     const std::int64_t first = outlines.objects.empty() ? 0 : outlines.objects[i];
     const std::int64_t last = outlines.objects.empty() ? 0 : outlines.objects[i + 1];
@@ -234,40 +110,228 @@ void draw(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vect
     });
 }
 
+// The pixels of one mask, as given or drawn into memory that is used again.
+class Mask {
+  public:
+    std::span<const std::uint32_t> counts;
+    Size size{};
+    std::uint64_t area = 0;
+    Bounds bounds;
+    bool is_odd = false;  // bounds or runs that only the reference's own loop gets right
+
+    // What is known of object i before it is drawn: where it must lie. A mask that is given is read at once.
+    void announce(const Outlines& outlines, std::size_t i, RingDrawer& drawer) {
+        const bool has_rings = !outlines.objects.empty() && outlines.objects[i] < outlines.objects[i + 1];
+        if (!has_rings || (outlines.runs.size() && !outlines.runs.counts[i].empty())) return read(outlines, i, drawer);
+        is_read = false;
+        double low[2] = {1e18, 1e18}, high[2] = {-1e18, -1e18};
+        for (std::int64_t ring = outlines.objects[i]; ring < outlines.objects[i + 1]; ++ring) {
+            const auto xy = outlines.rings[static_cast<std::size_t>(ring)];
+            for (std::size_t k = 0; k + 1 < xy.size(); k += 2)
+                for (std::size_t axis = 0; axis < 2; ++axis) {
+                    low[axis] = std::min(low[axis], xy[k + axis]);
+                    high[axis] = std::max(high[axis], xy[k + axis]);
+                }
+        }
+        // A corner is rounded by less than a pixel.
+        for (std::size_t axis = 0; axis < 2; ++axis) outer[axis] = low[axis] - 1, outer[axis + 2] = high[axis] + 1;
+    }
+
+    // At most so many pixels of `other`, which is read, can be shared with this one, which need not be.
+    double most_shared_with(const Mask& other) const {
+        const double width = std::min(outer[2], static_cast<double>(other.bounds.right)) -
+                             std::max(outer[0], static_cast<double>(other.bounds.left));
+        const double height = std::min(outer[3], static_cast<double>(other.bounds.bottom)) -
+                              std::max(outer[1], static_cast<double>(other.bounds.top));
+        return std::max(width, 0.) * std::max(height, 0.);
+    }
+
+    bool is_read = false;
+    double outer[4];  // left, top, right, bottom; until the mask is read
+
+    void read(const Outlines& outlines, std::size_t i, RingDrawer& drawer) {
+        is_read = true;
+        counts = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
+        if (counts.empty()) {
+            size = outlines.image_of(i);
+            drawn_.clear();
+            draw(outlines, i, drawer, drawn_);
+            counts = drawn_;
+        } else {
+            size = outlines.runs.size_of(i);
+        }
+        measure();
+    }
+
+    std::uint32_t shared_with(const Mask& other) const {
+        std::uint32_t shared = 0;
+        const std::uint32_t *at = ends_.data(), *with = other.ends_.data();
+        const std::uint32_t *end = at + ends_.size() - 2, *with_end = with + other.ends_.size() - 2;
+        while (at < end && with < with_end) {
+            const std::uint32_t first = std::max(at[0], with[0]), last = std::min(at[1], with[1]);
+            shared += last > first ? last - first : 0;
+            const bool is_first = at[1] <= with[1];
+            at += is_first ? 2 : 0;
+            with += is_first ? 0 : 2;
+        }
+        return shared;
+    }
+
+  private:
+    // One pass over the runs: where they end, how many pixels they have, what bounds them.
+    void measure() {
+        const std::size_t paired = counts.size() & ~std::size_t{1};
+        // Behind the last run an endless one, so that walks need not ask where a mask ends.
+        ends_.resize(paired + 2);
+        ends_[paired] = ends_[paired + 1] = UINT32_MAX;
+        area = 0;
+        is_odd = counts.size() > 1 && paired < counts.size() && counts.back() == 0;
+        bounds = {};
+        const auto height = static_cast<std::uint64_t>(std::max<std::int64_t>(size.height, 0));
+        if (height == 0) return void(is_odd = paired > 0);
+        const std::uint32_t* const run = counts.data();
+        std::uint32_t* const end = ends_.data();
+        std::uint32_t at = 0;
+        std::uint64_t pixels = 0, column = 0, top = height, bottom = 0;  // `column` is the first pixel of one
+        bool has_empty = false;
+        for (std::size_t i = 0; i < paired; i += 2) {
+            const std::uint32_t first = at + run[i], last = first + run[i + 1];
+            has_empty |= (run[i + 1] == 0) | ((run[i] == 0) & (i > 0));
+            end[i] = first;
+            end[i + 1] = at = last;
+            pixels += run[i + 1];
+            // The column of a pixel is found by going on from the last one: runs are short, and dividing is slow.
+            if (first >= column + 4 * height) column = first / height * height;
+            while (first >= column + height) column += height;
+            if (last <= column + height) {
+                top = std::min(top, first - column);
+                bottom = std::max(bottom, last - column);
+            } else {  // a run over the end of a column touches the last row and the first
+                top = 0;
+                bottom = height;
+                column = (last - 1) / height * height;
+            }
+        }
+        area = pixels;
+        is_odd |= has_empty;
+        if (paired == 0 || is_odd) return;
+        bounds = {static_cast<std::int64_t>(ends_[0] / height), static_cast<std::int64_t>(top),
+                  static_cast<std::int64_t>((at - 1) / height + 1), static_cast<std::int64_t>(bottom)};
+    }
+
+    std::vector<std::uint32_t> drawn_;
+    std::vector<std::uint32_t> ends_;  // foreground i lies between ends_[2 i] and ends_[2 i + 1]
+};
+
+double overlap_by_reference(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
+                            Size truth_size, bool is_crowd) {
+    double mine[4], other[4];
+    write_bounds(pred, pred_size, mine);
+    write_bounds(truth, truth_size, other);
+    if (!(coco_overlap(mine, other, is_crowd) > 0)) return 0;
+    if (pred_size != truth_size) return -1;
+    const auto [both, either] = compare_run_by_run(pred, truth);
+    if (both == 0) return 0;
+    return static_cast<double>(both) /
+           static_cast<double>(is_crowd ? static_cast<std::uint32_t>(run_area(pred)) : either);
+}
+
+// Overlaps of a cell's masks. Each is drawn and looked at once, when it is first needed; most pairs are settled by
+// areas and bounds.
+class MaskMeasure {
+  public:
+    MaskMeasure(const Outlines& truths, std::span<const std::uint8_t> crowd, const Outlines& preds, double floor)
+        : truths_(truths), crowd_(crowd), preds_(preds), floor_(floor) {}
+
+    void meet(std::span<const std::int32_t> rows) {
+        rows_ = rows;
+        if (others_.size() < rows.size()) others_.resize(rows.size());
+        for (std::size_t t = 0; t < rows.size(); ++t) others_[t].announce(truths_, rows[t], drawer_);
+    }
+
+    void start(std::int32_t row) { mine_.read(preds_, row, drawer_); }
+
+    template <class Visit>
+    void each_possible(Visit&& visit) const {
+        for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
+    }
+
+    double overlap(std::size_t t) {
+        Mask& other = others_[t];
+        if (!other.is_read) {
+            // The union is no smaller than the prediction. What does not compare is drawn.
+            const double most = other.most_shared_with(mine_) / static_cast<double>(mine_.area);
+            if (!mine_.is_odd && most < floor_) return most;
+            other.read(truths_, rows_[t], drawer_);
+        }
+        const bool is_crowd = crowd_[rows_[t]];
+        if (mine_.is_odd || other.is_odd)
+            return overlap_by_reference(mine_.counts, mine_.size, other.counts, other.size, is_crowd);
+        const std::int64_t width =
+            std::min(mine_.bounds.right, other.bounds.right) - std::max(mine_.bounds.left, other.bounds.left);
+        const std::int64_t height =
+            std::min(mine_.bounds.bottom, other.bounds.bottom) - std::max(mine_.bounds.top, other.bounds.top);
+        if (width <= 0 || height <= 0) return 0;
+        if (mine_.size != other.size) return -1;
+        const auto ratio = [&](std::uint64_t shared) {
+            const std::uint64_t all = is_crowd ? mine_.area : mine_.area + other.area - shared;
+            return static_cast<double>(shared) / static_cast<double>(shared ? all : 1);
+        };
+        // No more pixels can be shared than either mask has, or than their bounds have in common.
+        const std::uint64_t most = std::min({mine_.area, other.area, static_cast<std::uint64_t>(width * height)});
+        if (const double bound = ratio(most); bound < floor_) return bound;
+        return ratio(mine_.shared_with(other));
+    }
+
+  private:
+    const Outlines& truths_;
+    std::span<const std::uint8_t> crowd_;
+    const Outlines& preds_;
+    double floor_;
+    std::span<const std::int32_t> rows_;
+    RingDrawer drawer_;
+    Mask mine_;
+    std::vector<Mask> others_;
+};
+
 }  // namespace
 
 Masks draw_masks(const Outlines& outlines, unsigned threads) {
-    const std::size_t objects = outlines.size(), pieces = (objects + piece_size - 1) / piece_size;
+    const std::size_t objects = outlines.size();
+    const std::size_t pieces = threads > 1 ? objects / piece_size + 1 : 1;
+    const auto first_of = [&](std::size_t piece) { return objects * piece / pieces; };
     Masks masks;
     masks.sizes.assign(outlines.images.begin(), outlines.images.end());
     masks.offsets.resize(objects + 1);
     masks.offsets[0] = 0;
-    std::vector<std::vector<std::uint32_t>> parts(pieces);
+    std::vector<Column<std::uint32_t>> parts(pieces);
     in_parallel(pieces, threads, [&](std::size_t piece) {
         RingDrawer drawer;
+        std::vector<std::uint32_t> drawn;
         auto& counts = parts[piece];
-        for (std::size_t i = piece * piece_size; i < std::min(objects, (piece + 1) * piece_size); ++i) {
+        for (std::size_t i = first_of(piece); i < first_of(piece + 1); ++i) {
             const auto given = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
             if (given.empty()) {
-                draw(outlines, i, drawer, counts);
+                drawn.clear();
+                draw(outlines, i, drawer, drawn);
+                counts.append(drawn);
             } else {
-                counts.insert(counts.end(), given.begin(), given.end());
+                counts.append(given);
                 const Size size = outlines.runs.size_of(i);
                 masks.sizes[2 * i] = static_cast<std::int32_t>(size.height);
                 masks.sizes[2 * i + 1] = static_cast<std::int32_t>(size.width);
             }
-            masks.offsets[i + 1] = static_cast<std::int64_t>(counts.size());
+            masks.offsets[i + 1] = static_cast<std::int64_t>(counts.rows());
         }
     });
-    std::vector<std::size_t> starts(pieces + 1);
-    for (std::size_t i = 0; i < pieces; ++i) starts[i + 1] = starts[i] + parts[i].size();
-    masks.counts.resize(starts.back());
-    in_parallel(pieces, threads, [&](std::size_t piece) {
-        std::copy(parts[piece].begin(), parts[piece].end(), masks.counts.begin() + starts[piece]);
-        std::vector<std::uint32_t>().swap(parts[piece]);
-        for (std::size_t i = piece * piece_size; i < std::min(objects, (piece + 1) * piece_size); ++i)
-            masks.offsets[i + 1] += static_cast<std::int64_t>(starts[piece]);
-    });
+    masks.counts = std::move(parts[0]);
+    for (std::size_t piece = 1; piece < pieces; ++piece) {
+        const auto start = static_cast<std::int64_t>(masks.counts.rows());
+        masks.counts.append(parts[piece].values());
+        parts[piece] = {};
+        for (std::size_t i = first_of(piece); i < first_of(piece + 1); ++i) masks.offsets[i + 1] += start;
+    }
+    masks.counts.shrink();
     return masks;
 }
 
@@ -280,23 +344,13 @@ void mask_bounds(const Runs& masks, std::span<double> out) {
 }
 
 double mask_overlap(const Runs& preds, std::size_t pred, const Runs& truths, std::size_t truth, bool is_crowd) {
-    double mine[4], other[4];
-    write_bounds(preds.counts[pred], preds.size_of(pred), mine);
-    write_bounds(truths.counts[truth], truths.size_of(truth), other);
-    if (!(coco_overlap(mine, other, is_crowd) > 0)) return 0;
-    if (preds.size_of(pred) != truths.size_of(truth)) return -1;
-    const auto [both, either] = compare_run_by_run(preds.counts[pred], truths.counts[truth]);
-    if (both == 0) return 0;
-    return static_cast<double>(both) /
-           static_cast<double>(is_crowd ? static_cast<std::uint32_t>(run_area(preds.counts[pred])) : either);
+    return overlap_by_reference(preds.counts[pred], preds.size_of(pred), truths.counts[truth], truths.size_of(truth),
+                                is_crowd);
 }
 
-Candidates mask_candidates(const Cells& truth, const Runs& truth_masks, std::span<const std::uint8_t> crowd,
-                           const Cells& pred, const Runs& pred_masks, double floor, unsigned threads) {
-    const auto truth_facts = facts_of(truth_masks, truth.rows, threads);
-    const auto pred_facts = facts_of(pred_masks, pred.rows, threads);
-    return find_candidates(truth, pred, floor, threads,
-                           [&] { return MaskMeasure(truth_masks, truth_facts, crowd, pred_masks, pred_facts, floor); });
+Candidates mask_candidates(const Cells& truth, const Outlines& truths, std::span<const std::uint8_t> crowd,
+                           const Cells& pred, const Outlines& preds, double floor, unsigned threads) {
+    return find_candidates(truth, pred, floor, threads, [&] { return MaskMeasure(truths, crowd, preds, floor); });
 }
 
 }  // namespace verite

@@ -16,10 +16,11 @@ struct Outlines {
     std::span<const std::int32_t> images;   // height and width of the image of each object
 
     std::size_t size() const { return images.size() / 2; }
+    Size image_of(std::size_t i) const { return {images[2 * i], images[2 * i + 1]}; }
 };
 
 struct Masks {
-    Array<std::uint32_t> counts;
+    Column<std::uint32_t> counts;
     Array<std::int64_t> offsets;  // object i has the runs offsets[i] .. offsets[i + 1]
     Array<std::int32_t> sizes;    // height and width of each mask
 };
@@ -37,8 +38,9 @@ void mask_bounds(const Runs& masks, std::span<double> out);
 // the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
 double mask_overlap(const Runs& preds, std::size_t pred, const Runs& truths, std::size_t truth, bool is_crowd);
 
-// Candidates of laid-out cells by that overlap. `crowd` has one entry a truth.
-Candidates mask_candidates(const Cells& truth, const Runs& truth_masks, std::span<const std::uint8_t> crowd,
-                           const Cells& pred, const Runs& pred_masks, double floor, unsigned threads);
+// Candidates of laid-out cells by that overlap. `crowd` has one entry a truth. What must be drawn is drawn cell by
+// cell, and only where both sides have objects: masks of a whole data set would fill more memory than everything else.
+Candidates mask_candidates(const Cells& truth, const Outlines& truths, std::span<const std::uint8_t> crowd,
+                           const Cells& pred, const Outlines& preds, double floor, unsigned threads);
 
 }  // namespace verite

@@ -141,14 +141,19 @@ void RunReader::read_packed_counts(Scanner& in) {
     const char* end = at + packed_.rows() - 1;
     std::uint32_t* const lengths = runs_.lengths.extend(packed_.rows());
     std::size_t count = 0;
+    std::uint64_t sum = 0;
+    const auto most = static_cast<std::uint64_t>(limits_.pixels);
     while (at < end) {
         std::int64_t length;
         at = unpack(at, length);
         if (!at) in.fail_at(start, Fault::number, "expected characters from '0' to 'o' in counts, found another");
         if (count > 2)
             length += lengths[count - 2];  // from the fourth on, the difference to the run two before is packed
-        lengths[count++] = checked(length, start, in);
+        if (static_cast<std::uint64_t>(length) > most) checked(length, start, in);  // fails
+        sum += static_cast<std::uint64_t>(length);
+        lengths[count++] = static_cast<std::uint32_t>(length);
     }
+    sum_ += sum;
     runs_.lengths.keep_more(count);
 }
 

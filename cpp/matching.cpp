@@ -147,7 +147,7 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
                     unsigned threads, std::span<Bits> matched) {
     check(truth, pred, candidates, rules, matched);
     std::fill(matched.begin(), matched.end(), Bits{0});
-    const auto cuts = cut_images(pred, threads > 1 ? std::size_t{8} * threads : 1);
+    const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     in_parallel(cuts.size() - 1, threads, [&](std::size_t piece) {
         Matcher<Bits> matcher(candidates, rules, matched);
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {

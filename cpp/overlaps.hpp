@@ -53,19 +53,6 @@ void each_meeting(const Cells& truth, const Cells& pred, std::size_t image, Meet
     }
 }
 
-// Images cut into pieces with about as many slots each: piece i has the images pieces[i] .. pieces[i + 1].
-inline std::vector<std::size_t> cut_images(const Cells& cells, std::size_t pieces) {
-    std::vector<std::size_t> cuts{0};
-    const auto slots = static_cast<std::size_t>(cells.images.back());
-    for (std::size_t i = 1; i < pieces; ++i) {
-        const auto at =
-            std::lower_bound(cells.images.begin(), cells.images.end(), static_cast<std::int64_t>(slots * i / pieces));
-        cuts.push_back(std::max(cuts.back(), static_cast<std::size_t>(at - cells.images.begin())));
-    }
-    cuts.push_back(cells.image_count());
-    return cuts;
-}
-
 // All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
 // prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
 // floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
@@ -75,7 +62,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                            MakeMeasure&& make_measure) {
     if (truth.image_count() != pred.image_count())
         throw std::invalid_argument("cells: expected as many images on both sides");
-    const auto cuts = cut_images(pred, threads > 1 ? std::size_t{8} * threads : 1);
+    const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     const std::size_t pieces = cuts.size() - 1;
     std::vector<Candidates> parts(pieces);
     Candidates found;

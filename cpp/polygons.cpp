@@ -17,27 +17,40 @@ constexpr double furthest = 400'000'000;
 // Runs from one crossing to the next, which are told in order; two at the same place undo each other.
 class CrossingWriter {
   public:
-    explicit CrossingWriter(std::vector<std::uint32_t>& counts) : counts_(counts), start_(counts.size()) {}
+    // There must be room for as many runs as there will be places.
+    explicit CrossingWriter(std::uint32_t* room) : start_(room), at_(room) {}
 
     void operator()(std::uint64_t place) {
         const auto run = static_cast<std::uint32_t>(place - before_);
         before_ = place;
         if (is_joined_) {
-            counts_.back() += run;
+            at_[-1] += run;
             is_joined_ = false;
-        } else if (run > 0 || counts_.size() == start_) {
-            counts_.push_back(run);
+        } else if (run > 0 || at_ == start_) {
+            *at_++ = run;
         } else {
             is_joined_ = true;  // an empty run is left out, and the one after it goes on with the one before
         }
     }
 
+    std::size_t written() const { return static_cast<std::size_t>(at_ - start_); }
+
   private:
-    std::vector<std::uint32_t>& counts_;
-    std::size_t start_;
+    std::uint32_t *start_, *at_;
     std::uint64_t before_ = 0;
     bool is_joined_ = false;
 };
+
+// Appends the runs between crossings, of which there are so many, up to the end of the image.
+template <class TellAll>
+void write_runs(std::size_t crossings, Size size, std::vector<std::uint32_t>& counts, TellAll&& tell_all) {
+    const std::size_t start = counts.size();
+    counts.resize(start + crossings + 1);
+    CrossingWriter tell(&counts[start]);
+    tell_all(tell);
+    tell(size.pixels());
+    counts.resize(start + tell.written());
+}
 
 }  // namespace
 
@@ -74,7 +87,7 @@ template <class Cross>
 void RingDrawer::cross_columns(Corner from, Corner to, Size size, Cross&& cross) {
     if (from.x == to.x) return;
     const auto row = [&](int y) {
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>((std::int64_t{y} + middle) / scale, 0, size.height));
+        return static_cast<std::uint32_t>(std::clamp((y + middle) / scale, 0, static_cast<int>(size.height)));
     };
     const int dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);
     const auto [first, last] = columns_between(std::min(from.x, to.x), std::max(from.x, to.x), size);
@@ -111,33 +124,37 @@ void RingDrawer::each_crossing(Size size, Cross&& cross) const {
 }
 
 // Most rings cross a column twice: crossings are put in order as they come. False where a column has too many.
-template <class Tell>
-bool RingDrawer::tell_by_column(Columns columns, Size size, Tell&& tell) {
+bool RingDrawer::draw_by_column(Columns columns, Size size, std::vector<std::uint32_t>& counts) {
     const auto count = static_cast<std::size_t>(columns.last - columns.first + 1);
     filled_.assign(count, 0);
     if (rows_.size() < count * room) rows_.resize(count * room);
     bool has_room = true;
-    each_crossing(size, [&](std::int64_t column, std::uint32_t row) {
-        const auto c = static_cast<std::size_t>(column - columns.first);
-        if (filled_[c] == room) {
+    std::size_t crossings = 0;
+    each_crossing(size, [first = columns.first, filled = filled_.data(), all_rows = rows_.data(), &has_room](
+                            std::int64_t column, std::uint32_t row) {
+        const auto c = static_cast<std::size_t>(column - first);
+        std::size_t place = filled[c];
+        if (place == room) {
             has_room = false;
             return;
         }
-        std::uint32_t* rows = &rows_[c * room];
-        std::size_t place = filled_[c]++;
+        filled[c] = static_cast<std::uint16_t>(place + 1);
+        std::uint32_t* rows = all_rows + c * room;
         for (; place > 0 && rows[place - 1] > row; --place) rows[place] = rows[place - 1];
         rows[place] = row;
     });
+    for (const std::uint16_t filled : filled_) crossings += filled;
     if (!has_room) return false;
-    for (std::size_t c = 0; c < count; ++c) {
-        const auto top = (static_cast<std::uint64_t>(columns.first) + c) * static_cast<std::uint64_t>(size.height);
-        for (std::size_t i = 0; i < filled_[c]; ++i) tell(top + rows_[c * room + i]);
-    }
+    write_runs(crossings, size, counts, [&](CrossingWriter& tell) {
+        for (std::size_t c = 0; c < count; ++c) {
+            const auto top = (static_cast<std::uint64_t>(columns.first) + c) * static_cast<std::uint64_t>(size.height);
+            for (std::size_t i = 0; i < filled_[c]; ++i) tell(top + rows_[c * room + i]);
+        }
+    });
     return true;
 }
 
-template <class Tell>
-void RingDrawer::tell_by_place(Size size, Tell&& tell) {
+void RingDrawer::draw_by_place(Size size, std::vector<std::uint32_t>& counts) {
     places_.clear();
     each_crossing(size, [&](std::int64_t column, std::uint32_t row) {
         if (places_.size() == most_crossings)
@@ -145,17 +162,20 @@ void RingDrawer::tell_by_place(Size size, Tell&& tell) {
         places_.push_back(static_cast<std::uint32_t>(column * size.height + row));
     });
     std::sort(places_.begin(), places_.end());
-    for (const std::uint32_t place : places_) tell(place);
+    write_runs(places_.size(), size, counts, [&](CrossingWriter& tell) {
+        for (const std::uint32_t place : places_) tell(place);
+    });
 }
 
 void RingDrawer::draw(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
     if (size.pixels() > UINT32_MAX)
         throw std::invalid_argument("an image: expected at most 4,294,967,295 pixels, found " +
                                     std::to_string(size.pixels()));
-    CrossingWriter tell(counts);
     const Columns columns = read_corners(xy, size);
-    if (columns.first <= columns.last && !tell_by_column(columns, size, tell)) tell_by_place(size, tell);
-    tell(size.pixels());
+    if (columns.first > columns.last)
+        counts.push_back(static_cast<std::uint32_t>(size.pixels()));
+    else if (!draw_by_column(columns, size, counts))
+        draw_by_place(size, counts);
 }
 
 void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {

@@ -39,15 +39,13 @@ class RingDrawer {
     static void cross_columns(Corner from, Corner to, Size size, Cross&& cross);
     template <class Cross>
     void each_crossing(Size size, Cross&& cross) const;
-    template <class Tell>
-    bool tell_by_column(Columns columns, Size size, Tell&& tell);
-    template <class Tell>
-    void tell_by_place(Size size, Tell&& tell);
+    bool draw_by_column(Columns columns, Size size, std::vector<std::uint32_t>& counts);
+    void draw_by_place(Size size, std::vector<std::uint32_t>& counts);
 
     static constexpr std::size_t room = 8;  // crossings of a column that are kept beside each other
 
     std::vector<Corner> corners_;
-    std::vector<std::uint8_t> filled_;   // how many crossings each column has
+    std::vector<std::uint16_t> filled_;  // how many crossings each column has; no char, which may be anything's memory
     std::vector<std::uint32_t> rows_;    // [column][room] where they are, in order
     std::vector<std::uint32_t> places_;  // all crossings of a ring that folds over itself more often than that
 };

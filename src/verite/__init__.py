@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from verite.formats import read as read
     from verite.formats import write as write
     from verite.health import inspect as inspect
+    from verite.interpretation.class_distances import ClassDistances as ClassDistances
+    from verite.interpretation.class_distances import class_distances as class_distances
+    from verite.interpretation.descriptors import learn_distances as learn_distances
+    from verite.interpretation.interpret import interpret as interpret
+    from verite.interpretation.taxonomy import Taxonomy as Taxonomy
+    from verite.interpretation.trace import Trace as Trace
     from verite.metrics.catalogue import localization as localization
     from verite.metrics.catalogue import metric as metric
     from verite.metrics.localize import localize as localize
@@ -54,6 +60,8 @@ if TYPE_CHECKING:
     from verite.ranking.models import Shared as Shared
     from verite.ranking.rank import rank as rank
     from verite.ranking.result import Ranking as Ranking
+    from verite.reporting.interpretation import draw_distances as draw_distances
+    from verite.reporting.interpretation import draw_scene as draw_scene
     from verite.reporting.localization import draw_distributions as draw_distributions
     from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
@@ -68,6 +76,11 @@ HOMES = {
     "verite.errors": ["BadParameter", "DataError", "NotComparable", "ReadError", "UnknownMetric", "VeriteError"],
     "verite.formats": ["read", "write"],
     "verite.health": ["inspect"],
+    "verite.interpretation.class_distances": ["ClassDistances", "class_distances"],
+    "verite.interpretation.descriptors": ["learn_distances"],
+    "verite.interpretation.interpret": ["interpret"],
+    "verite.interpretation.taxonomy": ["Taxonomy"],
+    "verite.interpretation.trace": ["Trace"],
     "verite.metrics.catalogue": ["localization", "metric"],
     "verite.metrics.localize": ["localize"],
     "verite.metrics.metric": ["Metric", "measure"],
@@ -82,6 +95,7 @@ HOMES = {
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.voc": ["voc"],
+    "verite.reporting.interpretation": ["draw_distances", "draw_scene"],
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.ranking.answers": ["Answers"],
     "verite.ranking.confidence": ["Confidences"],

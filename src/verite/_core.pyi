@@ -15,6 +15,14 @@ def box_candidates(
     pixel: float = 0.0,
     floor: float = 0.0,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def assign(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    row_count: int,
+    column_count: int,
+) -> NDArray[np.bool_]: ...
 def decode_runs(text: bytes, height: int, width: int) -> NDArray[np.uint32]: ...
 def encode_runs(counts: NDArray[np.uint32]) -> bytes: ...
 def independent_changes(
@@ -90,6 +98,7 @@ def accumulate(
 def box_areas(sizes: Floats) -> Floats: ...
 
 RunArrays = tuple[NDArray[np.uint32], Int64s, Int32s]
+OutlineArrays = tuple[RunArrays, Floats, Int64s, Int64s, Floats, Int32s]
 
 def draw_masks(
     runs: RunArrays, points: Floats, rings: Int64s, objects: Int64s, boxes: Floats, images: Int32s, threads: int = 1
@@ -99,10 +108,10 @@ def mask_bounds(masks: RunArrays) -> Floats: ...
 def mask_overlaps(pred: RunArrays, truth: RunArrays, crowd: NDArray[np.bool_]) -> Floats: ...
 def mask_candidates(
     truth: CellArrays,
-    truth_masks: RunArrays,
+    truth_outlines: OutlineArrays,
     crowd: NDArray[np.bool_],
     pred: CellArrays,
-    pred_masks: RunArrays,
+    pred_outlines: OutlineArrays,
     floor: float,
     threads: int = 1,
 ) -> CandidateArrays: ...

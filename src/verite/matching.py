@@ -10,19 +10,19 @@ COCO's way has four products, each kept and addressable by itself: truths and pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
 from verite.model.annotations import Annotations
+from verite.records import record
 
 Ints = NDArray[np.int64]
 TRUE, FALSE, IGNORED = 1, 0, -1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Candidates:
     """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
 
@@ -34,7 +34,7 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Matches:
     """What became of each prediction at each threshold."""
 
@@ -139,7 +139,7 @@ def match_free(candidates: Candidates, order: Ints, truths: int, threshold: floa
     return out
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Cells:
     """Objects laid out image by image, class by class within an image: a place in this layout is a slot."""
 
@@ -152,7 +152,7 @@ class Cells:
         return self.rows, self.labels, self.images
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Ordered:
     """Predictions by falling confidence, within each cell and over all images of a class."""
 
@@ -162,7 +162,7 @@ class Ordered:
     label_offsets: Ints  # class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class GreedyMatches:
     """Who took whom: bit t of bits[r, c] says that candidate c was matched at threshold t in area range r."""
 
@@ -218,3 +218,23 @@ def match_greedily(
 
 
 NO_FLAGS = np.zeros(0, dtype=np.bool_)
+
+
+WHOLE = 2**40  # overlaps and preferences as whole numbers, so that their sums are exact
+
+
+def match_one_to_one(
+    truth: Ints, pred: Ints, overlap: NDArray[np.float64], preference: NDArray[np.float64], truths: int, preds: int
+) -> NDArray[np.bool_]:
+    """Which of the pairs truth[i], pred[i] are in the assignment with the largest sum of overlaps (Hungarian method).
+
+    Of assignments with the same sum the one with the largest sum of preferences is taken, so that the outcome does not
+    depend on the order of the objects. Both are numbers from 0 to 1.
+
+    >>> match_one_to_one(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.6, 0.5, 0.5]), np.zeros(3), 2, 2)
+    array([False,  True,  True])
+    """
+    gains = (np.rint(values * WHOLE).astype(np.int64) for values in (overlap, preference))
+    first, second = gains
+    rows, columns = (np.ascontiguousarray(side, dtype=np.int64) for side in (truth, pred))
+    return _core.assign(rows, columns, np.maximum(first, 1), np.maximum(second, 0), truths, preds)

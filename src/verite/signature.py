@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from verite.records import record
 
 
-@dataclass(frozen=True)
+@record()
 class Signature:
     """The name of a score and every setting behind it, defaults included.
 

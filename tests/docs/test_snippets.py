@@ -31,6 +31,7 @@ def place(tmp_path, monkeypatch):
     shutil.copytree(str(bundled / "example"), tmp_path / "example")
     shutil.copytree(str(bundled / "demo"), tmp_path / "harbour")
     shutil.copytree(str(bundled / "ranking"), tmp_path / "ranking")
+    shutil.copytree(str(bundled / "scene"), tmp_path / "scene")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,9 @@ def random_rings(box: list[float], rng: np.random.Generator) -> list[list[float]
 def uncompressed(rings: list[list[float]], size: int) -> Record:
     from pycocotools import mask as reference
 
-    pixels = reference.decode(reference.merge(reference.frPyObjects(rings, size, size))).ravel(order="F")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its decode() is behind numpy's times
+        pixels = reference.decode(reference.merge(reference.frPyObjects(rings, size, size))).ravel(order="F")
     changes = np.flatnonzero(np.diff(pixels)) + 1
     counts = np.diff(np.concatenate([[0], changes, [len(pixels)]])).tolist()
     return {"size": [size, size], "counts": counts if pixels[0] == 0 else [0, *counts]}

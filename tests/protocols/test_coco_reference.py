@@ -15,8 +15,6 @@ import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
-# The reference's own decode() is behind numpy's times.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 SETS, BLOCK = 1000, 50
 KEYS = ("precision", "recall", "scores")
 

@@ -17,8 +17,10 @@ from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean
 VERBS = {
     "demo": "demo",
     "voc": "evaluate",
-    "localize": "localize",
     "coco": "evaluate",
+    "localize": "localize",
+    "interpret": "interpret",
+    "class-distance": "interpret",
     "rank": "rank",
     "study": "study",
     "inspect": "files",
@@ -37,7 +39,7 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name)
+        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

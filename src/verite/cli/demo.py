@@ -39,8 +39,24 @@ TOUR = (
         "voc harbour/truth.json harbour/hawk.json harbour/magpie.json -t 0.5 -t 0.75 -t 0.9",
     ),
     (
+        "COCO's twelve numbers of all three, as pycocotools has them to the last bit.",
+        "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
+    ),
+    (
         "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
+    ),
+    (
+        "One score for each picture: places, classes, missed and spurious objects together.",
+        "interpret harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
+    ),
+    (
+        "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck, a missed car.",
+        "interpret scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
+    ),
+    (
+        "A bus called a truck is not as wrong as a bus called a bird: distances of the classes, here from a taxonomy.",
+        "class-distance scene/kinds.txt --quiet -o results/distances.csv --plot results/distances.png",
     ),
     (
         "Formats are no obstacle: the truth as Pascal VOC XML,",
@@ -89,7 +105,7 @@ def demo(folder: str) -> None:
     from verite.cli import follow
 
     home = prepared(Path(folder))
-    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking")):
+    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking"), ("scene", "scene")):
         with as_file(files("verite") / "data" / bundled) as source:
             shutil.copytree(source, home / name, dirs_exist_ok=True)
     with chdir(home):

@@ -58,7 +58,7 @@ def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     names = ("iou", "interpolation", "pixel", "difficult", "variant")
     settings = {name: given[name] for name in names} | {"labels": given["labels"] or None}
-    results = evaluated(truth, pred, given, lambda *sides, **about: evaluate(*sides, **settings, **about))
+    results = evaluated(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
     if given["table"] and not given["as_json"]:
         for result in results:
             click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
@@ -123,7 +123,7 @@ def coco(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         "per": given["per"],
         "threads": given["jobs"],
     }
-    results = evaluated(truth, pred, given, lambda *sides, **about: evaluate(*sides, **settings, **about))
+    results = evaluated(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
     finish(results, given)
 
 

@@ -15,7 +15,7 @@ from verite.cli.options import output_options
 from verite.errors import did_you_mean
 
 # What else can be studied, and the module of the command: `verite study NAME …`.
-TARGETS: dict[str, str] = {}
+TARGETS = {"interpretation": "study_interpretation"}
 STYLES = {"csv": "to_csv", "markdown": "to_markdown", "latex": "to_latex"}
 
 

@@ -42,10 +42,10 @@ def read(path: Path, options: Options) -> Annotations:
         order = {name: i for i, name in enumerate(names)}
         images, image = Images(names), np.array([order[name] for name in used], dtype=np.int32)
     else:
-        known, image = distinct(used)
-        images = Images(None, known + options.image_offset)
-    known, label = distinct(classes)
-    labels = Labels(None, known + options.label_offset)
+        image_ids, image = distinct(used)
+        images = Images(None, image_ids + options.image_offset)
+    label_ids, label = distinct(classes)
+    labels = Labels(None, label_ids + options.label_offset)
     return coco.columns(path, "coco-results", file, images, labels, image, label, options)
 
 

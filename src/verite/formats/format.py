@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -13,11 +13,12 @@ from verite.formats.words import is_number
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
+from verite.records import record
 
 HEAD = 65_536
 
 
-@dataclass(frozen=True)
+@record()
 class Options:
     """How to read a file, where the file itself does not say or says it wrongly."""
 
@@ -38,7 +39,7 @@ class Options:
             raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {self.image_size}")
 
 
-@dataclass(frozen=True)
+@record()
 class Frame:
     """In what are coordinates measured? As fractions of a frame, or in pixels times a factor."""
 
@@ -74,7 +75,7 @@ def frame_of(coords: str | None) -> Frame:
     return frame
 
 
-@dataclass(frozen=True)
+@record()
 class Look:
     """A first look at a path: enough to recognise a format, little enough to be quick."""
 
@@ -130,7 +131,7 @@ def head_of(path: Path) -> str:
         return ""
 
 
-@dataclass(frozen=True)
+@record()
 class Format:
     """One way of writing annotations down."""
 

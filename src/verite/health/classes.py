@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from verite.health.explanations import Explanation, overlapping
 from verite.health.findings import EXAMPLES, Finding, Fix, near_word
 from verite.health.sample import Sample, present, speaks_by_id
 from verite.model.annotations import Annotations
+from verite.records import record
 
 Ints = NDArray[np.int64]
 UNKNOWN = -(10**9)  # an id that no shift makes known
@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
     )
 
 
-@dataclass(frozen=True)
+@record()
 class Mapping:
     """A way to read class ids, and how many overlapping pairs agree in class under it."""
 

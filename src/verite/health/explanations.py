@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from verite import _core
@@ -13,11 +11,12 @@ from verite.health.readings import Reading
 from verite.health.sample import Sample
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
+from verite.records import record
 
 SOUND = 0.5  # share of truths overlapped precisely from which nothing else is tried
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Explanation:
     """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
 

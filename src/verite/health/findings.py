@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from verite.errors import DataError, did_you_mean, one_line
+from verite.records import record
 
 Side = Literal["truth", "pred"]
 Severity = Literal["error", "warning"]
@@ -14,7 +14,7 @@ EXAMPLES = 5
 COMPARED = 2000  # names among which the nearest is looked for
 
 
-@dataclass(frozen=True)
+@record()
 class Fix:
     """Options of `verite.read` that put one side right, as words for the command line and for Python.
 
@@ -43,7 +43,7 @@ class Fix:
         return ", ".join(f'{name}="{v}"' if isinstance(v, str) else f"{name}={v!r}" for name, v in self.options)
 
 
-@dataclass(frozen=True)
+@record()
 class Finding:
     """One thing that is suspicious: a code that stays, a sentence, how often, where for example, what to do."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from verite.errors import one_line
 from verite.health.findings import Finding
 from verite.model.annotations import Annotations
 from verite.model.results import to_json
+from verite.records import record
 
 QUANTILES = {"smallest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "largest": 1.0}
 SHOWN_LABELS = 10
 
 
-@dataclass(frozen=True)
+@record()
 class Summary:
     """One file in numbers."""
 
@@ -103,7 +103,7 @@ def pair(size: Any) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-@dataclass(frozen=True)
+@record()
 class Inspection:
     """Files in numbers, and what is suspicious about each."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from verite.health.findings import Fix, Side
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats, keep, spell_as, to_corners
+from verite.records import record
 
 # abs     pixels of the image
 # rel     fractions of the image
@@ -22,7 +22,7 @@ MEASURES: tuple[Measure, ...] = ("abs", "rel", "factor", "frame", "longest", "pa
 SCALED = MEASURES[2:]
 
 
-@dataclass(frozen=True)
+@record()
 class Reading:
     """A layout, and the measure its numbers are in: `unit` numbers make one unit of the measure."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +13,13 @@ from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
 from verite.model.layouts import Floats, to_corners
 from verite.model.ragged import Ints, offsets_of
+from verite.records import record
 
 IMAGES = 128
 PER_IMAGE = 100
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Group:
     """Objects of the sampled images, image by image, the most confident first."""
 
@@ -83,7 +83,7 @@ class ByShift(dict[int, Group]):
         return self[shift]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sample:
     """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
 
@@ -141,9 +141,9 @@ def grouped(
     """The objects of these images (-1: none), at most PER_IMAGE of each."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
-    cell = cell_of[side.image]
-    rows = np.flatnonzero(cell >= 0 if usable is None else (cell >= 0) & usable)
-    cell = cell[rows]
+    is_chosen = (cell_of >= 0)[side.image]
+    rows = np.flatnonzero(is_chosen if usable is None else is_chosen & usable)
+    cell = cell_of[side.image[rows]]
     keys = (cell,) if side.confidence is None else (-side.confidence[rows], cell)
     order = np.lexsort(keys)
     rows, cell = rows[order], cell[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import isnan, nan
 from typing import Any, Literal
 
@@ -76,14 +76,16 @@ def localize(
     return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, name=name, findings=findings)
 
 
-def prepared(truth: Annotations, pred: Annotations, checks: Checks) -> tuple[Annotations, list[Finding]]:
-    """Predictions on the truth's images and labels, and what is suspicious about them."""
+def prepared(
+    truth: Annotations, pred: Annotations, checks: Checks, sound: Collection[str] = ()
+) -> tuple[Annotations, list[Finding]]:
+    """Predictions on the truth's images and labels, and what is suspicious about them; `sound` codes are not, here."""
     if checks not in ("stop", "warn", "off"):
         raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
     aligned = pred.like(truth)
     if checks == "off":
         return aligned, []
-    findings = examine_pair(truth, aligned)
+    findings = [finding for finding in examine_pair(truth, aligned) if finding.code not in sound]
     if checks == "stop":
         stop_on_errors(findings, aligned.source.path)
     return aligned, findings

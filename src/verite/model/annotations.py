@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,13 +14,14 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
+from verite.records import record
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
 # among others that have one.
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
 
 
-@dataclass(frozen=True)
+@record()
 class Source:
     """Where annotations came from, how they were read, and why so."""
 
@@ -30,7 +31,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Annotations:
     """Objects in images. Nothing in it can be changed; every filter returns a new one.
 

@@ -29,3 +29,12 @@ def gather(offsets: Ints, rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
     new = offsets_of(lengths)
     within = np.arange(new[-1], dtype=np.int64) - np.repeat(new[:-1], lengths)
     return np.repeat(offsets[:-1][rows], lengths) + within, new
+
+
+def is_every(rows: NDArray[np.integer], count: int) -> bool:
+    """Are these all rows, in their order? Then nothing need be copied.
+
+    >>> is_every(np.array([0, 1, 2]), 3), is_every(np.array([0, 2, 1]), 3)
+    (True, False)
+    """
+    return len(rows) == count and bool((np.asarray(rows) == np.arange(count)).all())

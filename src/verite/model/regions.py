@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
 from verite.model.layouts import Floats, Kept, keep, layout_name, to_corners, to_sizes
-from verite.model.ragged import Ints, gather, offsets_of
+from verite.model.ragged import Ints, gather, is_every, offsets_of
+from verite.records import record
 
 BOX, POLYGON, MASK = 0, 1, 2
 
@@ -26,7 +26,7 @@ def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Polygons:
     """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
 
@@ -48,6 +48,8 @@ class Polygons:
 
     def take(self, rows: NDArray[np.integer]) -> Polygons:
         """The outlines of these objects."""
+        if is_every(rows, len(self)):
+            return self
         chosen, objects = gather(self.objects, rows)
         points, rings = gather(self.rings, chosen)
         return Polygons(self.points[points], rings, objects)
@@ -67,7 +69,7 @@ class Polygons:
         return Polygons(points, offsets_of(lengths), offsets_of(counts))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Runs:
     """Run-length masks as COCO writes them: column by column, the first run counts background.
 
@@ -94,6 +96,8 @@ class Runs:
 
     def take(self, rows: NDArray[np.integer]) -> Runs:
         """The masks of these objects."""
+        if is_every(rows, len(self)):
+            return self
         counts, objects = gather(self.objects, rows)
         return Runs(self.counts[counts], objects, self.sizes[rows])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from pathlib import PurePath
 from typing import Any
@@ -15,10 +14,11 @@ import verite
 from verite.errors import BadParameter, NotComparable
 from verite.model.annotations import Annotations
 from verite.model.tables import ABSENT, Table
+from verite.records import record
 from verite.signature import Signature
 
 
-@dataclass(frozen=True)
+@record()
 class Score:
     """A number, what exactly it measures, and of what."""
 
@@ -47,7 +47,7 @@ class Score:
         return f"{self.name} = {ABSENT if isnan(self.value) else f'{self.value:.4f}'}  [{self.signature}]"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Finds:
     """Which objects of a truth were to be found, and what found them."""
 

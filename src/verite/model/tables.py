@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan
 from typing import Any
+
+from verite.records import record
 
 ABSENT = "–"
 
 
-@dataclass(frozen=True)
+@record()
 class Table:
     """A head and rows; the first column is text, the others numbers. A `mean` row is set apart at the end.
 

@@ -1,4 +1,4 @@
-"""COCO: average precision and recall over thresholds, sizes and numbers of predictions, as pycocotools computes them."""
+"""COCO: average precision and recall over thresholds, sizes and numbers of predictions, as pycocotools has them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class CocoResults(Results):
     def part(self, kind: str, threshold: int | None, area: int, limit: int) -> Floats:
         """The values that a score averages, classes on the last axis: [T, R, K] or [T, K]."""
         precision, recall = self.evaluation.curves
-        values = precision[area] if kind == "precision" else recall[limit, area]
+        values: Floats = precision[area] if kind == "precision" else recall[limit, area]
         if threshold is not None:
             values = values[threshold : threshold + 1 or None] if threshold >= 0 else values[:0]
         return values
@@ -179,7 +179,7 @@ class CocoResults(Results):
         return self.arrays.recall
 
     @cached_property
-    def class_names(self) -> list[str]:  # type: ignore[override]
+    def class_names(self) -> list[str]:
         """The classes along the K axis: by id, as the reference orders them."""
         if self.settings.classes == "together":
             return ["all classes"]
@@ -221,8 +221,8 @@ class CocoResults(Results):
         return Table.of("IoU", [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
 
     def image_table(self) -> Table:
-        """For each image how many truths it has, how many are found and missed and how many predictions are false at the
-        first threshold, and its AP when it is evaluated alone; the worst image comes first.
+        """For each image its truths, how many are found and missed and how many predictions are false at the first
+        threshold, and its AP when it is evaluated alone; the worst image comes first.
         """
         from verite.protocols.coco_images import evaluate_images
 
@@ -267,7 +267,7 @@ class CocoResults(Results):
         }
         at = self.threshold_table()
         thresholds = [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)]
-        document = {key: score.value for key, score in self.scores.items()}
+        document: dict[str, Any] = {key: score.value for key, score in self.scores.items()}
         document |= {"classes": classes, "thresholds": thresholds}
         if self.per == "image":
             table = self.image_table()

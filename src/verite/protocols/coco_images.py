@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verite import _core
+from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BLOCK = 1024
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class ImageScores:
     """One value for each image, in the order of image ids. Counts are of the first area range and threshold."""
 

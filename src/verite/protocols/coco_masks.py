@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,28 +26,32 @@ NO_POLYGONS = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
 RIM = 0.02
 
 
-def masks_of(side: Annotations, threads: int) -> Runs:
-    """The mask of every object."""
+def outlines_of(side: Annotations) -> _core.OutlineArrays:
+    """What is known of the shape of every object, as the core takes it: masks, polygons, boxes, sizes of images."""
     regions = side.regions
-    runs = regions.runs
-    if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
-        return runs
+    runs, polygons = regions.runs, regions.polygons
     sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
-    drawn = np.ones(len(side), np.bool_) if runs is None else runs.objects[1:] == runs.objects[:-1]
-    unsized = np.flatnonzero(drawn & (sizes <= 0).any(axis=1))
+    is_drawn = np.ones(len(side), np.bool_) if runs is None else runs.objects[1:] == runs.objects[:-1]
+    unsized = np.flatnonzero(is_drawn & (sizes <= 0).any(axis=1))
     if len(unsized):
         name = side.images.name(int(side.image[unsized[0]]))
         raise DataError(
             f"{side.source.path or 'annotations'}: expected the size of every image to draw masks, found none for "
             f"{name!r}; give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
-    polygons = regions.polygons
-    outlines = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else NO_POLYGONS
+    rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else NO_POLYGONS
+    return (runs.arrays if runs is not None else NO_RUNS, *rings, regions.sizes, sizes)
+
+
+def masks_of(side: Annotations, threads: int) -> Runs:
+    """The mask of every object."""
+    runs = side.regions.runs
+    if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
+        return runs
     try:
-        found = _core.draw_masks(runs.arrays if runs is not None else NO_RUNS, *outlines, regions.sizes, sizes, threads)
+        return Runs(*_core.draw_masks(*outlines_of(side), threads))
     except ValueError as error:
         raise DataError(f"{side.source.path or 'annotations'}: {error}") from None
-    return Runs(*found)
 
 
 def check_has_masks(truth: Annotations) -> None:
@@ -60,12 +65,12 @@ def check_has_masks(truth: Annotations) -> None:
         )
 
 
-def pred_areas(pred: Annotations, masks: Runs, *, by_first: bool) -> Floats:
+def pred_areas(pred: Annotations, masks: Callable[[], Runs], *, by_first: bool) -> Floats:
     """Of the box where the file gives one, else of the mask. `by_first`: as the first record has it."""
     boxed = pred.regions.boxed
     if boxed is None or (by_first and boxed[0]):
         return _core.box_areas(pred.regions.sizes)
-    areas = _core.mask_areas(masks.arrays)
+    areas = _core.mask_areas(masks().arrays)
     return areas if by_first else np.where(boxed, _core.box_areas(pred.regions.sizes), areas)
 
 
@@ -100,4 +105,5 @@ def rim_widths(sizes: NDArray[np.int32]) -> NDArray[np.int64]:
     array([16,  1])
     """
     diagonals = np.sqrt((sizes.astype(np.float64) ** 2).sum(axis=1))
-    return np.maximum(np.round(RIM * diagonals), 1).astype(np.int64)
+    widths: NDArray[np.int64] = np.maximum(np.round(RIM * diagonals), 1).astype(np.int64)
+    return widths

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from verite.errors import BadParameter, did_you_mean
+from verite.records import record
 from verite.signature import Signature
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ LIMITS = (1, 10, 100)
 MOST_THRESHOLDS, MOST_AREAS = 64, 24
 
 
-@dataclass(frozen=True)
+@record()
 class Settings:
     """What is compared, from which overlap, for objects of which size, and how many predictions count."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,9 @@ from verite.matching import (
     match_greedily,
     order_predictions,
 )
-from verite.protocols.coco_masks import check_has_masks, masks_of, pred_areas, with_rims
+from verite.protocols.coco_masks import check_has_masks, masks_of, outlines_of, pred_areas, with_rims
 from verite.protocols.coco_reference import as_indexed, counts_as_unmatched, leaves_free, states_areas
+from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 HIGHEST = 1 - 1e-10
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Arrays:
     """Precision and recall of everything at once, in the reference's shapes; what is absent is `nan`.
 
@@ -119,7 +120,7 @@ class Evaluation:
         return given if given is not None else np.ones(len(self.pred))
 
     def places(self, side: Annotations) -> tuple[Int32s, Int32s]:
-        """For each object the rank of its image by id, and of its class; -1 for classes that the truth does not have."""
+        """For each object the rank of its image by id, and of its class; -1 for classes the truth does not have."""
         image = side.image if self.image_order is None else inverse(self.image_order)[side.image]
         if self.label_order is None and len(side.labels) == len(self.truth.labels):
             return image, side.label
@@ -151,8 +152,13 @@ class Evaluation:
                 truth.arrays, boxes[0], crowd, pred.arrays, boxes[1], self.floor, self.threads
             )
             return Candidates(*found)
-        masks = self.truth_masks.arrays, self.pred_masks.arrays
-        found = _core.mask_candidates(truth.arrays, masks[0], crowd, pred.arrays, masks[1], self.floor, self.threads)
+        outlines = outlines_of(self.truth), outlines_of(self.pred)
+        try:
+            found = _core.mask_candidates(
+                truth.arrays, outlines[0], crowd, pred.arrays, outlines[1], self.floor, self.threads
+            )
+        except ValueError as error:
+            raise DataError(f"{self.truth.source.path or 'masks'}: {error}") from None
         if self.settings.on == "mask":
             return Candidates(*found)
         return with_rims(
@@ -192,7 +198,7 @@ class Evaluation:
             return self.pred.area
         if self.settings.on == "box":
             return _core.box_areas(self.pred.regions.sizes)
-        return pred_areas(self.pred, self.pred_masks, by_first=self.settings.is_exact)
+        return pred_areas(self.pred, lambda: self.pred_masks, by_first=self.settings.is_exact)
 
     @cached_property
     def matches(self) -> GreedyMatches:
@@ -220,7 +226,7 @@ class Evaluation:
         return _core.count_positives(self.truth_cells.labels, self.ignored, len(self.settings.areas), self.classes)
 
     def accumulate(self, most: int, limits: tuple[int, ...], *, with_confidence: bool = False) -> tuple[Floats, ...]:
-        """Precision [A, T, R, K] of the first `most` predictions of a cell, where it is reached, recall [M, A, T, K]."""
+        """Precision [A, T, R, K] of the first `most` predictions of a cell, where reached, recall [M, A, T, K]."""
         rows = self.ordered.cells.rows
         return _core.accumulate(
             self.ordered.by_label,
@@ -261,7 +267,7 @@ class Evaluation:
 
 
 def by_id(table: Images | Labels) -> Int32s | None:
-    """Positions in the order of their ids, which is the order the reference works in; None where they are so already."""
+    """Positions in the order of their ids, in which the reference works; None where they are in it already."""
     if table.ids is None or bool(np.all(table.ids[1:] > table.ids[:-1])):
         return None
     return np.argsort(table.ids, kind="stable").astype(np.int32)
@@ -288,6 +294,6 @@ def no_number(pred: Annotations) -> DataError:
     rows = np.flatnonzero(np.isnan(pred.confidence))
     image = pred.images.name(int(pred.image[rows[0]]))
     return DataError(
-        f"{pred.source.path or 'predictions'}: expected a confidence for every prediction, found {len(rows)} that are not "
-        f"numbers, the first in image {image!r}; remove or mend them"
+        f"{pred.source.path or 'predictions'}: expected a confidence for every prediction, found {len(rows)} that are "
+        f"no numbers, the first in image {image!r}; remove or mend them"
     )

@@ -30,9 +30,9 @@ KEYS = {
 class CocoEvaluator:
     """Collects predictions and targets, one dictionary an image, and evaluates all of them at the end.
 
-    A prediction has `boxes` [n, 4] (or `masks` [n, row, column]), `scores` [n] and `labels` [n]; a target has `boxes` (or
-    `masks`) and `labels`, and may have `iscrowd`, `ignore` and `area`. Arrays are numpy's, torch's, or anything that
-    numpy takes. Images are counted as they come, or named by an `image_id` in every target. Settings are those of
+    A prediction has `boxes` [n, 4] (or `masks` [n, row, column]), `scores` [n] and `labels` [n]; a target has `boxes`
+    (or `masks`) and `labels`, and may have `iscrowd`, `ignore` and `area`. Arrays are numpy's, torch's, or anything
+    that numpy takes. Images are counted as they come, or named by an `image_id` in every target. Settings are those of
     :func:`verite.coco`.
 
     >>> evaluator = CocoEvaluator(labels={1: "cat"})
@@ -156,7 +156,7 @@ def columns_of(item: Item, side: str, i: int) -> Columns:
     boxes = array_of(item["boxes"], f"{side}[{i}].boxes") if "boxes" in item else np.zeros((count, 4))
     found["boxes"] = checked(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
     for key, dtype in (("scores", np.float64), ("area", np.float64), *((flag, np.bool_) for flag in FLAGS)):
-        missing = np.full(count, np.nan if dtype is np.float64 else 0, dtype=dtype)
+        missing: NDArray[Any] = np.full(count, np.nan if dtype is np.float64 else 0, dtype=dtype)
         given = array_of(item[key], f"{side}[{i}].{key}").astype(dtype).reshape(-1) if key in item else missing
         found[key] = checked(given, count, f"{side}[{i}].{key}")
     if "masks" in item:

@@ -65,9 +65,12 @@ class Outline:
     @cached_property
     def edges(self) -> Floats:
         """Corners u1, v1, u2, v2 of every straight edge, measured from the centre."""
-        across = straight_edges(self.mask)
-        down = straight_edges(self.mask.T)[:, [1, 0, 3, 2]]
-        return np.ascontiguousarray(np.concatenate([across, down]) - np.tile(self.centre, 2))
+        left, top, right, bottom = self.box
+        inner = self.mask[top:bottom, left:right]  # there are no edges elsewhere
+        across = straight_edges(inner)
+        down = straight_edges(inner.T)[:, [1, 0, 3, 2]]
+        corner = np.array([left, top]) - self.centre
+        return np.ascontiguousarray(np.concatenate([across, down]) + np.tile(corner, 2))
 
 
 def straight_edges(mask: Mask) -> Floats:

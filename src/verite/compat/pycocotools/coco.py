@@ -68,9 +68,9 @@ class COCO:
 
     def getAnnIds(  # noqa: N802
         self,
-        imgIds: Any = (),
-        catIds: Any = (),
-        areaRng: Sequence[float] = (),
+        imgIds: Any = (),  # noqa: N803
+        catIds: Any = (),  # noqa: N803
+        areaRng: Sequence[float] = (),  # noqa: N803
         iscrowd: Any = None,
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""

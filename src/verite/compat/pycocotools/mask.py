@@ -92,7 +92,8 @@ def area(rleObjs: Any) -> Any:  # noqa: N803
 def toBbox(rleObjs: Any) -> NDArray[np.float64]:  # noqa: N802, N803
     """Left, top, width and height of a mask, or of each of a list."""
     if not isinstance(rleObjs, list):
-        return toBbox([rleObjs])[0]
+        first: NDArray[np.float64] = toBbox([rleObjs])[0]
+        return first
     return _core.mask_bounds(runs_of(rleObjs).arrays)
 
 
@@ -107,7 +108,7 @@ def merge(rleObjs: list[Rle], intersect: int = 0) -> Rle:  # noqa: N803
 
 
 def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
-    """Overlaps of every detection (rows) with every truth (columns), boxes or masks alike; of crowds over `dt` alone."""
+    """Overlaps of every detection (rows) with every truth (columns), boxes or masks; of crowds over `dt` alone."""
     mine, others = prepared(dt), prepared(gt)
     crowd = np.array(pyiscrowd, dtype=np.bool_).reshape(-1)
     if len(crowd) != len(others):

@@ -1,0 +1,194 @@
+"""COCO's twelve numbers from files, whole processes from start to printed numbers, against the tools people use.
+
+Every tool runs in a cold process of its own with one and with two threads. Repetitions are interleaved, a first one is
+not counted, and the minimum and the median are printed with ratios to the fastest of the others. All twelve numbers
+are compared with pycocotools' where it was run, else with verite's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coco_data import ensure
+
+CASES = {
+    "44k": ("coco", "coco_gt.json", "coco_dt44k.json", "bbox", "5,000 images, 44,000 boxes"),
+    "500k": ("coco", "coco_gt.json", "coco_dt500k.json", "bbox", "5,000 images, 500,000 boxes"),
+    "masks": ("coco", "coco_gt.json", "coco_dtsegm36k.json", "segm", "5,000 images, 36,000 masks"),
+    "o365": ("o365", "o365_gt.json", "o365_dt.json", "bbox", "80,000 images, 1.2 million truths, 1.2 million boxes"),
+}
+VERITE = """
+import verite as vt
+truth = vt.read({truth!r})
+results = vt.coco(truth, vt.read({pred!r}, like=truth), on={on!r})
+print(results)
+print([score.value for score in results.scores.values()])
+"""
+COMMAND = """
+import sys
+from verite.cli import run
+sys.stdout.flush()
+run(["coco", {truth!r}, {pred!r}, "--on", {on!r}, "--quiet"])
+"""
+LIKE_PYCOCOTOOLS = """
+{imports}
+truth = COCO({truth!r})
+evaluation = COCOeval(truth, truth.{load}({pred!r}), {kind!r})
+evaluation.evaluate(); evaluation.accumulate(); evaluation.summarize()
+print([float(value) for value in evaluation.stats])
+"""
+VERNIER = """
+from pathlib import Path
+from vernier.instance import Bbox, Segm, CocoDataset, Evaluator
+truth = CocoDataset.from_json(Path({truth!r}).read_bytes())
+evaluator = Evaluator(iou={vernier}(), parity_mode="strict")
+summary = evaluator.evaluate(truth, Path({pred!r}).read_bytes(), num_threads={threads})
+print("\\n".join(summary.pretty_lines()))
+print([float(value) for value in summary.stats])
+"""
+TOOLS = {
+    "verite": (VERITE, {}),
+    "verite (command line)": (COMMAND, {}),
+    "ultrafast-pycocotools": (
+        LIKE_PYCOCOTOOLS,
+        {"imports": "from ultrafast_pycocotools import COCO, COCOeval", "load": "loadRes"},
+    ),
+    "hotcoco": (LIKE_PYCOCOTOOLS, {"imports": "from hotcoco import COCO, COCOeval", "load": "load_res"}),
+    "vernier": (VERNIER, {}),
+    "faster-coco-eval": (
+        LIKE_PYCOCOTOOLS,
+        {"imports": "from faster_coco_eval import COCO, COCOeval_faster as COCOeval", "load": "loadRes"},
+    ),
+    "pycocotools": (
+        LIKE_PYCOCOTOOLS,
+        {"imports": "from pycocotools.coco import COCO\nfrom pycocotools.cocoeval import COCOeval", "load": "loadRes"},
+    ),
+}
+OURS = ("verite", "verite (command line)")
+NO_THREADS = ("pycocotools",)
+REPORT = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=__import__('sys').stderr)"
+SLOW = 8.0  # seconds from which a tool is run once
+# What does not fit into the memory below.
+TOO_LARGE = {"o365": ("pycocotools", "faster-coco-eval")}
+MEMORY = 16 << 30
+
+
+class Run(NamedTuple):
+    seconds: float
+    megabytes: float
+    numbers: tuple[float, ...] | None
+    error: str = ""
+
+
+def measured(python: str, tool: str, case: str, data: Path, threads: int, timeout: float) -> Run:
+    """One cold process."""
+    _, truth, pred, kind, _ = CASES[case]
+    text, words = TOOLS[tool]
+    program = text.format(
+        truth=str(data / truth), pred=str(data / pred), kind=kind, on="box" if kind == "bbox" else "mask",
+        vernier="Bbox" if kind == "bbox" else "Segm", threads=threads, **words,
+    )  # fmt: skip
+    names = ("RAYON", "OMP", "OPENBLAS")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {f"{name}_NUM_THREADS": str(threads) for name in names} | {"VERITE_THREADS": str(threads)}
+    started = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [python, "-c", program + REPORT], env=environment, capture_output=True, text=True, timeout=timeout,
+            check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Run(math.inf, math.nan, None, f"more than {timeout:.0f} s")
+    wall = time.perf_counter() - started
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        return Run(math.inf, math.nan, None, lines[-1][:80] if lines else f"status {done.returncode}")
+    last = done.stdout.strip().splitlines()[-1]
+    numbers = tuple(-1.0 if math.isnan(v) else v for v in eval(last, {"nan": math.nan})) if last[:1] == "[" else None
+    return Run(wall, int(done.stderr.split()[-1]) / 1024, numbers)
+
+
+def versions(python: str) -> str:
+    names = [name for name in TOOLS if name not in OURS] + ["numpy"]
+    text = f"from importlib.metadata import version\nfor name in {names!r}: print(name, version(name))"
+    done = subprocess.run([python, "-c", text], capture_output=True, text=True, check=False)
+    listed = ", ".join(done.stdout.split("\n")[:-1]) or "versions unknown"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}"
+    return f"{machine}; verite {version('verite')}, {listed}"
+
+
+def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:
+    """Markdown rows; ratios are to verite with the same number of threads."""
+    best = {key: min(run.seconds for run in done) for key, done in runs.items()}
+    numbers = {key: done[-1].numbers for key, done in runs.items()}
+    reference = next((numbers[k] for k in reversed(runs) if k[0] == "pycocotools" and numbers[k]), None)
+    reference = reference or next((n for n in numbers.values() if n), None)
+    lines = [f"\n### {CASES[case][4]}\n", "| tool | threads | minimum | median | memory | × verite | numbers |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for (tool, threads), done in runs.items():
+        ours = best.get(("verite", threads), math.nan)
+        if math.isinf(best[tool, threads]):
+            lines.append(f"| {tool} | {threads} | – | – | – | – | {done[-1].error} |")
+            continue
+        mine = numbers[tool, threads]
+        same = "" if mine is None or reference is None else "equal" if mine == reference else (
+            f"differ by {max(abs(a - b) for a, b in zip(mine, reference, strict=True)):.1e}")  # fmt: skip
+        median = statistics.median(run.seconds for run in done)
+        memory = statistics.median(run.megabytes for run in done)
+        lines.append(
+            f"| {tool} | {threads} | {best[tool, threads]:.3f} s | {median:.3f} s | {memory:.0f} MB | "
+            f"{best[tool, threads] / ours:.2f} | {same} |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("bench-data"), help="folder of the data, made if need be")
+    parser.add_argument("--peers", default=sys.executable, help="interpreter that has the other tools")
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    given = parser.parse_args()
+    print(versions(given.peers), flush=True)
+    kept: dict[str, Any] = {}
+    for case in given.cases.split(","):
+        ensure(given.data, CASES[case][0])
+        runs: dict[tuple[str, int], list[Run]] = {
+            (tool, threads): []
+            for threads in map(int, given.threads.split(","))
+            for tool in given.tools.split(",")
+            if (threads == 1 or tool not in NO_THREADS) and tool not in TOO_LARGE.get(case, ())
+        }
+        for repetition in range(given.repetitions + 1):
+            for (tool, threads), done in runs.items():
+                if done and not done[0].seconds < SLOW:
+                    continue
+                python = sys.executable if tool in OURS else given.peers
+                run = measured(python, tool, case, given.data, threads, given.timeout)
+                if repetition > 0 or not run.seconds < SLOW:
+                    done.append(run)
+        print("\n".join(table(case, runs)), flush=True)
+        kept[case] = {f"{tool}, {threads}": done for (tool, threads), done in runs.items()}
+    if given.json:
+        given.json.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

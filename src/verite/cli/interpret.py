@@ -1,0 +1,206 @@
+"""Whole scenes, and how far classes lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verite.cli.options import checks_option, output_options, read_side, reading_options
+
+if TYPE_CHECKING:
+    from verite.interpretation.interpret import InterpretationResults
+
+DISTANCE = "A matrix of class distances (.csv), a taxonomy (.json, indented .txt), or voc."
+ASYMMETRIC = "Distances may differ by direction (truth in rows, pred in columns)."
+COMPARED = ("regions", "pixel", "ignored", "polygons", "checks", "localization", "confidence", "matching", "threshold")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite interpret truth.json pred.json
+  verite interpret truth.json pred.json --image street.jpg -o results/
+  verite interpret truth.json a.json b.json --confidence 0.5 --matching one-to-one
+  verite interpret VOC2008/Annotations pred.json --distance voc --alpha 0.5
+  verite interpret a.json b.json                   how far apart are two results?
+  verite interpret truth.json pred.json --json | jq .score"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@click.option("--image", metavar="NAME", help="Every step for this image.")
+@click.option("--matching", type=click.Choice(["multiple", "one-to-one"]), default="multiple", show_default=True,
+              help="Any number of objects with any other, or the best assignment.")  # fmt: skip
+@click.option("--threshold", "-t", type=float, show_default="0.2; one-to-one: any overlap",
+              help="Overlap from which two objects may match.")  # fmt: skip
+@click.option("--alpha", type=float, default=0.8, show_default=True,
+              help="Weight of localization; recognition has the rest.")  # fmt: skip
+@click.option("--distance", metavar="FILE|voc", help=DISTANCE)
+@click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
+@click.option("--localization", metavar="METRIC", default="martin", show_default=True,
+              help="The paper's measure, or a metric of the catalogue from 0 to 1.")  # fmt: skip
+@click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
+@click.option("--ignore-confidence", is_flag=True, help="Take every prediction as certain.")
+@click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
+              help="Compare what both sides have, boxes always, or each region as it is.")  # fmt: skip
+@click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
+              help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).")  # fmt: skip
+@click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
+              help="Crowds, groups and difficult objects neither reward nor punish, or count like others.")  # fmt: skip
+@click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
+              help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside.")  # fmt: skip
+@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and pictures.")
+@click.option("--no-plot", is_flag=True, help="No pictures in the output folder.")
+@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@reading_options
+@checks_option
+@output_options
+def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """One score for each image: are all objects found, in their place, with their class?
+
+    TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
+    by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
+    """
+    from verite.cli.evaluate import system_names
+    from verite.cli.metrics import look_here
+    from verite.cli.output import describe, emit, note, warn
+    from verite.interpretation.class_distances import class_distances
+    from verite.interpretation.interpret import interpret as evaluate
+    from verite.interpretation.localization import localization_metric
+    from verite.interpretation.score import Rules
+
+    look_here([given["localization"]])
+    # What is wrong with the command is told before a large file is read.
+    localization_metric(given["localization"])
+    Rules(given["matching"], given["threshold"], given["alpha"])
+    distances = class_distances(given["distance"], symmetric=not given["asymmetric"])
+    quiet = given["quiet"] or given["as_json"]
+    truths = read_side(truth, "truth", given)
+    describe("truth", truths, quiet=quiet)
+    results = []
+    for path, name in zip(pred, system_names(pred), strict=True):
+        predictions = read_side(path, "pred", given, truths)
+        describe("pred", predictions, quiet=quiet)
+        results.append(
+            evaluate(
+                truths,
+                predictions,
+                alpha=given["alpha"],
+                distance=distances,
+                use_confidence=not given["ignore_confidence"],
+                labels=given["labels"] or None,
+                name=name,
+                **{key: given[key] for key in COMPARED},
+            )
+        )
+        warn(results[-1].findings, path, quiet=quiet)
+    note("", quiet=quiet)
+    outcome = told(results, given["image"])
+    if given["output"]:
+        keep(results, Path(given["output"]), given)
+        note(f"results in {given['output']}", quiet=quiet)
+    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+
+
+class Traces:
+    """The same image as several systems saw it."""
+
+    def __init__(self, traces: dict[str, Any]) -> None:
+        self.traces = traces
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{name}   {trace}" for name, trace in self.traces.items())
+
+    def to_json(self, *, indent: int = 0) -> str:
+        from verite.model.results import to_json
+
+        return to_json({"systems": {name: trace.to_dict() for name, trace in self.traces.items()}}, indent=indent)
+
+
+def told(results: Sequence[InterpretationResults], image: str | None) -> Any:
+    """What to print: a result or several, of all images or one."""
+    from verite.model.results import Comparison, distinct_names
+
+    if image is None:
+        return results[0] if len(results) == 1 else Comparison(results)
+    if len(results) == 1:
+        return results[0].trace(image)
+    names = distinct_names([result.name for result in results])
+    return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
+
+
+def keep(results: Sequence[InterpretationResults], folder: Path, given: dict[str, Any]) -> None:
+    """Each system's JSON, tables and pictures in a folder of its own, and the comparison beside them."""
+    from verite.files import make_folder, write_atomically
+    from verite.model.results import Comparison
+
+    for result in results:
+        home = make_folder(folder / result.name if len(results) > 1 else folder)
+        write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
+        write_atomically(home / "images.csv", result.image_table().to_csv())
+        write_atomically(home / "classes.csv", result.to_csv())
+        if given["image"]:
+            write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
+        if not given["no_plot"]:
+            from verite.reporting.interpretation import save_interpretation
+
+            save_interpretation(result, home, given["plot_format"], given["image"])
+    if len(results) > 1:
+        write_atomically(folder / "comparison.csv", Comparison(results).to_csv())
+
+
+@click.command(
+    "class-distance",
+    epilog="""\b
+Examples:
+  verite class-distance voc                                  the shipped taxonomy of the 20 VOC classes
+  verite class-distance classes.txt -o distances.csv         path lengths in a taxonomy of your own
+  verite class-distance pictures/ -o distances.csv           learned: a folder of pictures for each class
+  verite class-distance cat/ dog/ car/ --pairs 200 -o distances.csv --plot distances.png
+  verite interpret truth.json pred.json --distance distances.csv""",
+)
+@click.argument("sources", nargs=-1, required=True, metavar="IMAGES...|FILE|voc")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the matrix as CSV.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the matrix (.png, .svg or .pdf).")
+@click.option("--pairs", type=int, default=50, show_default=True, help="Pairs of pictures for every two classes.")
+@click.option("--points", type=int, default=400, show_default=True, help="SIFT points of each picture.")
+@click.option("--ratio", type=float, default=0.8, show_default=True,
+              help="Nearest descriptor against the second: how distinct a match must be.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn pairs.")
+@click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
+@output_options
+def class_distance(sources: tuple[str, ...], **given: Any) -> None:
+    """How far classes lie apart, from 0 to 1: learned from pictures, or from a taxonomy or a matrix.
+
+    A folder of pictures is a class, a folder of such folders is several (needs verite[vision]).
+    """
+    from verite.cli.output import emit, note
+    from verite.errors import BadParameter
+    from verite.files import write_atomically
+    from verite.interpretation.class_distances import SHIPPED, class_distances
+
+    drawn = Path(given["plot"]) if given["plot"] else None
+    if drawn is not None and drawn.suffix[1:] not in ("png", "svg", "pdf"):
+        raise BadParameter(f"plot: expected a name ending in .png, .svg or .pdf, found {drawn.name!r}")
+    if len(sources) == 1 and (sources[0] in SHIPPED or not Path(sources[0]).is_dir()):
+        found = class_distances(sources[0], symmetric=not given["asymmetric"])
+    else:
+        from verite.interpretation.descriptors import learn_distances, pictures_of
+
+        found = learn_distances(
+            pictures_of(sources), **{key: given[key] for key in ("pairs", "points", "ratio", "seed")}
+        )
+    quiet = given["quiet"] or given["as_json"]
+    if given["output"]:
+        write_atomically(given["output"], found.to_csv())
+        note(f"saved {given['output']}", quiet=quiet)
+    if drawn is not None:
+        from verite.reporting.interpretation import draw_distances
+        from verite.reporting.plots import rendered
+
+        write_atomically(drawn, rendered(draw_distances(found), drawn.suffix[1:]))
+        note(f"saved {drawn}", quiet=quiet)
+    emit(found, as_json=given["as_json"], save=given["save"], quiet=quiet)

@@ -1,0 +1,98 @@
+"""Which objects of two data sets overlap, and by how much? Found by boxes, measured on runs, nothing is painted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite import _core
+from verite.errors import DataError
+from verite.metrics.objects import Settings, pairs_of, reduced, shapes_of_side
+from verite.metrics.ratios import ratio
+from verite.model.annotations import Annotations
+from verite.model.rasters import frames_of
+from verite.model.regions import MASK, POLYGON
+from verite.pairs import Pairs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def overlapping(truth: Annotations, pred: Annotations, settings: Settings) -> tuple[Ints, Ints, Pairs]:
+    """Truths and preds of one image that may share something, whatever their labels, and the regions in pairs."""
+    order = np.argsort(truth.image, kind="stable")
+    cells = truth.image.astype(np.int64)[order]
+    offsets, found, _ = _core.box_candidates(
+        reach(truth)[order], cells, reach(pred), pred.image.astype(np.int64), 1.0 if settings.pixel == "plus1" else 0.0
+    )
+    truths = order[found]
+    preds = np.repeat(np.arange(len(pred)), np.diff(offsets))
+    return truths, preds, shared_pairs(truth, pred, truths, preds, settings)
+
+
+def reach(side: Annotations) -> Floats:
+    """A box around everything that an object may be compared by: its box, its polygon, its mask."""
+    regions = side.regions
+    if regions.has_only_boxes:
+        return regions.boxes
+    boxes = np.array(regions.boxes)
+    for kind, outer in ((POLYGON, around_polygons), (MASK, around_masks)):
+        rows = np.flatnonzero(regions.kinds == kind)
+        if len(rows):
+            found = outer(side, rows)
+            boxes[rows, :2] = np.minimum(boxes[rows, :2], found[:, :2])
+            boxes[rows, 2:] = np.maximum(boxes[rows, 2:], found[:, 2:])
+    return boxes
+
+
+def around_polygons(side: Annotations, rows: Ints) -> Floats:
+    """Boxes around the points, and a pixel more: the rule that draws them rounds."""
+    assert side.regions.polygons is not None
+    polygons = side.regions.polygons.take(rows)
+    starts = polygons.rings[polygons.objects[:-1]]
+    return np.hstack(
+        [np.minimum.reduceat(polygons.points, starts) - 1, np.maximum.reduceat(polygons.points, starts) + 1]
+    )
+
+
+def around_masks(side: Annotations, rows: Ints) -> Floats:
+    assert side.regions.runs is not None
+    return frames_of(side.regions.runs.take(rows))
+
+
+def shared_pairs(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: Settings) -> Pairs:
+    """The same as `pairs_of`, every object drawn once however many others it meets."""
+    as_boxes = reduced(truth, pred, truths, preds, settings.regions)
+    check_sized(truth, pred, truths, preds, as_boxes)
+    if as_boxes.any() and not as_boxes.all():
+        return pairs_of(truth, pred, truths, preds, settings)
+    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    sizes = np.stack([known.widths, known.heights], axis=1)
+    sides = []
+    for side, rows in ((truth, truths), (pred, preds)):
+        asked, place = np.unique(rows, return_inverse=True)
+        shapes = shapes_of_side(side, asked, np.full(len(asked), bool(as_boxes.all())), settings)
+        sides.append((shapes, place.astype(np.int64)))
+    (mine, mine_rows), (theirs, their_rows) = sides
+    size = sizes[truth.image[truths]].reshape(-1, 2)
+    return Pairs.from_shapes(mine, theirs, mine_rows, their_rows, size=size, polygons=settings.polygons)
+
+
+def check_sized(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, as_boxes: NDArray[np.bool_]) -> None:
+    """Polygons, and boxes beside polygons, become pixels only in an image of known size; a mask brings its own."""
+    mine, theirs = truth.regions.kinds[truths], pred.regions.kinds[preds]
+    drawn = ~as_boxes & ((mine == POLYGON) | (theirs == POLYGON)) & (mine != MASK) & (theirs != MASK)
+    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    images = truth.image[truths]
+    unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))
+    if len(unsized):
+        name = known.name(int(images[unsized[0]]))
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected the size of every image to compare polygons, found none for "
+            f"{name!r}; give --image-size WIDTH,HEIGHT or --images FOLDER, or compare boxes with --regions box"
+        )
+
+
+def overlap_of(pairs: Pairs) -> Floats:
+    """Intersection over union of the regions, 0 where both are empty."""
+    return ratio(pairs.shared_area, pairs.truth_area + pairs.pred_area - pairs.shared_area)

@@ -1,0 +1,155 @@
+"""Which class is a kind of what? A tree of classes, read from JSON or indented text, and the paths in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError, excerpt
+from verite.files import existing, read_text
+
+ROOT = ""  # joins several tops
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A parent for every name, none for those at the top. Names without children are the classes.
+
+    >>> names, steps = Taxonomy({"cat": "animal", "dog": "animal", "car": "thing"}).path_lengths()
+    >>> names, steps.tolist()
+    (('cat', 'dog', 'car'), [[0.0, 2.0, 4.0], [2.0, 0.0, 4.0], [4.0, 4.0, 0.0]])
+    """
+
+    parents: Mapping[str, str | None]
+    where: str = "taxonomy"
+
+    def __post_init__(self) -> None:
+        if not self.parents:
+            raise ReadError(self.where, expected="names of classes", found="none")
+        for name in self.parents:
+            seen, at = {name}, self.parents.get(name)
+            while at is not None:
+                if at in seen:
+                    raise ReadError(self.where, expected="a tree", found=f"a cycle: {excerpt(at)} is a kind of itself")
+                seen.add(at)
+                at = self.parents.get(at)
+
+    @property
+    def groups(self) -> set[str]:
+        """Names that others are a kind of."""
+        return {parent for parent in self.parents.values() if parent is not None}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(name for name in self.parents if name not in self.groups)
+
+    def line(self, name: str) -> list[str]:
+        """The name, what it is a kind of, and so on to the top."""
+        found = [name]
+        while (parent := self.parents.get(found[-1])) is not None:
+            found.append(parent)
+        return found if len(self.tops) == 1 else [*found, ROOT]
+
+    @cached_property
+    def tops(self) -> set[str]:
+        names = {*self.parents, *self.groups}
+        return {name for name in names if self.parents.get(name) is None}
+
+    def path_lengths(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """The classes, and how many steps it is from each to each through what they have in common."""
+        lines = {name: self.line(name)[::-1] for name in self.classes}  # from the top
+        steps = np.zeros((len(lines), len(lines)))
+        for i, a in enumerate(lines.values()):
+            for j, b in enumerate(lines.values()):
+                shared = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+                steps[i, j] = len(a) + len(b) - 2 * shared
+        return tuple(lines), steps
+
+
+def read_taxonomy(path: str | PathLike[str]) -> Taxonomy:
+    """From a file: JSON (nested objects and lists, or a parent for each name) or text indented by depth."""
+    place = existing(path)
+    text = read_text(place)
+    if not text.strip():
+        raise ReadError(place, expected="a taxonomy", found="an empty file")
+    return of_json(text, place) if text.lstrip()[0] in "{[" else of_text(text, place)
+
+
+def of_json(text: str, path: Path) -> Taxonomy:
+    """Nested objects, lists of names at their ends; or one object that gives each name its parent."""
+    import json
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ReadError(path, expected="each name once", found=f"{excerpt(name)} twice")
+        return dict(pairs)
+
+    try:
+        document = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise ReadError(f"{path}:{error.lineno}", expected="JSON", found=error.msg) from None
+    except RecursionError:
+        raise ReadError(path, expected="a tree of classes", found="objects nested too deeply") from None
+    if isinstance(document, dict) and document and all(isinstance(v, str) or v is None for v in document.values()):
+        return Taxonomy(document, str(path))
+    parents: dict[str, str | None] = {}
+    walk(document, None, parents, path)
+    return Taxonomy(parents, str(path))
+
+
+def walk(node: Any, parent: str | None, parents: dict[str, str | None], path: Path) -> None:
+    """Every name below a node of nested JSON."""
+    if isinstance(node, dict):
+        for name, inner in node.items():
+            add(name, parent, parents, path)
+            walk(inner, name, parents, path)
+    elif isinstance(node, list):
+        for inner in node:
+            walk(inner, parent, parents, path)
+    elif isinstance(node, str):
+        add(node, parent, parents, path)
+    elif node is not None:
+        raise ReadError(path, expected="names, lists and objects", found=excerpt(node))
+
+
+def of_text(text: str, path: Path) -> Taxonomy:
+    """One name a line, indented more than what it is a kind of; # starts a remark."""
+    parents: dict[str, str | None] = {}
+    above: list[tuple[int, str]] = []  # depth and name of the line's ancestors
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.split("#", 1)[0].rstrip()
+        if not bare:
+            continue
+        start = bare[: len(bare) - len(bare.lstrip())]
+        if " " in start and "\t" in start:
+            raise ReadError(f"{path}:{number}", expected="spaces or tabs before the name", found="both")
+        while above and above[-1][0] >= len(start):
+            left = above.pop()[0]
+            if (above[-1][0] if above else 0) < len(start) < left:
+                raise ReadError(
+                    f"{path}:{number}", expected="a depth that a line above has", found=f"{len(start)} characters"
+                )
+        name = bare.strip()
+        add(name, above[-1][1] if above else None, parents, f"{path}:{number}")
+        above.append((len(start), name))
+    return Taxonomy(parents, str(path))
+
+
+def add(name: str, parent: str | None, parents: dict[str, str | None], where: object) -> None:
+    if name not in parents:
+        parents[name] = parent
+        return
+    at = parent
+    while at is not None and at != name:
+        at = parents.get(at)
+    found = f"{excerpt(name)} twice" if at is None else f"a cycle: {excerpt(name)} is a kind of itself"
+    raise ReadError(where, expected="each name once", found=found)

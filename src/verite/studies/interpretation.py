@@ -1,0 +1,310 @@
+"""What is the interpretation score worth? The validation of the paper: what each error costs, on many scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.interpretation.class_distances import ClassDistances, class_distances
+from verite.interpretation.localization import localization_metric
+from verite.interpretation.score import Objects, Possible, Rules, indicator, judge, recognition_score
+from verite.metrics.metric import Metric
+from verite.model.annotations import Annotations
+from verite.model.tables import Table
+from verite.signature import Signature
+from verite.studies.alterations import ALTERATIONS
+from verite.studies.claims import Check, checks_of
+from verite.studies.localization_errors import WAYS, Altered, alter_scenes, box_masks, masks_of
+
+Floats = NDArray[np.float64]
+Shapes = Literal["masks", "boxes"]
+MOST_OBJECTS = 8
+MOST_ADDED = 8
+THRESHOLDS = (0.2, 0.3, 0.4, 0.5)
+CONFIDENCES = np.linspace(0, 1, 21)
+EXAMPLE = "pottedplant"  # the class of figure 15a
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What was measured, figure by figure."""
+
+    localization: dict[str, dict[int, list[float]]]  # figure 10: kind, number of objects, power
+    errors: dict[str, dict[int, list[float]]]  # standard errors of these means, over images
+    differing: dict[str, int]  # of each kind: altered regions that differ from the truth, ...
+    unpunished: dict[str, int]  # ... and those of them whose scene scores 0
+    alterations: dict[str, int]
+    pooled: dict[str, float]  # mean over all objects and powers
+    recognition: dict[int, list[float]]  # figure 11: number of objects, wrong classes from 0
+    removed: dict[int, list[float]]  # figure 12: number of objects, removed from 0
+    added: dict[int, list[float]]
+    matching: dict[str, dict[str, list[float]]]  # figure 13: kind, way of matching, power
+    right: list[float]  # figure 14: by confidence
+    wrong: list[float]
+    example: dict[str, list[Any]]  # figure 15a: classes from near to far, with and without distances
+    mean: dict[str, list[float]]  # figure 15b
+
+
+@dataclass(frozen=True, eq=False)
+class InterpretationStudy:
+    """The curves of figures 10 to 15, and which of the paper's claims hold on them."""
+
+    source: str
+    images: dict[int, int]  # how many images have so many objects
+    rejected: int  # images with more objects than are studied, or none
+    classes: int
+    signature: Signature
+    curves: Curves
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def objects(self) -> int:
+        return sum(count * images for count, images in self.images.items())
+
+    @property
+    def alterations(self) -> int:
+        return self.objects * WAYS
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.source}: {sum(self.images.values()):,} images, {self.objects:,} objects, {self.classes} classes, "
+            f"{self.alterations:,} alterations",
+            *(
+                [f"{self.rejected:,} images without or with more than {MOST_OBJECTS} objects left out"]
+                * bool(self.rejected)
+            ),
+            "",
+            str(self.cost_table()),
+            "",
+            str(self.check_table()),
+            "",
+            f"{sum(check.passed for check in self.checks)} of {len(self.checks)} claims hold",
+            str(self.signature),
+        ]
+        return "\n".join(lines)
+
+    def cost_table(self) -> Table:
+        """What an altered object costs its scene, by how many objects there are."""
+        counts = list(self.images)
+        columns: dict[str, list[Any]] = {"images": [self.images[n] for n in counts]}
+        for kind, curves in self.curves.localization.items():
+            columns[f"{kind} 10"] = [curves[n][9] for n in counts]
+            columns[f"{kind} 20"] = [curves[n][19] for n in counts]
+        return Table.of("objects", [str(n) for n in counts], columns)
+
+    def check_table(self) -> Table:
+        rows = tuple((check.claim, "passed" if check.passed else "FAILED", check.found) for check in self.checks)
+        widest = max(len(row[2]) for row in rows)
+        return Table(("claim", "", "found".ljust(widest)), tuple((a, b, c.ljust(widest)) for a, b, c in rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        c = self.curves
+        return {
+            "signature": str(self.signature),
+            "source": self.source,
+            "images": {str(n): count for n, count in self.images.items()},
+            "objects": self.objects,
+            "alterations": self.alterations,
+            "rejected": self.rejected,
+            "tables": {
+                "localization": {kind: by_number(curves) for kind, curves in c.localization.items()},
+                "pooled": c.pooled,
+                "unpunished": c.unpunished,
+                "recognition": by_number(c.recognition),
+                "removed": by_number(c.removed),
+                "added": by_number(c.added),
+                "matching": c.matching,
+                "confidence": {"confidence": CONFIDENCES.tolist(), "right": c.right, "wrong": c.wrong},
+                "class_distance": {"example": c.example, "mean": c.mean},
+            },
+            "checks": [
+                {"claim": k.claim, "figure": k.figure, "passed": k.passed, "found": k.found} for k in self.checks
+            ],
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        from verite.model.results import to_json
+
+        return to_json(self.to_dict(), indent=indent)
+
+
+def by_number(curves: dict[int, list[float]]) -> dict[str, list[float]]:
+    return {str(n): values for n, values in curves.items()}
+
+
+def study_interpretation(
+    truth: Annotations,
+    *,
+    localization: str | Metric = "martin",
+    alpha: float = 0.8,
+    distance: Any = "voc",
+    shapes: Shapes = "masks",
+    threads: int | None = None,
+    report: Callable[[int], None] | None = None,
+) -> InterpretationStudy:
+    """Alter every object of every image, and hold the paper's claims against what the score then says.
+
+    `shapes="boxes"` takes the box around each object instead of its pixels. `report` is told of objects done.
+    """
+    if shapes not in ("masks", "boxes"):
+        raise BadParameter(f"shapes: expected masks or boxes, found {shapes!r}")
+    rules, metric, distances = Rules(alpha=alpha), localization_metric(localization), class_distances(distance)
+    truth = truth.where(~truth.ignored)  # crowds and the like are no objects
+    per_image = np.bincount(truth.image, minlength=len(truth.images))
+    kept = (per_image >= 1) & (per_image <= MOST_OBJECTS)
+    if not kept.any():
+        raise DataError(
+            f"{truth.source.path or 'scenes'}: expected images with 1 to {MOST_OBJECTS} objects, found none"
+        )
+    chosen = truth.where(kept[truth.image])
+    masks = masks_of(chosen)
+    if shapes == "boxes":
+        masks = box_masks(masks)
+    areas = np.array([masks[i][1::2].sum() for i in range(len(masks))])
+    if (areas == 0).any():
+        where = chosen.images.name(int(chosen.image[np.argmax(areas == 0)]))
+        raise DataError(
+            f"{truth.source.path or 'scenes'}: expected objects with pixels, found none for one in {where!r}"
+        )
+    groups = alter_scenes(chosen.image, masks, metric, threads=threads, report=report)
+    labels = {group.count: labels_of(chosen, group) for group in groups}
+    curves = measure(groups, labels, rules, distances)
+    return InterpretationStudy(
+        source=truth.source.path or "synthetic scenes",
+        images={group.count: len(group.images) for group in groups},
+        rejected=int((~kept).sum()),
+        classes=len(np.unique(chosen.label)),
+        signature=Signature.of(
+            "study_interpretation",
+            matching=rules.matching,
+            threshold=rules.least,
+            alpha=float(alpha),
+            localization=metric.name,
+            distance=distances.spelled,
+            shapes=shapes,
+            powers="1-20",
+            scale="each-side",
+            rotation="degrees",
+            rev=1,
+        ),
+        curves=curves,
+        checks=checks_of(curves, alpha),
+    )
+
+
+def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
+    """The labels of a group's objects, [image, object]."""
+    order = np.argsort(truth.image, kind="stable")
+    inside = np.isin(truth.image[order], group.images)
+    return truth.label[order][inside].astype(np.int64).reshape(-1, group.count)
+
+
+def measure(
+    groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: Rules, distances: ClassDistances
+) -> Curves:
+    kinds = list(ALTERATIONS)
+    localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
+    errors: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
+    total = dict.fromkeys(kinds, 0.0)
+    differing, unpunished, alterations = (dict.fromkeys(kinds, 0) for _ in range(3))
+    for group in groups:
+        scores = group.scores(rules)
+        own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1).reshape(scores.shape)
+        for i, kind in enumerate(kinds):
+            part = scores[:, :, i]
+            localization[kind][group.count] = part.mean(axis=(0, 1, 2)).tolist()
+            spread = part.mean(axis=(1, 2)).std(axis=0) / np.sqrt(max(1, len(part) - 1))
+            errors[kind][group.count] = spread.tolist()
+            total[kind] += float(part.sum())
+            alterations[kind] += part.size
+            differs = own[:, :, i] < 1
+            differing[kind] += int(differs.sum())
+            unpunished[kind] += int((differs & (part == 0)).sum())
+    return Curves(
+        localization=localization,
+        errors=errors,
+        differing=differing,
+        unpunished=unpunished,
+        alterations=alterations,
+        pooled={kind: total[kind] / alterations[kind] for kind in kinds},
+        recognition={g.count: wrong_classes(g, labels[g.count], rules) for g in groups},
+        removed={g.count: removed_objects(g, labels[g.count], rules) for g in groups},
+        added={g.count: added_objects(g, labels[g.count], rules) for g in groups},
+        matching=matching_modes(groups, rules),
+        right=indicator(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        wrong=indicator(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        **class_curves(distances),
+    )
+
+
+def mean_score(
+    group: Altered, rules: Rules, truth_labels: NDArray[np.int64], pred_labels: NDArray[np.int64], kept: int, added: int
+) -> float:
+    """The mean over a group's images with the first objects found exactly, the others not, and some made up."""
+    images, count = len(group.images), group.count
+    overlap = group.base_overlap[:, :, :kept]
+    image, truth, pred = np.nonzero(overlap)
+    preds = kept + added
+    wrong = truth_labels[image, truth] != pred_labels[image, pred]
+    possible = Possible(
+        image * count + truth,
+        image * preds + pred,
+        overlap[image, truth, pred],
+        group.base_localization[image, truth, pred],
+        recognition_score(wrong.astype(np.float64), ~wrong),
+    )
+    objects = Objects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
+    return float(judge(objects, possible, rules).score.mean())
+
+
+def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+    """Nobody's class wrong, one object's, …, everybody's."""
+    values = []
+    for count in range(group.count + 1):
+        told = labels.copy()
+        told[:, :count] = -1  # a class that nobody has
+        values.append(mean_score(group, rules, labels, told, group.count, 0))
+    return values
+
+
+def removed_objects(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+    return [mean_score(group, rules, labels, labels, group.count - gone, 0) for gone in range(group.count + 1)]
+
+
+def added_objects(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+    """Objects that overlap nothing."""
+    return [mean_score(group, rules, labels, labels, group.count, new) for new in range(MOST_ADDED + 1)]
+
+
+def matching_modes(groups: list[Altered], rules: Rules) -> dict[str, dict[str, list[float]]]:
+    """On the images with the fewest objects, one in the paper: each way of matching, by kind and power."""
+    group = groups[0]
+    modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}
+    modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
+    scores = {name: group.scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
+    return {kind: {name: values[i].tolist() for name, values in scores.items()} for i, kind in enumerate(ALTERATIONS)}
+
+
+def class_curves(distances: ClassDistances) -> dict[str, Any]:
+    """Recognition scores of a wrong class, from the nearest to the farthest: of one class, and the mean over all."""
+    names, matrix = distances.names, distances.square
+    if names is None:
+        raise BadParameter("distance: expected a matrix or taxonomy to compare with the default, found the default")
+    ordered = np.sort(matrix, axis=1)
+    at = names.index(EXAMPLE) if EXAMPLE in names else 0
+    order = np.argsort(matrix[at], kind="stable")
+    plain = [0.0] + [1.0] * (len(names) - 1)
+    return {
+        "example": {
+            "class": [names[at]],
+            "classes": [names[i] for i in order],
+            "with": matrix[at][order].tolist(),
+            "without": plain,
+        },
+        "mean": {"with": ordered.mean(axis=0).tolist(), "without": plain},
+    }

@@ -1,0 +1,178 @@
+"""Distances of classes: by hand, from taxonomies, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.interpretation.scenes import judged, scene
+from verite.errors import DataError, ReadError
+from verite.interpretation.taxonomy import read_taxonomy
+
+GOOD = "class,cat,dog,car\ncat,0,0.25,1\ndog,0.25,0,1\ncar,1,1,0\n"
+
+
+def written(tmp_path, text, name="distances.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_matrix_by_hand(tmp_path):
+    distances = vt.class_distances(written(tmp_path, GOOD))
+    assert distances["cat", "dog"] == 0.25
+    assert distances["car", "car"] == 0
+
+
+def test_rows_may_come_in_any_order(tmp_path):
+    text = "class,cat,dog,car\ncar,1,1,0\ncat,0,0.25,1\ndog,0.25,0,1\n"
+    assert np.array_equal(vt.class_distances(written(tmp_path, text)).matrix, [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]])
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    distances = vt.class_distances("voc")
+    again = vt.class_distances(written(tmp_path, distances.to_csv()))
+    assert again.names == distances.names
+    assert np.array_equal(again.matrix, distances.matrix)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "class,cat,dog\ncat,0,0.5\ndog,0.4,0\n",
+            "expected a symmetric matrix, found 0.5 for 'cat' and 'dog', but 0.4",
+        ),
+        ("class,cat,dog\ncat,0,-0.5\ndog,-0.5,0\n", "no negative distance, found -0.5 for 'cat' and 'dog'"),
+        ("class,cat,dog\ncat,0,3\ndog,3,0\n", "distances from 0 to 1, found 3 for 'cat' and 'dog'; divide"),
+        ("class,cat,dog\ncat,0.1,1\ndog,1,0\n", "a distance of 0 from a class to itself, found 0.1 for 'cat'"),
+        ("class,cat,dog\ncat,0,nan\ndog,nan,0\n", "a number for every two classes, found nan"),
+        ("class,cat,dog\ncat,0,x\ndog,1,0\n", "csv:2: expected a number from 0 to 1, found 'x'"),
+        ("class,cat,dog\ncat,0\ndog,1,0\n", "csv:2: expected 2 numbers, found 1"),
+        ("class,cat,dog\ncat,0,1\n", "a row for every class of the header, found none for 'dog'"),
+        ("class,cat,dog\ncat,0,1\ncow,1,0\n", "csv:3: expected a class of the header, found 'cow'"),
+        ("class,cat,dog\ncat,0,1\ncat,0,1\n", "csv:3: expected each class once, found 'cat' twice"),
+        ("class,cat,cat\ncat,0,1\n", "each class once, found 'cat' twice"),
+        ("", "found no such rows"),
+        ("class,cat\n", "found no such rows"),
+    ],
+)
+def test_a_bad_matrix_is_named(tmp_path, text, said):
+    with pytest.raises(ReadError, match=said):
+        vt.class_distances(written(tmp_path, text))
+
+
+def test_asymmetric_distances_are_allowed_when_said(tmp_path):
+    path = written(tmp_path, "class,cat,dog\ncat,0,0.5\ndog,0.4,0\n")
+    assert vt.class_distances(path, symmetric=False)["dog", "cat"] == 0.4
+
+
+def test_a_missing_class_is_named_with_the_nearest(tmp_path):
+    path = written(tmp_path, "class,cats,dog\ncats,0,1\ndog,1,0\n")
+    box = [(0, 0, 4, 4)]
+    with pytest.raises(DataError, match=r"found none for 'cat'; did you mean 'cats'\?"):
+        judged(scene(box, ["cat"]), scene(box, ["dog"]), distance=path)
+
+
+def test_a_class_that_never_matches_must_have_distances_too(tmp_path):
+    path = written(tmp_path, "class,cat,dog\ncat,0,1\ndog,1,0\n")
+    with pytest.raises(DataError, match="found none for 'car'"):
+        judged(scene([(0, 0, 4, 4)], ["cat"]), scene([(50, 50, 60, 60)], ["car"]), distance=path)
+
+
+def test_paths_of_the_voc_taxonomy_counted_by_hand():
+    distances = vt.class_distances("voc")
+    assert len(distances.names) == 20
+    # cat – land animal – dog: 2 of at most 8 steps
+    assert distances["cat", "dog"] == 2 / 8
+    # cat – land animal – animal – air animal – bird
+    assert distances["cat", "bird"] == 4 / 8
+    # cat – land animal – animal – animate – human – person
+    assert distances["cat", "person"] == 5 / 8
+    assert distances["cat", "car"] == 1
+    assert distances["bus", "train"] == 2 / 8
+    assert distances["person", "pottedplant"] == 4 / 8
+    assert distances.matrix.max() == 1
+
+
+TREE = {
+    "text.txt": "animal\n  cat\n  dog\nthing\n  car\n",
+    "tabs.txt": "# remark\nanimal\n\tcat\n\tdog # another\n\nthing\n\tcar\n",
+    "nested.json": '{"animal": ["cat", "dog"], "thing": {"car": {}}}',
+    "lists.json": '[{"animal": ["cat", "dog"]}, {"thing": "car"}]',
+    "parents.json": '{"cat": "animal", "dog": "animal", "car": "thing", "animal": null, "thing": null}',
+    "short.json": '{"cat": "animal", "dog": "animal", "car": "thing"}',
+}
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_every_way_to_write_a_taxonomy(tmp_path, name):
+    distances = vt.class_distances(written(tmp_path, TREE[name], name))
+    assert sorted(distances.names) == ["car", "cat", "dog"]
+    assert distances["cat", "dog"] == 2 / 4
+    assert distances["cat", "car"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.json", '{"cat": "animal", "animal": "pet", "pet": "animal"}', "a cycle: 'animal' is a kind of itself"),
+        ("a.json", '{"cat": "cat"}', "a cycle: 'cat' is a kind of itself"),
+        ("a.json", '{"animal": {"cat": {"animal": "dog"}}}', "a cycle: 'animal' is a kind of itself"),
+        ("a.txt", "animal\n  cat\n    animal\n", "txt:3: expected each name once, found a cycle"),
+        ("a.txt", "animal\n  cat\nthing\n  cat\n", "txt:4: expected each name once, found 'cat' twice"),
+        ("a.json", '{"animal": ["cat"], "animal": ["dog"]}', "each name once, found 'animal' twice"),
+        ("a.json", '{"animal": ["cat", 3]}', "names, lists and objects, found 3"),
+        ("a.json", '{"animal": [', "json:1: expected JSON"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.txt", "animal\n    cat\n  dog\n", "txt:3: expected a depth that a line above has"),
+        ("a.txt", "animal\n \tcat\n", "txt:2: expected spaces or tabs before the name, found both"),
+        ("a.txt", "  \n", "found an empty file"),
+        ("a.txt", "# nothing\n", "expected names of classes, found none"),
+        ("a.json", "{}", "expected names of classes, found none"),
+    ],
+)
+def test_a_bad_taxonomy_is_named(tmp_path, name, text, said):
+    with pytest.raises(ReadError, match=said):
+        read_taxonomy(written(tmp_path, text, name))
+
+
+def test_a_group_is_not_a_class(tmp_path):
+    path = written(tmp_path, "animal\n  cat\n  dog\n", "t.txt")
+    with pytest.raises(DataError, match=r"'animal' \(a group of the taxonomy, not a class"):
+        vt.class_distances(path)["animal", "cat"]
+
+
+def test_a_single_class_is_no_distance_from_itself(tmp_path):
+    assert vt.class_distances(written(tmp_path, "cat\n", "t.txt"))["cat", "cat"] == 0
+
+
+def test_mappings_and_taxonomies_in_python():
+    mapping = vt.class_distances({"cat": {"dog": 0.3}, "dog": {"cat": 0.3}})
+    assert mapping["dog", "cat"] == 0.3
+    with pytest.raises(ReadError, match="found none for 'cat' and 'dog'"):
+        vt.class_distances({"cat": {}, "dog": {"cat": 0.3}})
+    tree = vt.class_distances(vt.Taxonomy({"cat": "animal", "dog": "animal"}))
+    assert tree["cat", "dog"] == 1
+
+
+def test_the_default_is_1_for_any_other_class():
+    default = vt.class_distances(None)
+    assert (default["cat", "cat"], default["cat", "dog"]) == (0, 1)
+    assert default.spelled == "identity"
+
+
+def test_signatures_tell_matrices_apart():
+    a = vt.ClassDistances.of(["cat", "dog"], [[0, 0.3], [0.3, 0]])
+    b = vt.ClassDistances.of(["cat", "dog"], [[0, 0.4], [0.4, 0]])
+    assert a.spelled != b.spelled
+    box = [(0, 0, 4, 4)]
+    first, second = (judged(scene(box, ["cat"]), scene(box, ["dog"]), distance=d) for d in (a, b))
+    with pytest.raises(vt.NotComparable, match="distance"):
+        vt.compare(first, second)
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(ReadError, match="expected a file or folder, found nothing"):
+        vt.class_distances(tmp_path / "nothing.csv")

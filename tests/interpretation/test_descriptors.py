@@ -1,0 +1,117 @@
+"""Distances learned from pictures."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+import verite as vt
+from verite.errors import BadParameter, DataError, ReadError
+from verite.interpretation.descriptors import drawn_pairs, pictures_of, shared_points
+
+pytest.importorskip("cv2", reason="needs OpenCV, the extra [vision]")
+
+
+def picture(path, seed, kind):
+    """A picture of one of three patterns on noise: two kinds of rings, and bars."""
+    rng = np.random.default_rng(seed)
+    image = Image.fromarray(rng.integers(90, 130, (160, 160)).astype(np.uint8))
+    pen = ImageDraw.Draw(image)
+    for _ in range(6):
+        x, y = rng.integers(20, 120, 2).tolist()
+        if kind == "bars":
+            for k in range(4):
+                pen.rectangle((x + 9 * k, y, x + 9 * k + 4, y + 34), fill=255)
+        else:
+            pen.ellipse((x, y, x + 34, y + 34), outline=255, width=5)
+            pen.ellipse((x + 11, y + 11, x + 23, y + 23), fill=0 if kind == "rings" else 30)
+    image.save(path)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    home = tmp_path_factory.mktemp("pictures")
+    for k, kind in enumerate(("rings", "hoops", "bars")):
+        (home / kind).mkdir()
+        for i in range(6):
+            picture(home / kind / f"{i}.png", 100 * k + i, kind)
+    return home
+
+
+def test_what_looks_alike_is_near(pictures):
+    found = vt.learn_distances(pictures_of([pictures]), pairs=12)
+    assert found.names == ("bars", "hoops", "rings")
+    assert found["rings", "hoops"] < found["rings", "bars"]
+    assert found["rings", "hoops"] < found["hoops", "bars"]
+    assert np.diag(found.matrix).tolist() == [0, 0, 0]
+    assert np.array_equal(found.matrix, found.matrix.T)
+
+
+def test_the_same_seed_gives_the_same_distances(pictures):
+    chosen = pictures_of([pictures / "rings", pictures / "bars"])
+    first, again = (vt.learn_distances(chosen, pairs=4, points=60, seed=3) for _ in range(2))
+    assert np.array_equal(first.matrix, again.matrix)
+
+
+def test_learned_distances_are_used_like_any_other(pictures):
+    found = vt.learn_distances(pictures_of([pictures]), pairs=4)
+    truth = vt.Annotations.of(["a"], ["rings"], [[0, 0, 4, 4]])
+    pred = vt.Annotations.of(["a"], ["bars"], [[0, 0, 4, 4]])
+    score = vt.interpret(truth, pred, distance=found, checks="off").score
+    assert score == pytest.approx(0.2 * found["rings", "bars"])
+
+
+def test_shared_points_counted_by_hand():
+    # On a line: 0 and 10 against 1 and 19. 0 finds 1 (1 away, then 19), 10 finds none (9 away from both), 1 finds 0
+    # (1, then 9), 19 finds 10 (9, then 19): three of four points.
+    mine = np.array([[0, 0], [10, 0]], dtype=np.float32)
+    theirs = np.array([[1, 0], [19, 0]], dtype=np.float32)
+    assert shared_points(mine, theirs, 0.8) == 3 / 4
+
+
+def test_pairs_are_drawn_once_each():
+    rng = np.random.default_rng(0)
+    assert drawn_pairs(3, 3, True, 10, rng) == [(0, 1), (0, 2), (1, 2)]
+    many = drawn_pairs(20, 20, False, 50, rng)
+    assert len(set(many)) == 50
+
+
+def test_bad_pictures_and_folders_are_named(tmp_path, pictures):
+    (tmp_path / "cat").mkdir()
+    with pytest.raises(ReadError, match="expected pictures"):
+        pictures_of([tmp_path / "cat"])
+    (tmp_path / "cat" / "a.png").write_bytes(b"no picture")
+    (tmp_path / "cat" / "b.png").write_bytes(b"no picture")
+    with pytest.raises(ReadError, match=r"a\.png: expected a picture"):
+        vt.learn_distances({"cat": [tmp_path / "cat" / "a.png"], "dog": []})
+    with pytest.raises(ReadError, match="found a file"):
+        pictures_of([tmp_path / "cat" / "a.png"])
+    with pytest.raises(ReadError, match="a second one called 'rings'"):
+        pictures_of([pictures / "rings", pictures])
+    with pytest.raises(DataError, match="expected at least two classes, found 1"):
+        vt.learn_distances({"rings": list((pictures / "rings").iterdir())})
+
+
+def test_pictures_without_texture_are_named(tmp_path):
+    for name in ("a", "b"):
+        Image.new("L", (64, 64), 128).save(tmp_path / f"{name}.png")
+    files = sorted(tmp_path.glob("*.png"))
+    with pytest.raises(DataError, match="pictures of 'flat': expected at least two with some texture"):
+        vt.learn_distances({"flat": files, "same": files})
+
+
+def test_settings_are_checked(pictures):
+    chosen = pictures_of([pictures])
+    with pytest.raises(BadParameter, match="pairs: expected at least 1"):
+        vt.learn_distances(chosen, pairs=0)
+    with pytest.raises(BadParameter, match="ratio: expected a number above 0"):
+        vt.learn_distances(chosen, ratio=0)
+
+
+def test_without_opencv_the_extra_is_named(monkeypatch, pictures):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(BadParameter, match=r"pip install 'verite\[vision\]'"):
+        vt.learn_distances(pictures_of([pictures]))

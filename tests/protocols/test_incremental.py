@@ -1,0 +1,152 @@
+"""Batch by batch is the same as all at once, whatever the arrays are made of."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.oracles.coco_sets import random_set
+
+
+def batches(seed: int) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    """A data set, and the same image by image: predictions and targets in the layout x, y, width, height."""
+    truth, results = random_set(seed)
+    items = []
+    for image in sorted(record["id"] for record in truth["images"]):
+        mine = [a for a in truth["annotations"] if a["image_id"] == image]
+        found = [r for r in results if r["image_id"] == image]
+        items.append(
+            (
+                {
+                    "boxes": np.array([r["bbox"] for r in found]).reshape(-1, 4),
+                    "scores": np.array([r["score"] for r in found]),
+                    "labels": np.array([r["category_id"] for r in found], dtype=int),
+                },
+                {
+                    "boxes": np.array([a["bbox"] for a in mine]).reshape(-1, 4),
+                    "labels": np.array([a["category_id"] for a in mine], dtype=int),
+                    "area": np.array([a["area"] for a in mine]),
+                    "iscrowd": np.array([a["iscrowd"] for a in mine]),
+                    "image_id": image,
+                },
+            )
+        )
+    return truth, results, items
+
+
+def evaluator(truth: Any) -> vt.CocoEvaluator:
+    return vt.CocoEvaluator(layout="xywh", labels={c["id"]: c["name"] for c in truth["categories"]})
+
+
+def whole(folder: Path, truth: Any, results: Any) -> vt.CocoResults:
+    (folder / "truth.json").write_text(json.dumps(truth))
+    (folder / "pred.json").write_text(json.dumps(results))
+    found = vt.read(folder / "truth.json")
+    return vt.coco(found, vt.read(folder / "pred.json", like=found), checks="off")
+
+
+def values(results: vt.CocoResults) -> list[float]:
+    return [score.value for score in results.scores.values()]
+
+
+@pytest.mark.parametrize("seed", [2, 5, 8, 13])
+def test_batches_give_the_bits_of_the_whole(tmp_path: Path, seed: int) -> None:
+    truth, results, items = batches(seed)
+    loop = evaluator(truth)
+    for pred, target in items:
+        loop.update([pred], [target])
+    expected = whole(tmp_path, truth, results)
+    assert np.array_equal(values(loop.compute()), values(expected), equal_nan=True)
+    assert loop.compute().precision.shape == expected.precision.shape
+
+
+def test_several_processes_put_together_give_the_same(tmp_path: Path) -> None:
+    truth, results, items = batches(5)
+    parts = [evaluator(truth) for _ in range(3)]
+    for i, (pred, target) in enumerate(items):
+        parts[i % 3].update(pred, target)
+    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
+    for part in parts[1:]:
+        parts[0].merge(part)
+    assert np.array_equal(values(parts[0].compute()), values(whole(tmp_path, truth, results)), equal_nan=True)
+
+
+def test_torch_tensors_are_taken_as_they_are(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    truth, results, items = batches(5)
+    loop = evaluator(truth)
+    for pred, target in items:
+        loop.update(*({k: torch.as_tensor(v) for k, v in side.items()} for side in (pred, target)))
+    assert np.array_equal(values(loop.compute()), values(whole(tmp_path, truth, results)), equal_nan=True)
+    half = vt.CocoEvaluator()
+    box = torch.tensor([[0, 0, 8, 8]], dtype=torch.bfloat16, requires_grad=True)
+    half.update({"boxes": box, "scores": torch.ones(1), "labels": torch.ones(1)}, {"boxes": box, "labels": [1]})
+    assert half.compute().scores["AP"].value == pytest.approx(1)
+
+
+def test_masks_are_pixels() -> None:
+    pixels = np.zeros((2, 20, 30), dtype=bool)
+    pixels[0, 2:12, 3:13] = True
+    pixels[1, 15:20, 20:30] = True
+    loop = vt.CocoEvaluator(on="mask")
+    loop.update(
+        {"masks": pixels[:1], "scores": [0.9], "labels": [1]}, {"masks": pixels, "labels": [1, 1], "image_id": 4}
+    )
+    results = loop.compute()
+    assert results.scores["AP"].value == pytest.approx(51 / 101, rel=1e-14)
+    assert results.scores["AR100"].value == 0.5
+
+
+def test_reset_forgets() -> None:
+    box = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
+    loop = vt.CocoEvaluator()
+    loop.update({**box, "scores": [1.0]}, box)
+    loop.reset()
+    assert len(loop) == 0
+    assert np.isnan(loop.compute().scores["AP"].value)
+
+
+GOOD = {"boxes": [[0, 0, 9, 9]], "scores": [0.5], "labels": [1]}
+TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
+
+
+@pytest.mark.parametrize(
+    ("pred", "target", "message"),
+    [
+        ([GOOD], [], "update: expected as many targets as predictions, found 0 and 1"),
+        ({"boxes": [], "labels": []}, TARGET, "expected a key 'scores', found none"),
+        ({**GOOD, "scores": [0.5, 0.6]}, TARGET, r"scores: expected 1 values as there are labels, found 2"),
+        ({**GOOD, "score": [1]}, TARGET, r"expected keys out of boxes, masks, labels, scores, image_id, found 'score'"),
+        ({**GOOD, "scores": ["a"]}, TARGET, "scores: expected numbers, found"),
+        (GOOD, {"labels": [1]}, "expected boxes or masks, found neither"),
+        (
+            GOOD,
+            {"masks": np.zeros((5, 5)), "labels": [1]},
+            r"expected shape \(n, height, width\), found \(5, 5\)",
+        ),
+    ],
+)
+def test_a_bad_batch_is_named_and_leaves_no_trace(pred: Any, target: Any, message: str) -> None:
+    loop = vt.CocoEvaluator()
+    loop.update(GOOD, TARGET)
+    with pytest.raises(vt.VeriteError, match=message):
+        loop.update(pred, target)
+    assert len(loop) == 1
+
+
+def test_an_image_comes_once() -> None:
+    loop = vt.CocoEvaluator()
+    loop.update(GOOD, {**TARGET, "image_id": 3})
+    with pytest.raises(vt.DataError, match="expected each image once, found 3 again"):
+        loop.update(GOOD, {**TARGET, "image_id": 3})
+
+
+def test_evaluators_that_measure_differently_do_not_merge() -> None:
+    with pytest.raises(vt.BadParameter, match="merge: expected an evaluator with the same settings"):
+        vt.CocoEvaluator().merge(vt.CocoEvaluator(iou=0.5))
