@@ -35,8 +35,13 @@ def write_command_line_page() -> None:
     for name in VERBS:
         verb = command.get_command(context, name)
         assert verb is not None
-        text = verb.get_help(click.Context(verb, info_name=name, parent=context))
-        parts += [f"## verite {name}", "", "```text", text, "```", ""]
+        inner = click.Context(verb, info_name=name, parent=context)
+        parts += [f"## verite {name}", "", "```text", verb.get_help(inner), "```", ""]
+        for target in verb.list_commands(inner) if isinstance(verb, click.Group) else ():
+            found = verb.get_command(inner, target)
+            assert found is not None
+            text = found.get_help(click.Context(found, info_name=target, parent=inner))
+            parts += [f"### verite {name} {target}", "", "```text", text, "```", ""]
     write_page("command-line.md", "\n".join(parts))
 
 

@@ -33,7 +33,7 @@ def width(path):
 def test_a_table_for_people(scene, capsys):
     assert run(["interpret", *scene]) == 0
     said = capsys.readouterr()
-    assert re.search(r"found   score 0\.\d{4} over 1 images", said.out)
+    assert re.search(r"found   score 0\.\d{4} over 1 image \(", said.out)
     assert "person" in said.out
     assert "interpret|matching:multiple|threshold:0.20|alpha:0.80" in said.out
 

@@ -65,6 +65,7 @@ Examples:
   verite coco truth.json predictions.json         COCO's twelve numbers
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
+  verite interpret truth.json pred.json           one score for each whole scene
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
   verite study -m mymodule:my_metric -m iou       what is your metric worth?
   verite inspect truth.json predictions.json      what is in there, what is wrong

@@ -64,7 +64,7 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
     by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
     """
-    from verite.cli.evaluate import system_names
+    from verite.cli.evaluate import keep, system_names
     from verite.cli.metrics import look_here
     from verite.cli.output import describe, emit, note, warn
     from verite.interpretation.class_distances import class_distances
@@ -100,7 +100,7 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     note("", quiet=quiet)
     outcome = told(results, given["image"])
     if given["output"]:
-        keep(results, Path(given["output"]), given)
+        keep(results, Path(given["output"]), lambda result, home: keep_scenes(result, home, given))
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
 
@@ -132,24 +132,16 @@ def told(results: Sequence[InterpretationResults], image: str | None) -> Any:
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
 
-def keep(results: Sequence[InterpretationResults], folder: Path, given: dict[str, Any]) -> None:
-    """Each system's JSON, tables and pictures in a folder of its own, and the comparison beside them."""
-    from verite.files import make_folder, write_atomically
-    from verite.model.results import Comparison
+def keep_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]) -> None:
+    """The trace of the image that was asked for, and the pictures."""
+    from verite.files import write_atomically
 
-    for result in results:
-        home = make_folder(folder / result.name if len(results) > 1 else folder)
-        write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
-        write_atomically(home / "images.csv", result.image_table().to_csv())
-        write_atomically(home / "classes.csv", result.to_csv())
-        if given["image"]:
-            write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
-        if not given["no_plot"]:
-            from verite.reporting.interpretation import save_interpretation
+    if given["image"]:
+        write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
+    if not given["no_plot"]:
+        from verite.reporting.interpretation import save_interpretation
 
-            save_interpretation(result, home, given["plot_format"], given["image"])
-    if len(results) > 1:
-        write_atomically(folder / "comparison.csv", Comparison(results).to_csv())
+        save_interpretation(result, home, given["plot_format"], given["image"])
 
 
 @click.command(

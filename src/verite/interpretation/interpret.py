@@ -210,6 +210,9 @@ class InterpretationResults(Results):
         columns |= {key: values[order].tolist() for key, values in self.image_counts().items()}
         return Table.of("image", [self.known.name(int(i)) for i in order], columns)
 
+    def tables(self) -> dict[str, Table]:
+        return {"images": self.image_table(), "classes": self.class_table()}
+
     # Classes.
 
     @property
@@ -250,12 +253,11 @@ class InterpretationResults(Results):
         return {"score": self.class_columns()["score"]}
 
     def class_table(self) -> Table:
-        """A row for each class that occurs, and all of them together."""
+        """A row for each class that occurs, and all of them together; the score of all is that of the images."""
         columns = self.class_columns()
         counts = ("truths", "matched", "missed", "spurious", "confused")
         totals: dict[str, Any] = {key: sum(columns[key]) for key in counts}
         totals |= {
-            "score": self.overall,
             "localization": mean(self.judged.matches.localization),
             "recognition": mean(self.judged.matches.recognition),
         }
@@ -266,13 +268,6 @@ class InterpretationResults(Results):
             {key: [values[i] for i in shown] for key, values in columns.items()},
             mean=totals,
         )
-
-    @property
-    def overall(self) -> float:
-        """The mean over all truths of the data set, whatever their image: a large image counts more."""
-        total = float(self.judged.local.sum()) + len(self.judged.missed)
-        count = len(self.judged.local) + len(self.judged.missed)
-        return total / count if count else nan
 
     # One image.
 
@@ -333,8 +328,9 @@ class InterpretationResults(Results):
     def __str__(self) -> str:
         quantiles = "   ".join(f"{key} {value:.4f}" for key, value in self.quantiles().items() if not isnan(value))
         shown = min(MOST_IMAGES, len(self.known))
+        word = "image" if len(self.known) == 1 else "images"
         parts = [
-            f"{self.name}   score {self.score:.4f} over {len(self.known):,} images (0 is perfect, 1 is worst)",
+            f"{self.name}   score {self.score:.4f} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
             quantiles,
             "",
             *(["worst images"] if len(self.known) > shown else []),
