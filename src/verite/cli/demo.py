@@ -51,7 +51,28 @@ TOUR = (
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
     ),
     (
-        "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
+        "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
+        "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
+    ),
+    (
+        "Open Images: groups, verified labels, and a hierarchy of classes.",
+        "openimages competitions/openimages/boxes.csv competitions/openimages/hawk.csv --quiet"
+        " --image-labels competitions/openimages/labels.csv --hierarchy competitions/openimages/hierarchy.json",
+    ),
+    (
+        "ImageNet: is the right class among five guesses, and in the right place?",
+        "imagenet-loc competitions/imagenet/solution.csv competitions/imagenet/hawk.csv --quiet",
+    ),
+    (
+        "ImageNet's detection task forgives small objects a few pixels.",
+        "imagenet-det harbour/truth.json harbour/hawk.json --quiet",
+    ),
+    (
+        "Panoptic quality gives every pixel to one segment.",
+        "panoptic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
+    ),
+    (
+        "How well do the hawk's outlines lie on the true ones? Any metric of the catalogue, and the worst pairs drawn.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),
     (
@@ -97,27 +118,6 @@ TOUR = (
         "And what is a metric itself worth? Regions altered in known ways, properties counted, a verdict in words.",
         'study -m iou -m hausdorff -m gce -a "translation(reach=12, step=2)" -a "rotation(reach=45, step=3)" --quiet'
         " -o results/study",
-    ),
-    (
-        "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
-        "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
-    ),
-    (
-        "Open Images: groups, verified labels, and a hierarchy of classes.",
-        "openimages competitions/openimages/boxes.csv competitions/openimages/hawk.csv --quiet"
-        " --image-labels competitions/openimages/labels.csv --hierarchy competitions/openimages/hierarchy.json",
-    ),
-    (
-        "ImageNet: is the right class among five guesses, and in the right place?",
-        "imagenet-loc competitions/imagenet/solution.csv competitions/imagenet/hawk.csv --quiet",
-    ),
-    (
-        "ImageNet's detection task forgives small objects a few pixels.",
-        "imagenet-det harbour/truth.json harbour/hawk.json --quiet",
-    ),
-    (
-        "Panoptic quality gives every pixel to one segment.",
-        "panoptic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
     ),
     ("What can be measured?", "metrics"),
 )
