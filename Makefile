@@ -49,4 +49,6 @@ build/fuzz/fuzz_json: tests/json/fuzz_json.cpp $(wildcard cpp/json_*) cpp/column
 .venv/developing: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	# A live oracle. Without its dependencies: one of them would replace the headless OpenCV.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "lvis>=0.5.3"
 	touch $@

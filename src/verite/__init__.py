@@ -47,7 +47,12 @@ if TYPE_CHECKING:
     from verite.pairs import Pairs as Pairs
     from verite.protocols.coco import CocoResults as CocoResults
     from verite.protocols.coco import coco as coco
+    from verite.protocols.imagenet import imagenet_det as imagenet_det
+    from verite.protocols.imagenet import imagenet_loc as imagenet_loc
     from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
+    from verite.protocols.lvis import lvis as lvis
+    from verite.protocols.openimages import openimages as openimages
+    from verite.protocols.panoptic import panoptic as panoptic
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
     from verite.ranking.confidence import Confidences as Confidences
@@ -94,6 +99,10 @@ HOMES = {
     "verite.model.results": ["Results", "Score", "compare"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
+    "verite.protocols.imagenet": ["imagenet_det", "imagenet_loc"],
+    "verite.protocols.lvis": ["lvis"],
+    "verite.protocols.openimages": ["openimages"],
+    "verite.protocols.panoptic": ["panoptic"],
     "verite.protocols.voc": ["voc"],
     "verite.reporting.interpretation": ["draw_distances", "draw_scene"],
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.model.annotations import Annotations
+from verite.model.ragged import offsets_of
 from verite.records import record
 
 Ints = NDArray[np.int64]
@@ -32,6 +33,16 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def pred(self) -> Ints:
+        """The prediction of each pair."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def where(self, kept: NDArray[np.bool_]) -> Candidates:
+        """Only these pairs."""
+        counts = np.bincount(self.pred[kept], minlength=len(self))
+        return Candidates(offsets_of(counts), self.truth[kept], self.overlap[kept])
 
 
 @record(eq=False)

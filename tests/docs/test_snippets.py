@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from verite.cli.demo import FOLDERS
+
 ROOT = Path(__file__).parent.parent.parent
 GENERATED = ("command-line.md", "metrics.md")
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in GENERATED)]
@@ -28,9 +30,8 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 def place(tmp_path, monkeypatch):
     """A folder with the data of the demo, as the pages assume it."""
     bundled = files("verite") / "data"
-    shutil.copytree(str(bundled / "example"), tmp_path / "example")
-    shutil.copytree(str(bundled / "demo"), tmp_path / "harbour")
-    shutil.copytree(str(bundled / "ranking"), tmp_path / "ranking")
+    for source, name in FOLDERS.items():
+        shutil.copytree(str(bundled / source), tmp_path / name)
     shutil.copytree(str(bundled / "scene"), tmp_path / "scene")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -14,6 +14,14 @@ from verite.errors import ReadError
 from verite.files import make_folder
 
 MARK = ".made-by-verite-demo"
+# Where bundled data are, and what they are called in the tour.
+FOLDERS = {
+    "example": "example",
+    "demo": "harbour",
+    "ranking": "ranking",
+    "scene": "scene",
+    "competitions": "competitions",
+}
 
 # What is said, and what is then typed.
 TOUR = (
@@ -43,7 +51,28 @@ TOUR = (
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
     ),
     (
-        "How well do its outlines lie on the true ones? Any metric of the catalogue, with pictures of the worst pairs.",
+        "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
+        "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
+    ),
+    (
+        "Open Images: groups, verified labels, and a hierarchy of classes.",
+        "openimages competitions/openimages/boxes.csv competitions/openimages/hawk.csv --quiet"
+        " --image-labels competitions/openimages/labels.csv --hierarchy competitions/openimages/hierarchy.json",
+    ),
+    (
+        "ImageNet: is the right class among five guesses, and in the right place?",
+        "imagenet-loc competitions/imagenet/solution.csv competitions/imagenet/hawk.csv --quiet",
+    ),
+    (
+        "ImageNet's detection task forgives small objects a few pixels.",
+        "imagenet-det harbour/truth.json harbour/hawk.json --quiet",
+    ),
+    (
+        "Panoptic quality gives every pixel to one segment.",
+        "panoptic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
+    ),
+    (
+        "How well do the hawk's outlines lie on the true ones? Any metric of the catalogue, and the worst pairs drawn.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),
     (
@@ -106,7 +135,7 @@ def demo(folder: str) -> None:
     from verite.cli import follow
 
     home = prepared(Path(folder))
-    for bundled, name in (("example", "example"), ("demo", "harbour"), ("ranking", "ranking"), ("scene", "scene")):
+    for bundled, name in FOLDERS.items():
         with as_file(files("verite") / "data" / bundled) as source:
             shutil.copytree(source, home / name, dirs_exist_ok=True)
     with chdir(home):

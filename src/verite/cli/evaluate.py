@@ -12,11 +12,21 @@ from verite.cli.options import AreaRange, checks_option, output_options, read_si
 
 if TYPE_CHECKING:
     from verite.model.results import Results
+    from verite.protocols.curve_results import CurveResults
 
+F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R", bound="Results")
 Given = dict[str, Any]
 
+TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
 CLASS = click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+
+
+def plotting_options(command: F) -> F:
+    """Whether and how to draw curves into the output folder."""
+    formats = click.Choice(["png", "svg", "pdf"])
+    command = click.option("--plot-format", type=formats, default="png", show_default=True)(command)
+    return click.option("--no-plot", is_flag=True, help="No plots in the output folder.")(command)
 
 
 @click.command(
@@ -42,10 +52,9 @@ Examples:
 @click.option("--variant", type=click.Choice(["devkit", "py-faster-rcnn"]), default="devkit", show_default=True,
               help="Whose code to reproduce.")  # fmt: skip
 @CLASS
-@click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
+@TABLE
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
-@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@plotting_options
 @reading_options
 @checks_option
 @output_options
@@ -59,16 +68,7 @@ def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     names = ("iou", "interpolation", "pixel", "difficult", "variant")
     settings = {name: given[name] for name in names} | {"labels": given["labels"] or None}
     results = evaluated(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
-    if given["table"] and not given["as_json"]:
-        for result in results:
-            click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
-    plot_format = "" if given["no_plot"] or not given["output"] else given["plot_format"]
-    if plot_format:
-        from verite.reporting.plots import save_curves
-
-        finish(results, given, lambda result, home: save_curves(result, home, plot_format))
-    else:
-        finish(results, given)
+    finish_curves(results, given)
 
 
 @click.command(
@@ -142,6 +142,20 @@ def evaluated(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callab
         warn(results[-1].findings, path, quiet=quiet)
     note("", quiet=quiet)
     return results
+
+
+def finish_curves(results: Sequence[CurveResults], given: Given) -> None:
+    """Print and keep results that have precision-recall curves: with plots, and the table of one class if asked for."""
+    if given["table"] and not given["as_json"]:
+        for result in results:
+            click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
+    plot_format = "" if given["no_plot"] or not given["output"] else given["plot_format"]
+    if plot_format:
+        from verite.reporting.plots import save_curves
+
+        finish(results, given, lambda result, home: save_curves(result, home, plot_format))
+    else:
+        finish(results, given)
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:

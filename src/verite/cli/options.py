@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
 
-FORMATS = "coco, coco-results, voc, yolo, text, openimages, cvat, labelme"
+FORMATS = (
+    "coco, coco-results, voc, yolo, text, openimages, openimages-predictions, openimages-labels, cvat, labelme, lvis, "
+    "imagenet-loc, panoptic"
+)
 LAYOUTS = "xywh, xyrb, cxcywh, yxyx, yxhw"
 COORDS = "In pixels, fractions, a resized picture's pixels."
 
@@ -106,6 +109,6 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         label_offset=given[f"{side}_label_offset"],
         image_offset=given[f"{side}_image_offset"],
         image_size=given["image_size"],
-        images=given["images"],
+        images=given.get(f"{side}_images") or given["images"],
         names=given["names"],
     )

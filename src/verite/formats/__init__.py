@@ -14,7 +14,21 @@ from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
 
 # In the order in which they are asked: the most particular first.
-MODULES = ("coco", "coco_results", "labelme", "cvat", "voc", "openimages", "yolo", "text")
+MODULES = (
+    "panoptic",
+    "lvis",
+    "coco",
+    "coco_results",
+    "labelme",
+    "cvat",
+    "voc",
+    "imagenet_loc",
+    "openimages_predictions",
+    "openimages_labels",
+    "openimages",
+    "yolo",
+    "text",
+)
 
 
 def format_named(name: str) -> Format:

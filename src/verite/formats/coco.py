@@ -37,7 +37,11 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    file = open_coco(path)
+    return document(path, open_coco(path), options)
+
+
+def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
+    """A whole document, as opposed to an array of results."""
     if file.is_results:
         raise ReadError(f"{path}: top level", expected="an object", found="an array")
     for key in SECTIONS:

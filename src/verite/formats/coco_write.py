@@ -20,17 +20,17 @@ from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 
 def write_document(annotations: Annotations, path: Path) -> None:
+    write_atomically(path, msgspec.json.encode(document_of(annotations, path)) + b"\n")
+
+
+def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
     """A whole COCO document; predictions keep their scores."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
     images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
     names = annotations.labels.names
     categories = [{"id": id, **({"name": names[i]} if names is not None else {})} for i, id in enumerate(label_ids)]
-    document = {
-        "images": images,
-        "annotations": records(annotations, path, image_ids, label_ids),
-        "categories": categories,
-    }
-    write_atomically(path, msgspec.json.encode(document) + b"\n")
+    objects = records(annotations, path, image_ids, label_ids)
+    return {"images": images, "annotations": objects, "categories": categories}
 
 
 def image_facts(images: Images, i: int) -> dict[str, Any]:

@@ -18,7 +18,9 @@ def facts_of(annotations: Annotations) -> set[str]:
     is_unused = len(np.unique(annotations.label)) < len(labels)
     present = {
         "area": annotations.area is not None,
+        "class group": labels.groups is not None,
         "confidence": annotations.confidence is not None,
+        "classes of whole images": annotations.verdicts is not None and len(annotations.verdicts) > 0,
         "empty image": len(np.unique(annotations.image)) < len(annotations.images),
         "object id": annotations.ids is not None,
         "unused class": is_unused and labels.names is not None,

@@ -131,6 +131,16 @@ def head_of(path: Path) -> str:
         return ""
 
 
+def tail_of(path: Path, length: int = HEAD) -> str:
+    """The end of a file as text: what comes last may tell as much as what comes first."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - length))
+            return file.read(length).decode(errors="replace")
+    except OSError:
+        return ""
+
+
 @record()
 class Format:
     """One way of writing annotations down."""

@@ -1,23 +1,25 @@
 """Open Images boxes: one CSV, a line an object, corners as fractions of the image.
 
 `ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside` is a
-truth; columns come in any order and only ImageID, LabelName and the corners must be there. A column `Score` or `Conf`
-makes predictions. `Confidence` does so only where no `Is…` column stands beside it and some value is not 1: in a truth
-it is 1 or empty and says nothing about an object. Decimal commas and semicolons as separators occur and are read.
+truth; columns come in any order, only ImageID, LabelName and the corners must be there. `ImageWidth,ImageHeight,Mask`
+add the size of the image and an encoded mask. A column `Score` or `Conf` makes predictions. `Confidence` does so only
+where no `Is…` column stands beside it and some value is not 1: in a truth it is 1 or empty and says nothing about an
+object. Decimal commas and semicolons as separators occur and are read.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
-from verite.errors import ReadError, did_you_mean, excerpt
-from verite.files import read_text, write_atomically
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.csv_lines import SHORT, header_columns, read_sheet
+from verite.formats.encoded_masks import checked_side, decoded
 from verite.formats.format import Format, Look, Options
 from verite.formats.rows import Rows
-from verite.formats.sizes import fractions
+from verite.formats.sizes import check_size, fractions
 from verite.formats.words import to_number
 from verite.model.annotations import Annotations
 
@@ -31,87 +33,31 @@ FLAG_COLUMNS = {
     "IsInside": "inside",
 }
 SCORES = ("Score", "Conf")
-COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence")
+MASKED = ("ImageWidth", "ImageHeight", "Mask")  # the size of the image, and an encoded mask where there is one
+COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence", *MASKED)
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false", "", "-1", "-1.0")  # -1: nobody looked
+LONGEST = 1 << 24  # characters of a mask
 NO_CONFIDENCE = ("", "1", "1.0")
 
 
 def recognise(look: Look) -> str | None:
-    files = [look.path] if not look.is_folder else look.with_suffix(".csv")
-    if len(files) != 1:
-        return None
-    header = Look(files[0]).head.partition("\n")[0]
-    known = {name for name in columns_of(cells(header, separator_of(header))) if name in REQUIRED}
-    return f"a CSV file with the columns {', '.join(REQUIRED)}" if known == set(REQUIRED) else None
-
-
-def separator_of(header: str) -> str:
-    return max(",;\t", key=header.count)
-
-
-def cells(line: str, separator: str) -> list[str]:
-    """The cells of a header line; none where it is no CSV."""
-    try:
-        return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:
-        return []
-
-
-def columns_of(header: list[str]) -> dict[str, int]:
-    """Where the columns we know are, whatever the case of their names."""
-    known = {name.casefold(): name for name in COLUMNS}
-    found: dict[str, int] = {}
-    for i, cell in enumerate(header):
-        if (key := cell.strip().casefold()) in known:
-            found.setdefault(known[key], i)
-    return found
+    known = header_columns(look, REQUIRED)
+    return f"a CSV file with the columns {', '.join(REQUIRED)}" if len(known) == len(REQUIRED) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    file = the_file(path)
-    lines = lines_of(file)
-    number, header = next(lines, (1, []))
-    columns = columns_of(header)
-    for name in REQUIRED:
-        if name not in columns:
-            found = excerpt(",".join(header)) if header else "an empty file"
-            others = (cell.strip() for i, cell in enumerate(header) if i not in columns.values())
-            remedy = did_you_mean(name, others).removeprefix("; ")
-            raise ReadError(f"{file}:{number}", expected=f"a column {name}", found=found, remedy=remedy)
-    again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c])), None)
-    if again is not None:
-        raise ReadError(f"{file}:{number}", expected="each column once", found=f"a second {excerpt(again)}")
-    body = list(lines)
+    longest = LONGEST if header_columns(Look(path), MASKED) else SHORT
+    sheet = read_sheet(path, REQUIRED, COLUMNS, longest=longest)
+    if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
+        place = f"{sheet.file}:1"
+        raise ReadError(place, expected="columns ImageWidth and ImageHeight beside Mask", found="one alone")
     rows = Rows(path, options)
-    score, why = score_column(columns, body)
-    if score is None and has_confidences(columns, body):
+    score, why = score_column(sheet.columns, sheet.lines)
+    if score is None and has_confidences(sheet.columns, sheet.lines):
         rows.notes.append("Confidence left out: beside IsGroupOf and the like it is the annotators', not a detector's")
-    for number, line in body:
-        where = f"{file}:{number}"
-        if len(line) != len(header):
-            raise ReadError(where, expected=f"{len(header)} cells as in the header", found=f"{len(line)}")
-        add_line(rows, where, {name: line[i] for name, i in columns.items()}, score)
+    for where, line in sheet:
+        add_line(rows, where, line, score)
     return rows.annotations("openimages", layout="xyxy", coords="rel", why=why)
-
-
-def the_file(path: Path) -> Path:
-    """The CSV file itself, or the only one in a folder."""
-    files = Look(path).with_suffix(".csv") if path.is_dir() else [path]
-    if len(files) != 1:
-        raise ReadError(path, expected="one CSV file", found=str(len(files)), remedy="name the file")
-    return files[0]
-
-
-def lines_of(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines with their numbers, those that are empty left out."""
-    text = read_text(file)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text.partition("\n")[0]), strict=True)
-    try:
-        for line in reader:
-            if line:
-                yield reader.line_num, line
-    except csv.Error as error:
-        raise ReadError(f"{file}:{reader.line_num}", expected="CSV", found=str(error)) from None
 
 
 def score_column(columns: dict[str, int], body: list[tuple[int, list[str]]]) -> tuple[str | None, str]:
@@ -137,7 +83,18 @@ def add_line(rows: Rows, where: str, cells: dict[str, str], score: str | None) -
     box = [decimal(cells[name], where, name) for name in CORNERS]
     confidence = decimal(cells[score], where, score) if score and cells[score].strip() else None
     flags = [flag for column, flag in FLAG_COLUMNS.items() if column in cells and is_yes(cells[column], where, column)]
-    rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, flags=flags)
+    runs = None
+    if all(name in cells for name in MASKED[:2]):
+        width, height = (checked_side(cells[name], where, name) for name in MASKED[:2])
+        check_size(where, width, height)
+        known = rows.images.get(cells["ImageID"], (width, height))
+        if known != (width, height):
+            expected = f"{known[0]} x {known[1]} pixels as elsewhere in {excerpt(cells['ImageID'])}"
+            raise ReadError(where, expected=expected, found=f"{width} x {height}")
+        rows.remember_image(where, cells["ImageID"], (width, height))
+        if cells.get("Mask", "").strip():
+            runs = (decoded(cells["Mask"].strip(), height, width, where), (height, width))
+    rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, runs=runs, flags=flags)
 
 
 def decimal(cell: str, where: str, column: str) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,10 @@ from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES, Images
 from verite.model.regions import Regions
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+PICTURES = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 GIVE_SIZES = "give --image-size WIDTH,HEIGHT or --images FOLDER"
 
 
@@ -78,20 +84,29 @@ def pictures_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
 
 def picture_size(pictures: list[Path]) -> tuple[int, int]:
     """Width and height of the one picture of a stem, from its header."""
+    path, *others = pictures
+    if others:
+        found = f"{len(pictures)}, also {others[0]}"
+        raise ReadError(path, expected=f"one picture named {path.stem}", found=found, remedy="name their folder")
+    with picture(path) as image:
+        width, height = image.size
+    return width, height
+
+
+@contextmanager
+def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Image]:
+    """A picture of one of these formats, its size known and no larger than it may be, its pixels not yet read."""
     import warnings
 
     from PIL import Image
 
-    picture, *others = pictures
-    if others:
-        found = f"{len(pictures)}, also {others[0]}"
-        raise ReadError(picture, expected=f"one picture named {picture.stem}", found=found, remedy="name their folder")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's word on size; ours follows
-            with Image.open(picture, formats=["JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"]) as image:
-                width, height = image.size
+            with Image.open(path, formats=list(formats)) as image:
+                check_size(path, *image.size)
+                yield image
+    except ReadError:
+        raise
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise ReadError(picture, expected="a picture", found=str(error)) from None
-    check_size(picture, width, height)
-    return width, height
+        raise ReadError(path, expected="a picture", found=str(error)) from None

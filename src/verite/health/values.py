@@ -12,6 +12,7 @@ from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 
 MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
+UNRANKED = ("panoptic", "imagenet-loc")  # formats that have no confidences, for tasks that need none
 ROUNDING = 1e-6  # a width this far below zero is rounding
 
 
@@ -63,6 +64,8 @@ def negative_sizes(annotations: Annotations) -> Iterator[Finding]:
 
 
 def missing_confidences(annotations: Annotations) -> Iterator[Finding]:
+    if annotations.source.format in UNRANKED:
+        return
     unscored = annotations.flags.get("unscored")
     if annotations.confidence is None:
         rows = np.arange(len(annotations))

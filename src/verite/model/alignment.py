@@ -24,20 +24,23 @@ def align(pred: Annotations, truth: Annotations) -> Annotations:
         return pred
     images, image = pred.images, pred.image
     labels, label = pred.labels, pred.label
+    verdicts = pred.verdicts
     notes = list(pred.source.notes)
     if images is not truth.images:
         found, note = match_images(images, truth.images)
         images, new = extended(truth.images, images, found, extend_images)
         image = new[image]
+        verdicts = verdicts.moved(new, np.arange(len(labels))) if verdicts is not None else None
         notes += note
     if labels is not truth.labels:
         found, note = match_labels(labels, truth.labels)
         labels, new = extended(truth.labels, labels, found, extend_labels)
         label = new[label]
+        verdicts = verdicts.moved(np.arange(len(images)), new) if verdicts is not None else None
         notes += note
-    aligned = replace(
-        pred, images=images, labels=labels, image=image, label=label, source=replace(pred.source, notes=tuple(notes))
-    )
+    source = replace(pred.source, notes=tuple(notes))
+    tables = {"images": images, "labels": labels, "image": image, "label": label}
+    aligned = replace(pred, **tables, verdicts=verdicts, source=source)  # type: ignore[arg-type]
     return in_unit(aligned, truth)
 
 

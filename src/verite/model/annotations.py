@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
 from verite.records import record
+
+if TYPE_CHECKING:
+    from verite.model.verdicts import Verdicts
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
 # among others that have one.
@@ -50,6 +53,7 @@ class Annotations:
     area: NDArray[np.float64] | None = None  # as the file states it
     ids: NDArray[np.int64] | None = None
     flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    verdicts: Verdicts | None = None  # what is said about classes in whole images
     unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
     source: Source = field(default_factory=Source)
 
@@ -185,11 +189,8 @@ class Annotations:
         new = np.full(len(names), -1, dtype=np.int32)
         new[keep] = np.arange(len(keep))
         chosen = self.where(new[self.label] >= 0)
-        table = Labels(
-            [names[i] for i in keep] if self.labels.names is not None else None,
-            self.labels.ids[keep] if self.labels.ids is not None else None,
-        )
-        return replace(chosen, label=new[chosen.label], labels=table)
+        said = self.verdicts.moved(np.arange(len(self.images)), new) if self.verdicts is not None else None
+        return replace(chosen, label=new[chosen.label], labels=self.labels.take(keep), verdicts=said)
 
     def like(self, truth: Annotations) -> Annotations:
         """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""

@@ -38,6 +38,10 @@ def facts_of(annotations: Annotations) -> Iterator[Fact]:
     yield "widths", np.ascontiguousarray(images.widths)
     yield "heights", np.ascontiguousarray(images.heights)
     yield "labels", repr(annotations.labels.all_names).encode()
+    yield "groups", None if annotations.labels.groups is None else repr(annotations.labels.groups).encode()
+    if annotations.verdicts is not None:
+        for name in ("image", "label", "kind"):
+            yield f"verdict {name}", getattr(annotations.verdicts, name)
     for name in ("image", "label", "confidence", "area"):
         yield name, getattr(annotations, name)
     yield from annotations.flags.items()

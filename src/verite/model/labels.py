@@ -20,8 +20,16 @@ class Labels:
     ('dog', 1, 0)
     """
 
-    def __init__(self, names: Sequence[str] | None = None, ids: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str] | None = None,
+        ids: ArrayLike | None = None,
+        *,
+        groups: Sequence[str] | None = None,
+    ) -> None:
+        """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`."""
         self.names = tuple(names) if names is not None else None
+        self.groups = tuple(groups) if groups is not None else None
         self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
         if self.names is None and self.ids is None:
             raise BadParameter("labels: expected names or ids, found neither")
@@ -34,6 +42,8 @@ class Labels:
             if values is not None and len(index) != len(values):
                 repeated = next(v for i, v in enumerate(values) if index[v] != i)
                 raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
+        if self.groups is not None and len(self.groups) != len(self):
+            raise BadParameter(f"labels: expected a group for each of {len(self)} classes, found {len(self.groups)}")
 
     def __len__(self) -> int:
         if self.names is not None:
@@ -60,6 +70,12 @@ class Labels:
     @cached_property
     def index_of_id(self) -> dict[int, int]:
         return {int(id): i for i, id in enumerate(self.ids)} if self.ids is not None else {}
+
+    def take(self, rows: NDArray[np.integer]) -> Labels:
+        """These classes, in this order."""
+        names = None if self.names is None else [self.names[i] for i in rows]
+        groups = None if self.groups is None else [self.groups[i] for i in rows]
+        return Labels(names, None if self.ids is None else self.ids[rows], groups=groups)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.all_names[:6]) + (", …" if len(self) > 6 else "")

@@ -86,13 +86,15 @@ def coco(
 class CocoResults(Results):
     """The twelve numbers, and on demand the same by class, by threshold and by image, and the arrays they come from."""
 
+    PROTOCOL = "coco"
+
     def __init__(self, evaluation: Evaluation, *, per: str = "class", **about: Any) -> None:
         if per not in PER:
             raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
         self.evaluation, self.settings, self.per = evaluation, evaluation.settings, per
         super().__init__(
-            protocol="coco",
-            signature=self.settings.signature("coco", iou=None, area=None, most=None),
+            protocol=self.PROTOCOL,
+            signature=self.settings.signature(self.PROTOCOL, iou=None, area=None, most=None),
             scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
             truth=evaluation.truth,
             pred=evaluation.pred,
@@ -140,7 +142,7 @@ class CocoResults(Results):
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
         iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else np.nan
         return self.settings.signature(
-            "coco_ap" if kind == "precision" else "coco_ar",
+            f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}",
             iou=iou,
             area=self.settings.area_names[area],
             most=self.settings.max_dets[limit],

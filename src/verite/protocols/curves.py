@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +25,29 @@ class Curve:
     """
 
     label: str
-    truths: int  # how many there are to find
+    truths: float  # how many there are to find
     confidence: Floats
     is_true: NDArray[np.bool_]
     rows: NDArray[np.int64] | None = None  # which prediction each point is
+    weight: Floats | None = None  # of the true ones, where they do not all count one
 
     @cached_property
-    def true_positives(self) -> NDArray[np.int64]:
+    def true_positives(self) -> NDArray[Any]:
         """True predictions so far, at each point."""
-        return np.cumsum(self.is_true, dtype=np.int64)
+        if self.weight is None:
+            return np.cumsum(self.is_true, dtype=np.int64)
+        return np.cumsum(np.where(self.is_true, self.weight, 0.0))
+
+    @cached_property
+    def positives(self) -> NDArray[Any]:
+        """True and false predictions so far, at each point."""
+        if self.weight is None:
+            return np.arange(1, len(self.is_true) + 1)
+        return self.true_positives + np.cumsum(~self.is_true)
 
     @cached_property
     def precision(self) -> Floats:
-        return self.true_positives / np.arange(1, len(self.is_true) + 1)
+        return np.asarray(self.true_positives / self.positives)
 
     @cached_property
     def recall(self) -> Floats:
@@ -61,7 +71,7 @@ class Curve:
     @cached_property
     def f1(self) -> Floats:
         """The harmonic mean of precision and recall, at each point."""
-        return 2 * self.true_positives / (np.arange(1, len(self.is_true) + 1) + self.truths)
+        return 2 * self.true_positives / (self.positives + self.truths)
 
     @property
     def best_f1(self) -> tuple[float, float]:
@@ -88,7 +98,8 @@ class Curve:
             return np.nan
         if interpolation == "all":
             steps = np.flatnonzero(self.is_true)
-            return float(np.sum(self.envelope[steps]) / self.truths)
+            gains = self.envelope[steps] if self.weight is None else self.envelope[steps] * self.weight[steps]
+            return float(np.sum(gains) / self.truths)
         if levels is not None:
             first = np.searchsorted(self.recall, levels)
         else:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.matching import IGNORED, TRUE, Matches, box_candidates, match_best
 from verite.model.annotations import Annotations
-from verite.model.results import Finds, Results, one_threshold
-from verite.model.tables import Table
+from verite.model.results import Finds, one_threshold
+from verite.protocols.curve_results import CurveResults
 from verite.protocols.curves import Curve, Interpolation
 from verite.protocols.preparation import Checks, prepare
 from verite.signature import Signature
@@ -72,26 +72,17 @@ class Settings:
         )
 
 
-class VocResults(Results):
+class VocResults(CurveResults):
     """Average precision per class at each threshold, with the curves it comes from.
 
     `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
     """
 
+    settings: Settings
+
     def __init__(self, settings: Settings, truth: Annotations, pred: Annotations, **about: Any) -> None:
-        self.settings = settings
-        self.matches, self.curves = evaluate(settings, truth, pred)
-        means = [mean_of_present(self.ap_values(t)) for t in range(len(settings.iou))]
-        names = ["mAP"] if len(settings.iou) == 1 else [f"mAP@{t:.2f}" for t in settings.iou]
-        signatures = [settings.signature(t) for t in settings.iou]
-        super().__init__(
-            protocol="voc",
-            signature=settings.signature(settings.iou if len(settings.iou) > 1 else settings.iou[0]),
-            scores=dict(zip(names, zip(means, signatures, strict=True), strict=True)),
-            truth=truth,
-            pred=pred,
-            **about,
-        )
+        self.matches, curves = evaluate(settings, truth, pred)
+        super().__init__("voc", settings, curves, truth, pred, **about)
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found; those that are set aside were not asked for."""
@@ -102,91 +93,9 @@ class VocResults(Results):
         taken[truth[rows]] = rows
         return Finds(self.settings.iou[threshold], ~ignored_truths(self.settings, self.truth), taken)
 
-    def ap(self, label: str, threshold: int = 0) -> float:
-        """The average precision of a class at the t-th threshold."""
-        curves = self.curves[threshold]
-        if label not in curves:
-            raise BadParameter(f"class: expected one of {len(curves)}, found {label!r}{did_you_mean(label, curves)}")
+    def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.variant == "py-faster-rcnn" else None
-        return curves[label].average_precision(self.settings.interpolation, levels=levels)
-
-    def ap_values(self, threshold: int) -> NDArray[np.float64]:
-        return np.array([self.ap(label, threshold) for label in self.curves[threshold]])
-
-    @property
-    def class_names(self) -> list[str]:
-        return list(self.curves[0])
-
-    def class_scores(self) -> dict[str, list[float]]:
-        """A column for each threshold, a value for each class."""
-        return {name: self.ap_values(t).tolist() for t, name in enumerate(self.scores)}
-
-    def class_table(self) -> Table:
-        """AP of each class, and at a single threshold the counts behind it."""
-        if len(self.settings.iou) > 1:
-            columns = {f"AP@{t:.2f}": self.ap_values(i).tolist() for i, t in enumerate(self.settings.iou)}
-            truths = [curve.truths for curve in self.curves[0].values()]
-            return Table.of("class", self.class_names, {"truths": truths, **columns}, mean=self.mean_row())
-        rows = [(self.ap(name), c.truths, c.tp, c.fp, *c.best_f1) for name, c in self.curves[0].items()]
-        heads = ("AP", "truths", "TP", "FP", "best F1", "at confidence")
-        columns = {head: [row[i] for row in rows] for i, head in enumerate(heads)}
-        return Table.of("class", self.class_names, columns, mean=self.mean_row())
-
-    def mean_row(self) -> dict[str, Any]:
-        curves, means = self.curves[0].values(), [score.value for score in self.scores.values()]
-        counts = {"truths": sum(c.truths for c in curves)}
-        if len(self.settings.iou) > 1:
-            return counts | {f"AP@{t:.2f}": mean for t, mean in zip(self.settings.iou, means, strict=True)}
-        return counts | {"AP": means[0], "TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
-
-    def accumulated(self, label: str, threshold: int = 0) -> Table:
-        """The predictions of a class by falling confidence with the counts so far, precision and recall."""
-        self.ap(label, threshold)  # an unknown class is named there
-        curve = self.curves[threshold][label]
-        assert curve.rows is not None
-        names = [self.pred.images.name(int(i)) for i in self.pred.image[curve.rows]]
-        is_true = curve.is_true.astype(int)
-        columns = {
-            "confidence": curve.confidence.tolist(),
-            "TP": is_true.tolist(),
-            "FP": (1 - is_true).tolist(),
-            "acc TP": curve.true_positives.tolist(),
-            "acc FP": np.cumsum(1 - is_true).tolist(),
-            "precision": curve.precision.tolist(),
-            "recall": curve.recall.tolist(),
-        }
-        return Table.of("image", names, columns)
-
-    def details(self) -> dict[str, Any]:
-        """The documented keys: mAP and classes of the first threshold; every threshold where there are several."""
-        first = self.at(0)
-        if len(self.settings.iou) == 1:
-            return first
-        return {**first, "thresholds": [{"iou": t, **self.at(i)} for i, t in enumerate(self.settings.iou)]}
-
-    def at(self, threshold: int) -> dict[str, Any]:
-        score = list(self.scores.values())[threshold]
-        classes = {}
-        for name, curve in self.curves[threshold].items():
-            best, confidence = curve.best_f1
-            classes[name] = {
-                "AP": self.ap(name, threshold),
-                "truths": curve.truths,
-                "tp": curve.tp,
-                "fp": curve.fp,
-                "f1": best,
-                "f1_confidence": confidence,
-                "precision": curve.precision.tolist(),
-                "recall": curve.recall.tolist(),
-                "confidence": curve.confidence.tolist(),
-            }
-        return {"mAP": score.value, "classes": classes}
-
-
-def mean_of_present(values: NDArray[np.float64]) -> float:
-    """The mean over classes that have truths; not a number where none has."""
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if len(present) else np.nan
+        return curve.average_precision(self.settings.interpolation, levels=levels)
 
 
 def voc(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from verite.protocols.curve_results import CurveResults
     from verite.protocols.curves import Curve
-    from verite.protocols.voc import VocResults
 
 # Okabe and Ito's colours, told apart by readers of every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -25,7 +25,7 @@ DASHES = ("-", "--", "-.", ":")
 MOST_IN_LEGEND = 20
 
 
-def save_curves(results: VocResults, folder: Path, format: str = "png") -> list[Path]:
+def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
     """One plot for each class that has truths, and one with all of them; at every threshold."""
     saved = []
     for t, threshold in enumerate(results.settings.iou):
@@ -38,7 +38,7 @@ def save_curves(results: VocResults, folder: Path, format: str = "png") -> list[
     return saved
 
 
-def plot_class(results: VocResults, label: str, threshold: int = 0) -> Figure:
+def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
     """Precision against recall of one class: every point, the curve that is measured, and the area below it."""
     curve = results.curves[threshold][label]
     figure, axes = canvas()
@@ -63,7 +63,7 @@ def plot_class(results: VocResults, label: str, threshold: int = 0) -> Figure:
     return figure
 
 
-def plot_all(results: VocResults, threshold: int = 0) -> Figure:
+def plot_all(results: CurveResults, threshold: int = 0) -> Figure:
     """The interpolated curves of all classes together, the best first in the legend."""
     figure, axes = canvas()
     aps = {name: results.ap(name, threshold) for name, curve in results.curves[threshold].items() if curve.truths}

@@ -50,10 +50,10 @@ def face(cell: str, table: str) -> str:
     """A cell of a file as it is shown; the table of 2009 has stars.
 
     >>> face("1", "T4"), face("0", "T4"), face("+", "T4"), face("2", "T2")
-    ('✓', '·', '✓+', '**')
+    ('✓', '·', '✓+', '★★')
     """
     if table in GRETSI_TABLES:
-        return "*" * int(cell)
+        return "★" * int(cell)
     return {"1": TICK, "0": "·"}.get(cell, TICK + cell)
 
 

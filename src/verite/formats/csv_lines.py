@@ -1,0 +1,106 @@
+"""CSV as people have it: commas, semicolons or tabs, columns in any order, their names in any case."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from verite.errors import ReadError, did_you_mean, excerpt
+from verite.files import read_text
+from verite.formats.format import Look
+
+SHORT = 131_072  # characters of a cell that is no mask
+Line = tuple[int, list[str]]  # its number and its cells
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A file's columns that we know, by name, and its lines below the header."""
+
+    file: Path
+    width: int
+    columns: dict[str, int]
+    lines: list[Line]
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Place and known cells of every line."""
+        for number, line in self.lines:
+            where = f"{self.file}:{number}"
+            if len(line) != self.width:
+                raise ReadError(where, expected=f"{self.width} cells as in the header", found=f"{len(line)}")
+            yield where, {name: line[i] for name, i in self.columns.items()}
+
+
+def header_columns(look: Look, known: Sequence[str]) -> dict[str, int]:
+    """The known columns of a CSV file, or of the only one in a folder; none where it is something else."""
+    files = [look.path] if not look.is_folder else look.with_suffix(".csv")
+    if len(files) != 1:
+        return {}
+    header = Look(files[0]).head.partition("\n")[0]
+    return columns_of(cells(header, separator_of(header)), known)
+
+
+def columns_of(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
+    """Where the columns we know are, whatever the case of their names."""
+    names = {name.casefold(): name for name in known}
+    found: dict[str, int] = {}
+    for i, cell in enumerate(header):
+        if (key := cell.strip().casefold()) in names:
+            found.setdefault(names[key], i)
+    return found
+
+
+def read_sheet(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> Sheet:
+    """The file, its required columns all there and no known one twice. `longest`: characters that a cell may have."""
+    file = the_file(path)
+    lines = lines_of(file, longest)
+    number, header = next(lines, (1, []))
+    columns = columns_of(header, known)
+    for name in required:
+        if name not in columns:
+            found = excerpt(",".join(header)) if header else "an empty file"
+            others = (cell.strip() for i, cell in enumerate(header) if i not in columns.values())
+            remedy = did_you_mean(name, others).removeprefix("; ")
+            raise ReadError(f"{file}:{number}", expected=f"a column {name}", found=found, remedy=remedy)
+    again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c], known)), None)
+    if again is not None:
+        raise ReadError(f"{file}:{number}", expected="each column once", found=f"a second {excerpt(again)}")
+    return Sheet(file, len(header), columns, list(lines))
+
+
+def separator_of(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def cells(line: str, separator: str) -> list[str]:
+    """The cells of a header line; none where it is no CSV."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def the_file(path: Path) -> Path:
+    """The CSV file itself, or the only one in a folder."""
+    files = Look(path).with_suffix(".csv") if path.is_dir() else [path]
+    if len(files) != 1:
+        raise ReadError(path, expected="one CSV file", found=str(len(files)), remedy="name the file")
+    return files[0]
+
+
+def lines_of(file: Path, longest: int) -> Iterator[Line]:
+    """The lines with their numbers, those that are empty left out."""
+    text = read_text(file)
+    before = csv.field_size_limit(longest)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text.partition("\n")[0]), strict=True)
+    try:
+        for line in reader:
+            if line:
+                yield reader.line_num, line
+    except csv.Error as error:
+        raise ReadError(f"{file}:{reader.line_num}", expected="CSV", found=str(error)) from None
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,99 @@
+"""ImageNet localization CSV: a line an image, `ImageId,PredictionString`, five words an object.
+
+`LOC_val_solution.csv` and predictions look the same: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
+indices of two corners, again and again. Guesses come best first.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.format import Format, Look, Options
+from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
+from verite.formats.words import is_number, to_numbers
+from verite.model.annotations import Annotations
+
+COLUMNS = ("ImageId", "PredictionString")
+WORDS = 5
+LONGEST = 1 << 24  # characters of one image's predictions
+
+
+def recognise(look: Look) -> str | None:
+    if len(header_columns(look, COLUMNS)) != len(COLUMNS):
+        return None
+    words = first_words(look)
+    if len(words) % WORDS == 0 and all(is_number(word) == (i % WORDS > 0) for i, word in enumerate(words)):
+        return "a CSV file with ImageId and PredictionString, a class and four numbers an object"
+    return None
+
+
+def first_words(look: Look) -> list[str]:
+    """The words of the first image that has any; the head of the file may end within the line after it."""
+    lines = Look(look.files[0]).head.splitlines()[1:]
+    texts = (line.partition(",")[2].replace('"', " ").split() for line in lines)
+    return next((words for words in texts if words), [])
+
+
+def read(path: Path, options: Options) -> Annotations:
+    rows = Rows(path, options)
+    for where, line in read_sheet(path, COLUMNS, COLUMNS, longest=LONGEST):
+        image = line["ImageId"].strip()
+        rows.add_image(where, image)
+        for label, numbers in objects_in(line["PredictionString"], WORDS, "CLASS X1 Y1 X2 Y2", where):
+            rows.add(where, image, label, numbers)
+    return rows.annotations("imagenet-loc", layout="xyxy")
+
+
+def objects_in(text: str, count: int, wanted: str, where: str) -> list[tuple[str, list[float]]]:
+    """Class and numbers of each object of a prediction string of so many words an object."""
+    words = text.split()
+    if len(words) % count:
+        found = f"{len(words)} words ({excerpt(' '.join(words[-count:]))} at the end)"
+        raise ReadError(where, expected=f"{count} words an object, {wanted}", found=found)
+    parts = [words[i : i + count] for i in range(0, len(words), count)]
+    return [(label, to_numbers(rest, where, f"a number in {wanted}")) for label, *rest in parts]
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """Objects of an image by falling confidence, in their order where they have none."""
+    need_pixels(annotations, path)
+    check_words(path, annotations.labels.all_names)
+    confidence = annotations.confidence
+    order: Sequence[int] = range(len(annotations))
+    if confidence is not None:
+        order = np.argsort(-confidence, kind="stable").tolist()
+    words: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    boxes = annotations.regions.boxes.tolist()
+    for row in order:
+        label = annotations.labels.name(int(annotations.label[row]))
+        words[annotations.image[row]] += [label, *(number(v) for v in boxes[row])]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([annotations.images.name(i), " ".join(listed)] for i, listed in enumerate(words))
+    write_atomically(path, text.getvalue())
+
+
+def check_words(path: Path, names: Sequence[str]) -> None:
+    for name in names:
+        if name.split() != [name]:
+            found = excerpt(name)
+            raise ReadError(path, expected="class names without blanks", found=found, remedy="rename it")
+
+
+def number(value: float) -> str:
+    """Whole numbers as people write them, others exactly."""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+HOLDS = frozenset({"empty image", "image folder or suffix", "image name", "class name"})
+FORMAT = Format("imagenet-loc", "ImageNet localization CSV", recognise, read, write, HOLDS)

@@ -1,0 +1,102 @@
+"""LVIS JSON: COCO's with what annotators looked for in each image, and how frequent each class is.
+
+`neg_category_ids` of an image are classes that are not in it, `not_exhaustive_category_ids` those of which not every
+object is marked; about classes that are neither there nor in one of the lists nothing is known. `frequency` of a class
+is `r`, `c` or `f`: rare, common or frequent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError
+from verite.files import write_atomically
+from verite.formats import coco
+from verite.formats.coco_file import open_coco, presence
+from verite.formats.coco_write import document_of
+from verite.formats.format import Format, Look, Options, tail_of
+from verite.model.annotations import Annotations
+from verite.model.ids import positions_in
+from verite.model.labels import Labels
+from verite.model.verdicts import ABSENT, INCOMPLETE, Verdicts
+
+LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
+FREQUENCIES = ("r", "c", "f")
+
+
+def recognise(look: Look) -> str | None:
+    start = "" if look.is_folder else look.head.lstrip()
+    if not start.startswith("{") or coco.recognise(look) is None:
+        return None
+    # Images or categories are at one end of the file, annotations may be at the other.
+    for key in ("neg_category_ids", "not_exhaustive_category_ids", "frequency"):
+        if f'"{key}"' in start or f'"{key}"' in tail_of(look.path):
+            return f"a JSON object with {key}"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    file = open_coco(path)
+    plain = coco.document(path, file, options)
+    for key in LISTS:
+        need(path, "images", file.images, key)
+    need(path, "categories", file.categories, "frequency")
+    groups = [chr(letter) for letter in file.categories["frequency"]]
+    labels = Labels(plain.labels.names, plain.labels.ids, groups=groups)
+    assert labels.ids is not None
+    parts = [verdicts_of(path, file.images, key, labels.ids - options.label_offset) for key in LISTS]
+    columns = (np.concatenate(values) for values in zip(*parts, strict=True))
+    source = replace(plain.source, format="lvis")
+    return replace(plain, labels=labels, verdicts=Verdicts(*columns), source=source)
+
+
+def need(path: Path, section: str, table: dict[str, Any], key: str) -> None:
+    """Every record must have this key."""
+    is_there = presence(table, key)
+    if not is_there.all():
+        place = f"{path}: {section}[{int(np.argmin(is_there))}]"
+        remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"
+        raise ReadError(place, expected=f"a key {key!r}", found="none", remedy=remedy)
+
+
+def verdicts_of(
+    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Image, label and kind of everything in the lists of this name."""
+    used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
+    image = np.repeat(np.arange(images["count"]), np.diff(offsets))
+    label = positions_in(ids, used)
+    if len(label) and label.min() < 0:
+        at = int(np.argmin(label))
+        place = f"{path}: images[{image[at]}].{key}"
+        raise ReadError(place, expected="ids out of categories", found=str(used[at]))
+    return image, label, np.full(len(label), LISTS[key])
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """COCO's document with LVIS's lists; without verdicts and groups it would not be one."""
+    groups = annotations.labels.groups
+    if groups is None or not set(groups) <= set(FREQUENCIES) or annotations.verdicts is None:
+        found = "no frequencies of classes or no classes of whole images"
+        raise ReadError(path, expected="an LVIS truth", found=found, remedy="write it with --to coco")
+    document = document_of(annotations, path)
+    class_ids = [category["id"] for category in document["categories"]]
+    for key, kind in LISTS.items():
+        rows = np.flatnonzero(annotations.verdicts.kind == kind)
+        for record in document["images"]:
+            record[key] = []
+        for image, label in zip(annotations.verdicts.image[rows], annotations.verdicts.label[rows], strict=True):
+            document["images"][image][key].append(class_ids[label])
+    for category, group in zip(document["categories"], groups, strict=True):
+        category["frequency"] = group
+    write_atomically(path, msgspec.json.encode(document) + b"\n")
+
+
+HOLDS = coco.HOLDS | {"class group", "classes of whole images"}
+FORMAT = Format("lvis", "LVIS JSON", recognise, read, write, HOLDS)

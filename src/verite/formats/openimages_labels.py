@@ -1,0 +1,80 @@
+"""Open Images labels of whole images: a CSV with `ImageID,LabelName,Confidence`; 1: the class is there, 0: it is not.
+
+Read, it is annotations without objects that know what was verified in each image.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.class_names import check_name
+from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.format import Format, Look, Options
+from verite.formats.openimages import CORNERS
+from verite.model.annotations import Annotations, Source
+from verite.model.images import Images
+from verite.model.labels import Labels
+from verite.model.regions import Regions
+from verite.model.verdicts import ABSENT, PRESENT, Verdicts
+
+REQUIRED = ("ImageID", "LabelName", "Confidence")
+SAID = {"1": PRESENT, "1.0": PRESENT, "0": ABSENT, "0.0": ABSENT}
+
+
+def recognise(look: Look) -> str | None:
+    if len(header_columns(look, REQUIRED)) == len(REQUIRED) and not header_columns(look, CORNERS):
+        return "a CSV file with ImageID, LabelName and Confidence, and no boxes"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    images: dict[str, int] = {}
+    labels: dict[str, int] = {}
+    rows = []
+    for where, line in read_sheet(path, REQUIRED, REQUIRED):
+        image, label, word = (line[name].strip() for name in REQUIRED)
+        if not image:
+            raise ReadError(where, expected="the name of an image", found="an empty one")
+        check_name(where, label)
+        if word not in SAID:
+            expected = "1 or 0 in Confidence: is the class in the image or not"
+            raise ReadError(where, expected=expected, found=excerpt(word), remedy="take labels that people verified")
+        rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), SAID[word]))
+    none = np.empty(0, dtype=np.int32)
+    return Annotations(
+        images=Images(list(images)),
+        labels=Labels(list(labels)),
+        image=none,
+        label=none,
+        regions=Regions(np.empty((0, 4))),
+        verdicts=Verdicts.of(rows),
+        unit="rel",
+        source=Source(str(path), "openimages-labels"),
+    )
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    said = annotations.verdicts
+    if said is None or not np.isin(said.kind, (PRESENT, ABSENT)).all():
+        found = "none" if said is None else "others, too"
+        raise ReadError(path, expected="classes that are in whole images or not", found=found)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(REQUIRED)
+    for image, label, kind in zip(said.image, said.label, said.kind, strict=True):
+        writer.writerow(
+            [annotations.images.name(int(image)), annotations.labels.name(int(label)), int(kind == PRESENT)]
+        )
+    write_atomically(path, text.getvalue())
+
+
+HOLDS = frozenset(
+    {"class name", "classes of whole images", "empty image", "image folder or suffix", "image name", "unused class"}
+)
+FORMAT = Format("openimages-labels", "Open Images labels of images", recognise, read, write, HOLDS)

@@ -1,0 +1,111 @@
+"""Open Images challenge predictions: a CSV with a line an image, `ImageId,PredictionString`.
+
+For boxes six words an object, `LABEL CONFIDENCE XMIN YMIN XMAX YMAX` in fractions of the image; for masks three,
+`LABEL CONFIDENCE MASK`, with the columns `ImageWidth` and `ImageHeight`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.encoded_masks import checked_side, decoded, encoded
+from verite.formats.format import Format, Look, Options
+from verite.formats.imagenet_loc import LONGEST, check_words, first_words, objects_in
+from verite.formats.outlines import bounds_of_runs
+from verite.formats.rows import Rows
+from verite.formats.sizes import fractions
+from verite.formats.words import is_number, to_number
+from verite.model.annotations import Annotations
+from verite.model.regions import MASK
+
+REQUIRED = ("ImageID", "PredictionString")
+SIZES = ("ImageWidth", "ImageHeight")
+BOX_WORDS, BOX_WORDING = 6, "LABEL CONFIDENCE XMIN YMIN XMAX YMAX"
+MASK_WORDS, MASK_WORDING = 3, "LABEL CONFIDENCE MASK"
+
+
+def recognise(look: Look) -> str | None:
+    if len(header_columns(look, REQUIRED)) != len(REQUIRED):
+        return None
+    if len(header_columns(look, SIZES)) == len(SIZES):
+        return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask an object"
+    words = first_words(look)
+    if len(words) % BOX_WORDS == 0 and all(is_number(word) == (i % BOX_WORDS > 0) for i, word in enumerate(words)):
+        return "a CSV file with ImageID and PredictionString, a label and five numbers an object"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    sheet = read_sheet(path, REQUIRED, (*REQUIRED, *SIZES), longest=LONGEST)
+    has_masks = all(name in sheet.columns for name in SIZES)
+    rows = Rows(path, options)
+    for where, line in sheet:
+        image = line["ImageID"].strip()
+        if has_masks:
+            width, height = (checked_side(line[name], where, name) for name in SIZES)
+            rows.add_image(where, image, width, height)
+            add_masks(rows, where, image, line["PredictionString"], height, width)
+        else:
+            rows.add_image(where, image)
+            for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
+                rows.add(where, image, label, box, confidence)
+    if has_masks:
+        return rows.annotations("openimages-predictions", layout="xywh")
+    return rows.annotations("openimages-predictions", layout="xyxy", coords="rel")
+
+
+def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width: int) -> None:
+    words = text.split()
+    if len(words) % MASK_WORDS:
+        found = f"{len(words)} words ({excerpt(' '.join(words[-MASK_WORDS:]))} at the end)"
+        raise ReadError(where, expected=f"{MASK_WORDS} words an object, {MASK_WORDING}", found=found)
+    for i in range(0, len(words), MASK_WORDS):
+        label, confidence, mask = words[i : i + MASK_WORDS]
+        runs = decoded(mask, height, width, where)
+        score = to_number(confidence, where, f"a number in {MASK_WORDING}")
+        rows.add(where, image, label, bounds_of_runs(runs, height), score, runs=(runs, (height, width)))
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    if annotations.confidence is None and len(annotations):
+        raise ReadError(path, expected="predictions", found="objects without confidence")
+    check_words(path, annotations.labels.all_names)
+    kinds = annotations.regions.kinds
+    has_masks = bool(len(annotations)) and bool((kinds == MASK).all())
+    texts: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    boxes = [] if has_masks else fractions(annotations, path).boxes.tolist()
+    runs = annotations.regions.runs
+    for row, image in enumerate(annotations.image.tolist()):
+        assert annotations.confidence is not None
+        texts[image] += [annotations.labels.name(int(annotations.label[row])), repr(float(annotations.confidence[row]))]
+        if has_masks and runs is not None:
+            texts[image].append(encoded(runs[row]))
+        else:
+            texts[image] += map(repr, boxes[row])
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["ImageID", *(SIZES if has_masks else ()), "PredictionString"])
+    images = annotations.images
+    for i, words in enumerate(texts):
+        sizes = [int(images.widths[i]), int(images.heights[i])] if has_masks else []
+        writer.writerow([images.name(i), *sizes, " ".join(words)])
+    write_atomically(path, out.getvalue())
+
+
+HOLDS = frozenset(
+    {
+        "box apart from its polygon",
+        "class name",
+        "confidence",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "mask",
+    }
+)
+FORMAT = Format("openimages-predictions", "Open Images challenge predictions", recognise, read, write, HOLDS)

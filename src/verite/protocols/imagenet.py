@@ -1,0 +1,312 @@
+"""ImageNet: errors of localization and classification, and average precision of detection, as the devkits count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.formats.blacklists import read_blacklist
+from verite.matching import box_candidates, match_free
+from verite.model.annotations import Annotations
+from verite.model.results import Results
+from verite.model.tables import Table
+from verite.model.verdicts import EXCLUDED, Verdicts, is_in
+from verite.protocols.curve_results import CurveResults
+from verite.protocols.curves import Curve, Interpolation
+from verite.protocols.preparation import Checks, prepare
+from verite.protocols.voc import by_label_and_confidence
+from verite.signature import Signature
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Path = str | PathLike[str]
+PIXEL = 1.0  # corners are pixel indices: a width is x2 - x1 + 1
+
+
+class LocalizationResults(Results):
+    """The share of images that are wrong, by class and place together and by class alone, for 1 and for 5 guesses."""
+
+    def __init__(
+        self,
+        settings: LocalizationSettings,
+        errors: dict[str, Errors],
+        truth: Annotations,
+        pred: Annotations,
+        **about: Any,
+    ) -> None:
+        self.settings, self.errors = settings, errors
+        scores = {key: (found.mean, settings.signature(key, found.guesses)) for key, found in errors.items()}
+        super().__init__(
+            protocol="imagenet-loc",
+            signature=settings.signature("imagenet_loc", settings.guesses),
+            scores=scores,
+            truth=truth,
+            pred=pred,
+            **about,
+        )
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.truth.labels.all_names)
+
+    def class_scores(self) -> dict[str, list[float]]:
+        """Each error over the images of each class."""
+        return {key: found.by_class.tolist() for key, found in self.errors.items()}
+
+    def class_table(self) -> Table:
+        columns: dict[str, list[Any]] = {key.replace("_", " "): values for key, values in self.class_scores().items()}
+        images = next(iter(self.errors.values())).images.tolist()
+        mean: dict[str, Any] = {key.replace("_", " "): score.value for key, score in self.scores.items()}
+        return Table.of("class", self.class_names, {"images": images, **columns}, mean=mean)
+
+    def details(self) -> dict[str, Any]:
+        """The documented keys: the four errors, and the same by class."""
+        by_class = self.class_scores()
+        images = next(iter(self.errors.values())).images.tolist()
+        classes = {
+            name: {"images": images[k], **{key: values[k] for key, values in by_class.items()}}
+            for k, name in enumerate(self.class_names)
+        }
+        return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
+
+
+@dataclass(frozen=True)
+class LocalizationSettings:
+    iou: float
+    guesses: tuple[int, ...]
+    has_blacklist: bool
+
+    def __post_init__(self) -> None:
+        check_threshold(self.iou)
+        if not self.guesses or min(self.guesses) < 1:
+            raise BadParameter(f"guesses: expected numbers from 1 up, found {list(self.guesses)}")
+
+    def signature(self, name: str, guesses: object) -> Signature:
+        blacklist = "given" if self.has_blacklist else "none"
+        return Signature.of(
+            name,
+            on="box",
+            guesses=guesses,
+            iou=self.iou,
+            pixel="plus1",
+            labels="mean of image",
+            blacklist=blacklist,
+            rev=1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Of one kind, with so many guesses."""
+
+    guesses: int
+    mean: float  # over images; the labels of an image share its weight
+    by_class: Floats
+    images: NDArray[np.int64]  # that have the class
+
+
+def check_threshold(iou: float) -> None:
+    if not 0 < iou <= 1:
+        raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {iou}")
+
+
+def imagenet_loc(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    iou: float = 0.5,
+    guesses: Sequence[int] = (1, 5),
+    blacklist: Path | Iterable[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+) -> LocalizationResults:
+    """Top-1 and top-5 error of ImageNet's localization task, and of classification alone.
+
+    The first guesses of an image count, in the order of the file, or by falling confidence where there is one. A label
+    of the image is found if one of them has it and its box overlaps one of the label's boxes by at least `iou`, corners
+    being pixel indices; for classification the label is enough. An image's error is the share of its labels that are
+    not found, the error is the mean over images. Images of the `blacklist` (a file with a number or name a line) count
+    for classification alone.
+
+    Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
+
+    >>> truth = vt.read("LOC_val_solution.csv")                    # doctest: +SKIP
+    >>> pred = vt.read("predictions.csv", like=truth)              # doctest: +SKIP
+    >>> vt.imagenet_loc(truth, pred).scores["top5_error"].value    # doctest: +SKIP
+    """
+    settings = LocalizationSettings(float(iou), tuple(guesses), blacklist is not None)
+    pred, findings = prepare(truth, pred, checks, is_ranked=False)
+    need_pixels(truth)
+    excluded = np.zeros(len(truth.images), dtype=np.bool_)
+    if blacklist is not None:
+        excluded[read_blacklist(blacklist, truth, with_labels=False).image] = True
+    cells, found, rank = guess_table(truth, pred, settings)
+    errors = {}
+    for kind, columns in (("", 1), ("_class", 0)):
+        for most in settings.guesses:
+            right = np.zeros(len(cells), dtype=np.bool_)
+            kept = (found[:, 0] >= 0) & (rank < most) & (found[:, 1] >= columns)
+            right[found[kept, 0]] = True
+            errors[f"top{most}{kind}_error"] = errors_of(truth, cells, ~right, most, excluded if kind == "" else None)
+    return LocalizationResults(settings, errors, truth, pred, name=name, findings=findings)
+
+
+def need_pixels(truth: Annotations) -> None:
+    if truth.unit == "rel":
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
+            "give --image-size WIDTH,HEIGHT or --images FOLDER"
+        )
+
+
+def guess_table(
+    truth: Annotations, pred: Annotations, settings: LocalizationSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Labels of images (image × labels + label), for each guess which of them it names (-1: none) and whether it is in
+    place, and its rank in its image.
+    """
+    labels = len(truth.labels)
+    cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
+    mine = pred.image.astype(np.int64) * labels + pred.label
+    at = np.minimum(np.searchsorted(cells, mine), max(len(cells) - 1, 0))
+    named = (cells[at] == mine) & (pred.label < labels) if len(cells) else np.zeros(len(pred), np.bool_)
+    in_place = np.diff(box_candidates(truth, pred, pixel=PIXEL, floor=settings.iou).offsets) > 0
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    order = np.lexsort((-confidence, pred.image))
+    images = pred.image[order]
+    rank = np.empty(len(pred), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.searchsorted(images, images)
+    return cells, np.stack([np.where(named, at, -1), in_place.astype(np.int64)], axis=1), rank
+
+
+def errors_of(
+    truth: Annotations, cells: NDArray[np.int64], is_wrong: Bools, guesses: int, excluded: Bools | None
+) -> Errors:
+    labels = max(len(truth.labels), 1)
+    image, label = cells // labels, cells % labels
+    if excluded is not None:
+        kept = ~excluded[image]
+        image, label, is_wrong = image[kept], label[kept], is_wrong[kept]
+    counts = np.bincount(image, minlength=len(truth.images))
+    wrong = np.bincount(image, weights=is_wrong, minlength=len(truth.images))
+    there = counts > 0
+    images = np.bincount(label, minlength=len(truth.labels))
+    with np.errstate(invalid="ignore"):
+        by_class = np.bincount(label, weights=is_wrong, minlength=len(truth.labels)) / images
+    return Errors(guesses, float((wrong[there] / counts[there]).mean()) if there.any() else np.nan, by_class, images)
+
+
+@dataclass(frozen=True)
+class DetectionSettings:
+    iou: tuple[float, ...]
+    tolerance: float
+    has_blacklist: bool
+    labels: tuple[str, ...] | None
+    interpolation: Interpolation = "all"
+
+    def __post_init__(self) -> None:
+        for threshold in self.iou:
+            check_threshold(threshold)
+        if not self.tolerance >= 0:
+            raise BadParameter(f"tolerance: expected pixels from 0 up, found {self.tolerance}")
+
+    def signature(self, iou: float | tuple[float, ...]) -> Signature:
+        extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
+        return Signature.of(
+            "imagenet_det_ap",
+            on="box",
+            iou=iou,
+            tolerance_px=self.tolerance,
+            recall="all",
+            pixel="plus1",
+            match="best unused",
+            ties="stable",
+            blacklist="given" if self.has_blacklist else "none",
+            **extra,
+            rev=1,
+        )
+
+
+class DetectionResults(CurveResults):
+    """Average precision per class, with the curves it comes from."""
+
+
+def imagenet_det(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    iou: float = 0.5,
+    tolerance: float = 10.0,
+    blacklist: Path | Iterable[tuple[str, str]] | None = None,
+    labels: Sequence[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+) -> DetectionResults:
+    """Average precision of ImageNet's detection task.
+
+    A truth of w × h pixels asks for an overlap of min(`iou`, wh / ((w + t)(h + t))), t being the `tolerance`: a small
+    object may be missed by some pixels on each side. By falling confidence a prediction takes the unused truth of its
+    class that it overlaps most among those whose threshold it reaches; it is false if there is none. Pairs of image and
+    class on the `blacklist` (a file with an image number or name and a class a line) count neither as truth nor against
+    a prediction.
+
+    Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])          # 10 × 10 asks for 100 / 400
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 2]], confidence=[0.9])
+    >>> imagenet_det(truth, pred).scores["mAP"].value
+    1.0
+    """
+    chosen = tuple(labels) if labels is not None else None
+    settings = DetectionSettings((float(iou),), float(tolerance), blacklist is not None, chosen)
+    pred, findings = prepare(truth, pred, checks)
+    need_pixels(truth)
+    if blacklist is not None:
+        truth, pred = without(truth, pred, read_blacklist(blacklist, truth, with_labels=True))
+    if chosen is not None:
+        truth = truth.only(chosen)
+        pred = pred.only([name for name in pred.labels.all_names if name in set(chosen)])
+    return DetectionResults(
+        "imagenet-det", settings, [curves_of(settings, truth, pred)], truth, pred, name=name, findings=findings
+    )
+
+
+def without(truth: Annotations, pred: Annotations, said: Verdicts) -> tuple[Annotations, Annotations]:
+    """Both sides without the classes that do not count in an image."""
+    labels = max(len(truth.labels), len(pred.labels))
+    cells = said.cells(labels, EXCLUDED)
+    kept = [side.where(~is_in(cells, side.image, side.label, labels)) for side in (truth, pred)]
+    return kept[0], kept[1]
+
+
+def own_thresholds(truth: Annotations, settings: DetectionSettings) -> Floats:
+    """The overlap that each truth asks for."""
+    sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
+    wanted: Floats = sides.prod(axis=1) / (sides + settings.tolerance).prod(axis=1)
+    return np.minimum(wanted, settings.iou[0])
+
+
+def curves_of(settings: DetectionSettings, truth: Annotations, pred: Annotations) -> dict[str, Curve]:
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    thresholds = own_thresholds(truth, settings)
+    found = box_candidates(truth, pred, pixel=PIXEL, floor=float(thresholds.min(initial=1.0)))
+    candidates = found.where(found.overlap >= thresholds[found.truth])
+    by_confidence = np.argsort(-confidence, kind="stable")
+    is_true = match_free(candidates, by_confidence, len(truth), 0.0) >= 0
+    count = max(len(truth.labels), len(pred.labels))
+    order = by_label_and_confidence(pred.label, confidence, is_stable=True)
+    positives = np.bincount(truth.label, minlength=count)
+    bounds = np.searchsorted(pred.label[order], np.arange(count + 1))
+    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    curves = {}
+    for label, name in enumerate(names):
+        rows = order[bounds[label] : bounds[label + 1]]
+        curves[name] = Curve(name, int(positives[label]), confidence[rows], is_true[rows], rows)
+    return curves

@@ -1,0 +1,369 @@
+"""Open Images: average precision with groups, verified labels and a hierarchy of classes, as its challenges do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite import _core
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.formats import read
+from verite.formats.openimages_classes import read_descriptions, read_hierarchy
+from verite.matching import FALSE, IGNORED, TRUE, Candidates, Cells, best_candidates, group_truths, match_best
+from verite.model.alignment import free_ids
+from verite.model.annotations import Annotations
+from verite.model.hierarchy import Hierarchy
+from verite.model.labels import Labels
+from verite.model.regions import BOX
+from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
+from verite.protocols.coco_masks import outlines_of
+from verite.protocols.curve_results import CurveResults
+from verite.protocols.curves import Curve, Interpolation
+from verite.protocols.preparation import Checks, prepare
+from verite.signature import Signature
+from verite.threads import thread_count
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Path = str | PathLike[str]
+CHOICES = {"metric": ("challenge", "v2"), "on": ("box", "mask"), "unverified": ("drop", "count")}
+# What a group is worth: hitting one counts as much as finding one object in the challenge for boxes, else nothing.
+WEIGHTS = {("challenge", "box"): 1.0, ("challenge", "mask"): 0.0, ("v2", "box"): 0.0, ("v2", "mask"): 0.0}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can change the number."""
+
+    metric: Literal["challenge", "v2"]
+    on: Literal["box", "mask"]
+    iou: tuple[float, ...]
+    group_of_weight: float
+    unverified: Literal["drop", "count"]
+    is_expanded: bool
+    labels: tuple[str, ...] | None
+    interpolation: Interpolation = "all"
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                near = did_you_mean(str(value), choices)
+                raise BadParameter(f"{name}: expected {' or '.join(choices)}, found {value!r}{near}")
+        if not self.iou:
+            raise BadParameter("iou: expected at least one threshold, found none")
+        for threshold in self.iou:
+            if not 0 < threshold <= 1:
+                raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {threshold}")
+        if not 0 <= self.group_of_weight < np.inf:
+            raise BadParameter(f"group_of_weight: expected a number from 0 up, found {self.group_of_weight}")
+
+    def signature(self, iou: float | tuple[float, ...]) -> Signature:
+        extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
+        return Signature.of(
+            "openimages_ap",
+            metric=self.metric,
+            on=self.on,
+            iou=iou,
+            recall="all",
+            group_of=self.group_of_weight,
+            unverified=self.unverified,
+            hierarchy="expanded" if self.is_expanded else "none",
+            ties="reversed",
+            **extra,
+            rev=1,
+        )
+
+
+class OpenImagesResults(CurveResults):
+    """Average precision per class at each threshold, with the curves it comes from."""
+
+    settings: Settings
+
+
+def openimages(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    metric: Literal["challenge", "v2"] = "challenge",
+    on: Literal["box", "mask"] = "box",
+    image_labels: Annotations | Path | None = None,
+    hierarchy: Hierarchy | Path | None = None,
+    descriptions: dict[str, str] | Path | None = None,
+    group_of_weight: float | None = None,
+    unverified: Literal["drop", "count"] | None = None,
+    iou: float | Sequence[float] = 0.5,
+    labels: Sequence[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+    threads: int | None = None,
+) -> OpenImagesResults:
+    """Average precision as the Open Images challenges compute it, and its V2 metric.
+
+    By falling confidence a prediction asks for the truth of its class that it overlaps most; a taken one makes it
+    false, a difficult one leaves it out. Predictions that are false then, but lie at least by `iou` of their own area
+    in a box around a group, are left out; each group that is hit counts once, with the best confidence and
+    `group_of_weight`, and so does each group as something to find: 1 in the challenge for boxes, 0 for masks and in V2.
+
+    `image_labels` says which classes people verified in each image: predictions of other classes, that are not among
+    the image's boxes either, are dropped in the challenge (``unverified="count"`` keeps them, as V2 does without
+    labels). With a `hierarchy` a box is also one of every class above its own, a label that is there goes up and one
+    that is not goes down. `descriptions` gives the names to print. With ``on="mask"`` truths without a mask are
+    compared by their box, and what finds them is left out.
+
+    Kuznetsova et al., The Open Images Dataset V4, IJCV 2020.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
+    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.9, 0.8])
+    >>> openimages(truth, pred).scores["mAP"].value
+    1.0
+    """
+    thresholds = tuple(float(t) for t in ([iou] if isinstance(iou, (int, float)) else iou))
+    weight = WEIGHTS.get((metric, on), 0.0) if group_of_weight is None else float(group_of_weight)
+    if unverified is None:
+        unverified = "count" if metric == "v2" and image_labels is None and truth.verdicts is None else "drop"
+    chosen = tuple(labels) if labels is not None else None
+    settings = Settings(metric, on, thresholds, weight, unverified, hierarchy is not None, chosen)
+    if image_labels is not None:
+        truth = with_image_labels(truth, image_labels)
+    if hierarchy is not None:
+        truth = expanded(truth, hierarchy if isinstance(hierarchy, Hierarchy) else read_hierarchy(hierarchy))
+    names = read_descriptions(descriptions) if isinstance(descriptions, (str, PathLike)) else descriptions or {}
+    pred, findings = prepare(truth, pred, checks)
+    if chosen is not None:
+        codes = {names.get(code, code): code for code in truth.labels.all_names}
+        wanted = {codes.get(label, label) for label in chosen}
+        truth = truth.only(wanted)
+        pred = pred.only([name for name in pred.labels.all_names if name in wanted])
+    curves = evaluate(settings, truth, pred, thread_count(threads))
+    shown = [
+        {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in at.items()} for at in curves
+    ]
+    return OpenImagesResults("openimages", settings, shown, truth, pred, name=name, findings=findings)
+
+
+def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotations:
+    """The truth with what was verified in whole images, which may be images without any object."""
+    labels = given if isinstance(given, Annotations) else read(given, format="openimages-labels")
+    if labels.verdicts is None:
+        raise DataError(f"{labels.source.path or 'image labels'}: expected labels of whole images, found none")
+    aligned = replace(labels, unit=truth.unit).like(truth)
+    return replace(truth, images=aligned.images, labels=aligned.labels, verdicts=aligned.verdicts)
+
+
+def expanded(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
+    """Every object once for its class and once for each class above; labels that are there go up, others go down."""
+    own = truth.labels.all_names
+    said = truth.verdicts if truth.verdicts is not None else Verdicts.of([])
+    used = np.unique(np.concatenate([truth.label, said.label]))
+    for i in used:
+        hierarchy.need(own[i], truth.source.path or "truth")
+    new = sorted(set(hierarchy.above) - set(own))
+    names = [*own, *new]
+    place = {name: i for i, name in enumerate(names)}
+
+    def others(side: dict[str, frozenset[str]]) -> list[NDArray[np.int32]]:
+        """For each class of the truth itself and, by name, those on this side of it."""
+        return [
+            np.array([i, *(place[o] for o in sorted(side.get(name, ())))], dtype=np.int32) for i, name in enumerate(own)
+        ]
+
+    above, below = others(hierarchy.above), others(hierarchy.below)
+    rows, label = spread(truth.label, above)
+    ids = truth.labels.ids
+    all_ids = None if ids is None else np.concatenate([ids, free_ids(ids, len(new))])
+    wide = replace(truth.take(rows), labels=Labels(names, all_ids), label=label)
+    parts = []
+    for kind, table in ((PRESENT, above), (ABSENT, below)):
+        chosen = np.flatnonzero(said.kind == kind)
+        source, moved = spread(said.label[chosen], table)
+        parts.append((said.image[chosen][source], moved, np.full(len(moved), kind)))
+    columns = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return replace(wide, verdicts=Verdicts(*columns) if truth.verdicts is not None else None)
+
+
+def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[Ints, NDArray[np.int32]]:
+    """Each row once for every class in its class's list: the row, and that class."""
+    lengths = np.array([len(classes) for classes in table], dtype=np.int64)
+    rows = np.repeat(np.arange(len(label)), lengths[label] if len(label) else 0)
+    flat = [table[i] for i in label.tolist()]
+    return rows, np.concatenate(flat) if flat else np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Truth and predictions that count, both image by image and class by class, and how they overlap."""
+
+    truth: Annotations
+    pred: Annotations
+    has_mask: Bools  # of the truths; all False where boxes are compared
+    stages: tuple[Candidates, ...]  # of masks, then of boxes; with a group, the share of the prediction in it
+    order: Ints  # predictions by falling confidence, of equal ones the last first
+    confidence: NDArray[np.float64]
+    origin: Ints  # where each prediction was before some were dropped and all were sorted
+
+
+def evaluate(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> list[dict[str, Curve]]:
+    """The curve of every class at each threshold."""
+    sides = prepared(settings, truth, pred, threads)
+    return [curves_at(settings, sides, threshold) for threshold in settings.iou]
+
+
+def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
+    images, labels = len(pred.images), max(len(truth.labels), len(pred.labels))
+    kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
+    if settings.unverified == "drop":
+        cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
+        if truth.verdicts is not None:
+            cells = np.union1d(cells, truth.verdicts.cells(labels, PRESENT, ABSENT))
+        kept &= is_in(cells, pred.image, pred.label, labels)
+    truth, truth_cells, _ = by_cell(truth, images, labels)
+    pred, pred_cells, rows = by_cell(pred.where(kept), images, labels)
+    floor = min(settings.iou)
+    has_mask = np.zeros(len(truth), dtype=np.bool_)
+    stages = []
+    if settings.on == "mask":
+        has_mask = np.asarray(truth.regions.kinds != BOX)
+        if len(truth) and not has_mask.any():
+            place = truth.source.path or "truth"
+            raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
+        check_sizes(pred)
+        mine = truth.where(has_mask)
+        part = group_truths(mine.image, mine.label, images=images, labels=labels)
+        outlines = outlines_of(mine), outlines_of(pred)
+        try:
+            found = _core.mask_candidates(
+                part.arrays, outlines[0], mine.group_of, pred_cells.arrays, outlines[1], floor, threads
+            )
+        except ValueError as error:
+            raise DataError(f"{truth.source.path or 'masks'}: {error}") from None
+        offsets, at, overlap = found
+        stages.append(Candidates(offsets, np.flatnonzero(has_mask)[part.rows[at]].astype(np.int32), overlap))
+    boxes = Candidates(
+        *_core.coco_box_candidates(
+            truth_cells.arrays,
+            truth.regions.sizes,
+            truth.group_of,
+            pred_cells.arrays,
+            pred.regions.sizes,
+            floor,
+            threads,
+        )
+    )
+    stages.append(boxes.where(~has_mask[boxes.truth]))
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    order = np.lexsort((-np.arange(len(pred)), -confidence))
+    return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
+
+
+def check_sizes(pred: Annotations) -> None:
+    """Masks of another size than their image overlap nothing, and nobody would know why."""
+    images, masks = pred.images, pred.regions.runs
+    if masks is None:
+        return
+    wanted = np.stack([images.heights, images.widths], axis=1)[pred.image]
+    is_known = (wanted > 0).all(axis=1) & (masks.sizes > 0).all(axis=1)
+    odd = np.flatnonzero(is_known & (masks.sizes != wanted).any(axis=1))
+    if len(odd):
+        (height, width), (rows, columns) = wanted[odd[0]], masks.sizes[odd[0]]
+        raise DataError(
+            f"{pred.source.path or 'predictions'}: expected masks of the size of their image, {width} × {height} in "
+            f"{images.name(int(pred.image[odd[0]]))!r}, found {columns} × {rows}; {len(odd)} of {len(pred)} differ"
+        )
+
+
+def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells, NDArray[np.int32]]:
+    """Objects image by image and class by class, otherwise in their order; and where they were."""
+    cells = group_truths(side.image, side.label, images=images, labels=labels)
+    slots = np.arange(len(cells.rows), dtype=np.int32)
+    return side.take(cells.rows), Cells(slots, cells.labels, cells.images), cells.rows
+
+
+def curves_at(settings: Settings, sides: Sides, threshold: float) -> dict[str, Curve]:
+    truth, pred = sides.truth, sides.pred
+    outcome = np.zeros(len(pred), dtype=np.int8)
+    groups: list[Ints] = []  # the best prediction of each group that is hit
+    for n, candidates in enumerate(sides.stages):
+        is_box = len(sides.stages) > 1 and n == 1
+        hits = match_singles(candidates, sides, outcome, threshold)
+        outcome[hits] = IGNORED if is_box else TRUE  # a hit on a truth without a mask says nothing about masks
+        best = match_groups(candidates, sides, outcome, threshold)
+        groups += [] if is_box else [best]
+    entries = Entries.of(
+        sides, outcome, np.concatenate(groups) if settings.group_of_weight > 0 else np.empty(0, np.int64)
+    )
+    ignored = truth.difficult | (~sides.has_mask if settings.on == "mask" else False)
+    labels = max(len(truth.labels), len(pred.labels))
+    singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
+    grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
+    positives = singles + settings.group_of_weight * grouped
+    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    bounds = np.searchsorted(entries.label, np.arange(labels + 1))
+    curves = {}
+    for label, name in enumerate(names):
+        part = slice(bounds[label], bounds[label + 1])
+        weight = None
+        if entries.is_group[part].any() and settings.group_of_weight != 1:
+            weight = np.where(entries.is_group[part], settings.group_of_weight, 1.0)
+        wanted = float(positives[label])
+        to_find: float = int(wanted) if wanted.is_integer() else wanted
+        rows = entries.rows[part]
+        is_true = entries.is_true[part]
+        curves[name] = Curve(name, to_find, sides.confidence[rows], is_true, sides.origin[rows], weight)
+    return curves
+
+
+def match_singles(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8], threshold: float) -> Bools:
+    """Which undecided predictions take a single object; those that ask for a difficult one are left out."""
+    kept = ~sides.truth.group_of[candidates.truth] & (outcome == FALSE)[candidates.pred]
+    found = match_best(candidates.where(kept), sides.order, sides.truth.difficult, [threshold]).outcome[0]
+    outcome[found == IGNORED] = IGNORED
+    return np.asarray(found == TRUE)
+
+
+def match_groups(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8], threshold: float) -> Ints:
+    """Leaves out the undecided predictions that lie in a group; the best one of each group, in the order of groups."""
+    kept = sides.truth.group_of[candidates.truth] & (outcome == FALSE)[candidates.pred]
+    group, share = best_candidates(candidates.where(kept))
+    hits = (group >= 0) & (share >= threshold)
+    outcome[hits] = IGNORED
+    # Written last to first, so that the best one stays; a confidence of 0 is none here.
+    falling = sides.order[(hits & (sides.confidence > 0))[sides.order]]
+    best = np.full(len(sides.truth), -1, dtype=np.int64)
+    best[group[falling[::-1]]] = falling[::-1]
+    return best[(best >= 0) & ~sides.truth.difficult]  # what is not asked for is not found, either
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
+
+    label: NDArray[np.int32]
+    rows: Ints
+    is_true: Bools
+    is_group: Bools
+
+    @classmethod
+    def of(cls, sides: Sides, outcome: NDArray[np.int8], groups: Ints) -> Entries:
+        """Equal confidences come in the reverse of the order in which the reference lists them: by the names of images,
+        within an image as they were matched, groups last.
+        """
+        images = sides.pred.images
+        names = np.array([images.name(i) for i in range(len(images))])
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[np.argsort(names, kind="stable")] = np.arange(len(names))
+        counted = sides.order[outcome[sides.order] != IGNORED]
+        rows = np.concatenate([counted, groups])
+        is_group = np.arange(len(rows)) >= len(counted)
+        listed = np.lexsort((is_group, rank[sides.pred.image[rows]]))  # stable: matched order, then order of groups
+        place = np.empty(len(rows), dtype=np.int64)
+        place[listed] = np.arange(len(rows))
+        order = np.lexsort((-place, -sides.confidence[rows], sides.pred.label[rows]))
+        rows, is_group = rows[order], is_group[order]
+        return cls(sides.pred.label[rows], rows, is_group | (outcome[rows] == TRUE), is_group)

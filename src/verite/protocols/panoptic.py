@@ -1,0 +1,333 @@
+"""Panoptic quality: how well are things and stuff told apart, pixel by pixel, as panopticapi computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, DataError
+from verite.model.results import Results
+from verite.model.tables import Table
+from verite.protocols.coco_masks import masks_of
+from verite.protocols.preparation import Checks, prepare
+from verite.signature import Signature
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+    from verite.model.regions import Runs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+GROUPS = {"": None, "_things": "thing", "_stuff": "stuff"}
+MEASURES = ("PQ", "SQ", "RQ")
+BLOCK = 64  # images that are compared at once: enough to be quick, few enough to stay small in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """For each class: matched segments and the sum of their IoU, false and missed ones."""
+
+    iou: Floats
+    tp: Ints
+    fp: Ints
+    fn: Ints
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        return self.tp + self.fp + self.fn > 0
+
+    def measures(self) -> dict[str, Floats]:
+        """PQ, SQ and RQ of each class; not a number where it occurs on neither side. SQ is 0 where nothing matches."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight = self.tp + 0.5 * self.fp + 0.5 * self.fn
+            sq = np.where(self.tp > 0, self.iou / self.tp, 0.0)
+            found = {"PQ": self.iou / weight, "SQ": sq, "RQ": self.tp / weight}
+        return {name: np.where(self.present, values, np.nan) for name, values in found.items()}
+
+
+class PanopticResults(Results):
+    """PQ, SQ and RQ over all classes, over things and over stuff, with the counts of every class behind them."""
+
+    def __init__(
+        self, counts: Counts, truth: Annotations, pred: Annotations, labels: Sequence[str] | None, **about: Any
+    ) -> None:
+        self.counts = counts
+        self.by_class = counts.measures()
+        self.groups = truth.labels.groups
+        kinds = np.array(self.groups if self.groups is not None else [""] * len(truth.labels))
+        scores = {}
+        for suffix, group in GROUPS.items():
+            rows = counts.present & ((kinds == group) if group else np.ones(len(kinds), np.bool_))
+            for name in MEASURES:
+                value = float(self.by_class[name][rows].mean()) if rows.any() else np.nan
+                scores[f"{name}{suffix}"] = (value, signature(name.lower(), group or "all", labels))
+        signed = signature("panoptic", labels=labels)
+        super().__init__(protocol="panoptic", signature=signed, scores=scores, truth=truth, pred=pred, **about)
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.truth.labels.all_names)
+
+    def class_scores(self) -> dict[str, list[float]]:
+        """Each measure of each class; the means over things know only things."""
+        found = {}
+        for suffix, group in GROUPS.items():
+            outside = np.array([group is not None and g != group for g in self.groups or [""] * len(self.class_names)])
+            for name in MEASURES:
+                found[f"{name}{suffix}"] = np.where(outside, np.nan, self.by_class[name]).tolist()
+        return found
+
+    def class_table(self) -> Table:
+        """The measures and counts of each class; below them the means over all classes, things and stuff."""
+        names = [*self.class_names]
+        columns: dict[str, list[Any]] = {"kind": [*(self.groups or [""] * len(names))]}
+        columns |= {name: self.by_class[name].tolist() for name in MEASURES}
+        columns |= {head: getattr(self.counts, head.lower()).tolist() for head in ("TP", "FP", "FN")}
+        mean: dict[str, Any] = {name: self.scores[name].value for name in MEASURES}
+        mean |= {head: int(getattr(self.counts, head.lower()).sum()) for head in ("TP", "FP", "FN")}
+        return Table.of("class", names, columns, mean=mean)
+
+    def group_table(self) -> Table:
+        """PQ, SQ and RQ of all classes, things and stuff, and how many classes are behind them."""
+        rows = [("all", ""), *(((group or "", suffix)) for suffix, group in GROUPS.items() if group)]
+        columns: dict[str, list[Any]] = {
+            name: [self.scores[f"{name}{suffix}"].value for _, suffix in rows] for name in MEASURES
+        }
+        kinds = np.array(self.groups or [""] * len(self.class_names))
+        columns["classes"] = [
+            int((self.counts.present & ((kinds == name) if suffix else True)).sum()) for name, suffix in rows
+        ]
+        return Table.of("", [{"thing": "things"}.get(name, name) for name, _ in rows], columns)
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "groups": self.group_table()}
+
+    def __str__(self) -> str:
+        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
+        parts = [self.name, str(self.group_table()), "", str(self.class_table()), "", str(self.signature), *notes]
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def details(self) -> dict[str, Any]:
+        """The documented keys: the nine numbers, and every class with its counts."""
+        classes: dict[str, dict[str, Any]] = {}
+        for k, name in enumerate(self.class_names):
+            classes[name] = {measure: float(self.by_class[measure][k]) for measure in MEASURES}
+            classes[name] |= {key: int(getattr(self.counts, key)[k]) for key in ("tp", "fp", "fn")}
+            classes[name] |= {"iou": float(self.counts.iou[k])}
+            classes[name] |= {"isthing": self.groups[k] == "thing" if self.groups is not None else None}
+        return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
+
+
+def signature(name: str, group: str = "", labels: Sequence[str] | None = None) -> Signature:
+    extra: dict[str, object] = {"classes": group} if group else {}
+    if labels is not None:
+        extra["labels"] = tuple(labels)
+    return Signature.of(name, on="mask", iou=">0.50", void="left out", crowd="same class", **extra, rev=1)
+
+
+def panoptic(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    labels: Sequence[str] | None = None,
+    name: str | None = None,
+    checks: Checks = "stop",
+    threads: int | None = None,
+) -> PanopticResults:
+    """Panoptic quality over all classes, over things and over stuff.
+
+    A predicted segment and a segment of the truth match where they have the same class and an IoU above 0.5, void
+    pixels of the truth taken out of the union; segments of one side share no pixel, so a match is unique. Crowds match
+    nobody. A prediction without a match is left out if more than half of it is void or a crowd of its class. PQ of a
+    class is the sum of the IoUs of its matches over TP + FP/2 + FN/2, and the product of SQ, their mean, and RQ.
+
+    Kirillov et al., Panoptic Segmentation, CVPR 2019.
+
+    >>> truth = vt.read("panoptic_val2017.json")                     # doctest: +SKIP
+    >>> pred = vt.read("panoptic_predictions.json", like=truth)      # doctest: +SKIP
+    >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
+    """
+    pred, findings = prepare(truth, pred, checks, is_ranked=False)
+    if labels is not None:
+        raise_on_unknown(labels, truth)
+    counts = evaluate(truth, pred, thread_count(threads))
+    if labels is not None:
+        counts = restricted(counts, truth, set(labels))
+    return PanopticResults(counts, truth, pred, labels=labels, name=name, findings=findings)
+
+
+def raise_on_unknown(labels: Sequence[str], truth: Annotations) -> None:
+    from verite.errors import did_you_mean
+
+    names = truth.labels.all_names
+    for label in labels:
+        if label not in names:
+            raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
+
+
+def restricted(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
+    """Only these classes count; the others still occupy their pixels."""
+    kept = np.array([name in chosen for name in truth.labels.all_names])
+    return Counts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
+
+
+def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Counts:
+    """The counts of every class of the truth."""
+    classes = len(truth.labels)
+    masks = checked_masks(truth, threads), checked_masks(pred, threads)
+    iou = np.zeros(classes)
+    tp, fp, fn = (np.zeros(classes, dtype=np.int64) for _ in range(3))
+    for rows in blocks(truth, pred):
+        shared = overlaps(masks, rows, (truth, pred))
+        matched = match(shared, truth, pred, rows)
+        np.add.at(iou, matched.label, matched.iou)
+        np.add.at(tp, matched.label, 1)
+        np.add.at(fn, truth.label[matched.missed], 1)
+        known = matched.false[pred.label[matched.false] < classes]
+        np.add.at(fp, pred.label[known], 1)
+    return Counts(iou, tp, fp, fn)
+
+
+def checked_masks(side: Annotations, threads: int) -> Runs:
+    """The mask of every object; boxes are none."""
+    boxes = np.flatnonzero(side.regions.kinds == 0)
+    if len(boxes):
+        name = side.images.name(int(side.image[boxes[0]]))
+        raise DataError(
+            f"{side.source.path or 'annotations'}: expected a mask for every segment, found {len(boxes)} boxes, the "
+            f"first in image {name!r}; panoptic quality needs pixels, e.g. panoptic JSON with PNGs"
+        )
+    return masks_of(side, threads)
+
+
+def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]:
+    """Rows of both sides, a few images at a time."""
+    orders = [np.argsort(side.image, kind="stable") for side in (truth, pred)]
+    images = [side.image[order] for side, order in zip((truth, pred), orders, strict=True)]
+    last = max((int(image[-1]) for image in images if len(image)), default=-1)
+    for first in range(0, last + 1, BLOCK):
+        spans = [np.searchsorted(image, [first, first + BLOCK]) for image in images]
+        one, two = (order[a:b] for order, (a, b) in zip(orders, spans, strict=True))
+        yield one, two
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Pixels that segments share, by their places among the rows of a block; -1 is no segment, void in the truth."""
+
+    truth: Ints
+    pred: Ints
+    pixels: Ints
+
+    def sums(self, side: str, count: int, where: NDArray[np.bool_] | bool = True) -> Floats:
+        """Pixels of each segment of one side, all or some of them."""
+        owner: Ints = getattr(self, side)
+        kept = (owner >= 0) & where
+        found: Floats = np.bincount(owner[kept], weights=self.pixels[kept], minlength=count).astype(np.float64)
+        return found
+
+
+def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]) -> Shared:
+    """Every pair of segments that share pixels, and how many; what no segment of the truth covers is void."""
+    bases = image_bases(masks, rows, sides)
+    truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
+    cuts = np.unique(np.concatenate([truth[0], truth[1], pred[0], pred[1]]))
+    if len(cuts) < 2:
+        return Shared(*(np.empty(0, np.int64) for _ in range(3)))
+    lengths, places = np.diff(cuts), cuts[:-1]
+    one, two = covering(truth, places), covering(pred, places)
+    width = len(rows[1]) + 1
+    found, inverse = np.unique((one + 1) * width + two + 1, return_inverse=True)
+    pixels = np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
+    return Shared(found // width - 1, found % width - 1, pixels)
+
+
+def image_bases(
+    masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
+) -> dict[int, int]:
+    """Where the pixels of each image begin on the common axis of a block. Both sides must have its size."""
+    sizes: dict[int, tuple[int, int]] = {}
+    for mask, chosen, side in zip(masks, rows, sides, strict=True):
+        for image, (height, width) in zip(side.image[chosen].tolist(), mask.sizes[chosen].tolist(), strict=True):
+            if sizes.setdefault(image, (height, width)) != (height, width):
+                known = sizes[image]
+                raise DataError(
+                    f"{side.source.path or 'annotations'}: expected {known[1]} × {known[0]} pixels as elsewhere in "
+                    f"image {side.images.name(image)!r}, found {width} × {height}"
+                )
+    bases, base = {}, 0
+    for image, (height, width) in sizes.items():
+        bases[image] = base
+        base += height * width
+    return bases
+
+
+def intervals(masks: Runs, rows: Ints, side: Annotations, bases: dict[int, int]) -> tuple[Ints, Ints, Ints]:
+    """First and last pixel of every run, and whose it is, in the order of pixels. No two may share one."""
+    chosen = masks.take(rows)
+    counts = chosen.counts.astype(np.int64)
+    lengths = np.diff(chosen.objects)
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    ends = np.cumsum(counts)
+    before = np.concatenate([[0], ends])[chosen.objects[:-1]]
+    base = np.array([bases[i] for i in side.image[rows].tolist()], dtype=np.int64)
+    ends += np.repeat(base - before, lengths)
+    is_inside = (np.arange(len(counts)) - np.repeat(chosen.objects[:-1], lengths)) % 2 == 1
+    is_inside &= counts > 0
+    starts, ends, owner = (ends - counts)[is_inside], ends[is_inside], owner[is_inside]
+    order = np.argsort(starts, kind="stable")
+    starts, ends, owner = starts[order], ends[order], owner[order]
+    clash = np.flatnonzero(starts[1:] < ends[:-1])
+    if len(clash):
+        row = int(rows[owner[clash[0]]])
+        raise DataError(
+            f"{side.source.path or 'annotations'}: expected segments that share no pixel, found two that do in image "
+            f"{side.images.name(int(side.image[row]))!r}; a panoptic segmentation gives every pixel to one segment"
+        )
+    return starts, ends, owner
+
+
+def covering(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
+    """Whose run covers each place; -1 where none does."""
+    starts, ends, owner = runs
+    if not len(starts):
+        return np.full(len(places), -1, dtype=np.int64)
+    at = np.searchsorted(starts, places, side="right") - 1
+    inside = (at >= 0) & (places < ends[at])
+    return np.where(inside, owner[at], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    label: NDArray[np.int32]
+    iou: Floats
+    missed: Ints  # rows of the truth
+    false: Ints  # rows of the predictions
+
+
+def match(shared: Shared, truth: Annotations, pred: Annotations, rows: tuple[Ints, Ints]) -> Matched:
+    """Which segments match, which are missed and which are false, in one block."""
+    ours, theirs = rows
+    is_void = shared.truth < 0
+    void = shared.sums("pred", len(theirs), is_void)
+    truth_area, pred_area = shared.sums("truth", len(ours)), shared.sums("pred", len(theirs))
+    pairs = ~is_void & (shared.pred >= 0)
+    one, two, pixels = (column[pairs] for column in (shared.truth, shared.pred, shared.pixels))
+    same = truth.label[ours[one]] == pred.label[theirs[two]]
+    crowd = truth.crowd[ours[one]]
+    union = truth_area[one] + pred_area[two] - pixels - void[two]
+    iou = pixels / union
+    hit = same & ~crowd & (iou > 0.5)
+    spared = void + np.bincount(two[same & crowd], weights=pixels[same & crowd], minlength=len(theirs))
+    is_missed = ~truth.crowd[ours]
+    is_missed[one[hit]] = False
+    is_false = 2 * spared <= pred_area
+    is_false[two[hit]] = False
+    return Matched(truth.label[ours[one[hit]]], iou[hit], ours[is_missed], theirs[is_false])
