@@ -52,5 +52,5 @@ def test_spoiled_file_is_read_or_refused(target, tmp_path):
         complaint = complaint_about(place, format) if format != "hierarchy" else complaint_about_hierarchy(place)
         assert complaint is None or complaint.isprintable()
         outcomes[complaint is None] += 1
-        assert time.perf_counter() - start < 2
+        assert time.perf_counter() - start < 20  # a hang, not a busy machine
     assert outcomes[False] > 5
