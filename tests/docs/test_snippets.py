@@ -32,7 +32,6 @@ def place(tmp_path, monkeypatch):
     bundled = files("verite") / "data"
     for source, name in FOLDERS.items():
         shutil.copytree(str(bundled / source), tmp_path / name)
-    shutil.copytree(str(bundled / "scene"), tmp_path / "scene")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
