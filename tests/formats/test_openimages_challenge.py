@@ -250,3 +250,17 @@ def test_names_of_classes_are_printed(tmp_path):
 def test_broken_names_are_one_line(tmp_path, text, message):
     with pytest.raises(vt.ReadError, match=message):
         read_descriptions(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ImageId,PredictionString\na,n01 1 2 3\n", ":2: expected 5 words an object, CLASS X1 Y1 X2 Y2, found 4 words"),
+        ("ImageId,PredictionString\na,1 2 3\n", ":2: expected 5 words an object"),
+        ("ImageID,PredictionString\na,/m/cat 0.5 0 0 1 1 7\n", ":2: expected 6 words an object, LABEL CONFIDENCE"),
+        ("ImageId,PredictionString\nb,\na,/m/cat 0.5 0 0 1 1\nc,/m/cat 0.5\n", ":4: expected 6 words an object"),
+    ],
+)
+def test_whose_prediction_strings_they_are_is_seen_in_broken_ones_too(tmp_path, content, message):
+    with pytest.raises(vt.ReadError, match=message):
+        vt.read(written(tmp_path, content))

@@ -28,19 +28,27 @@ LONGEST = 1 << 24  # characters of one image's predictions
 
 
 def recognise(look: Look) -> str | None:
-    if len(header_columns(look, COLUMNS)) != len(COLUMNS):
-        return None
-    words = first_words(look)
-    if len(words) % WORDS == 0 and all(is_number(word) == (i % WORDS > 0) for i, word in enumerate(words)):
+    if len(header_columns(look, COLUMNS)) == len(COLUMNS) and words_an_object(look) == WORDS:
         return "a CSV file with ImageId and PredictionString, a class and four numbers an object"
     return None
 
 
-def first_words(look: Look) -> list[str]:
-    """The words of the first image that has any; the head of the file may end within the line after it."""
-    lines = Look(look.files[0]).head.splitlines()[1:]
+def words_an_object(look: Look) -> int:
+    """How many words a prediction string has for an object: five in ImageNet's, six in Open Images'.
+
+    The first image that has any decides; where its words fit neither, ImageNet's way to spell `ImageId` does.
+    """
+    header, *lines = Look(look.files[0]).head.splitlines()
     texts = (line.partition(",")[2].replace('"', " ").split() for line in lines)
-    return next((words for words in texts if words), [])
+    words = next((words for words in texts if words), [])
+    for count in (WORDS, WORDS + 1):
+        if (
+            words
+            and len(words) % count == 0
+            and all(is_number(word) == (i % count > 0) for i, word in enumerate(words))
+        ):
+            return count
+    return WORDS if "ImageId" in header else WORDS + 1
 
 
 def read(path: Path, options: Options) -> Annotations:

@@ -15,11 +15,11 @@ from verite.files import write_atomically
 from verite.formats.csv_lines import header_columns, read_sheet
 from verite.formats.encoded_masks import checked_side, decoded, encoded
 from verite.formats.format import Format, Look, Options
-from verite.formats.imagenet_loc import LONGEST, check_words, first_words, objects_in
+from verite.formats.imagenet_loc import LONGEST, check_words, objects_in, words_an_object
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions
-from verite.formats.words import is_number, to_number
+from verite.formats.words import to_number
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK
 
@@ -34,8 +34,7 @@ def recognise(look: Look) -> str | None:
         return None
     if len(header_columns(look, SIZES)) == len(SIZES):
         return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask an object"
-    words = first_words(look)
-    if len(words) % BOX_WORDS == 0 and all(is_number(word) == (i % BOX_WORDS > 0) for i, word in enumerate(words)):
+    if words_an_object(look) == BOX_WORDS:
         return "a CSV file with ImageID and PredictionString, a label and five numbers an object"
     return None
 

@@ -340,8 +340,7 @@ class InterpretationResults(Results):
             "",
             str(self.signature),
         ]
-        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
-        return "\n".join([*parts, *notes])
+        return "\n".join([*parts, *self.notes])
 
     __repr__ = __str__
 

@@ -206,11 +206,10 @@ class LocalizationResults(Results):
         parts = [f"{self.name}   {self.treatment}", "", str(self.metric_table()), ""]
         if len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
             parts += [str(self.class_table()), ""]
-        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
         shown = self.signature
         if len(self.metrics) > MOST_COLUMNS:  # the table has named them
             shown = Signature.of("localize", metrics=len(self.metrics), **self.settings.facts, rev=1)
-        return "\n".join([*parts, str(shown), *notes])
+        return "\n".join([*parts, str(shown), *self.notes])
 
     __repr__ = __str__
 

@@ -102,12 +102,19 @@ class Results:
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
 
+    @property
+    def notes(self) -> list[str]:
+        """What is printed below the numbers."""
+        count = len(self.findings)
+        return [f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []
+
     def __str__(self) -> str:
         headline = "   ".join(
             f"{key} {ABSENT if isnan(score.value) else f'{score.value:.4f}'}" for key, score in self.scores.items()
         )
-        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
-        return "\n".join([f"{self.name}   {headline}", "", str(self.class_table()), "", str(self.signature), *notes])
+        return "\n".join(
+            [f"{self.name}   {headline}", "", str(self.class_table()), "", str(self.signature), *self.notes]
+        )
 
     __repr__ = __str__
 

@@ -250,9 +250,8 @@ class CocoResults(Results):
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
-        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
         table = {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
-        return "\n".join([*lines, "", str(table), "", str(self.signature), *notes])
+        return "\n".join([*lines, "", str(table), "", str(self.signature), *self.notes])
 
     __repr__ = __str__
 

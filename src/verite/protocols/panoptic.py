@@ -108,8 +108,7 @@ class PanopticResults(Results):
         return {"classes": self.class_table(), "groups": self.group_table()}
 
     def __str__(self) -> str:
-        notes = [f"{len(self.findings)} warnings, see verite inspect"] if self.findings else []
-        parts = [self.name, str(self.group_table()), "", str(self.class_table()), "", str(self.signature), *notes]
+        parts = [self.name, str(self.group_table()), "", str(self.class_table()), "", str(self.signature), *self.notes]
         return "\n".join(parts)
 
     __repr__ = __str__
