@@ -11,7 +11,7 @@ from tests.json import oracle
 from tests.json.documents import random_document
 from verite import _core
 
-DATA = Path(os.environ.get("VERITE_JSON_DATA", "/work/scratch/data"))
+DATA = Path(os.environ.get("VERITE_JSON_DATA", "bench-data"))
 
 
 def read_all_ways(content):

@@ -12,7 +12,7 @@ from pycocotools import mask as coco_mask
 
 from verite import _core
 
-DATA = Path(os.environ.get("VERITE_JSON_DATA", "/work/scratch/data"))
+DATA = Path(os.environ.get("VERITE_JSON_DATA", "bench-data"))
 
 
 def read(*regions):
