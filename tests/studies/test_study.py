@@ -173,6 +173,11 @@ def test_a_verdict_says_what_is_ignored():
     assert study.verdict(0).to_dict()["resembles"][0]["metric"]
 
 
+def test_a_metric_that_ignores_everything_resembles_none():
+    study = vt.study([width_ratio, "iou"], ["small square"], ["translation(reach=4)"])
+    assert str(study.verdict(0)).endswith("It resembles no known metric.")
+
+
 def test_a_metric_resembles_one_that_orders_results_alike():
     study = vt.study(["dice"], ["small square", "car"], "translation(reach=5)")
     # Dice is 2 IoU / (1 + IoU): the same order throughout.

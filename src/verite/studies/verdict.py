@@ -18,6 +18,7 @@ from verite.studies.sweeps import Grid, Sweep
 Floats = NDArray[np.float64]
 MOST_LIKE = 3
 WIDTH = 110
+ALIKE = 0.5  # rank correlation from which metrics are called alike
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Verdict:
             (first, likeness), *others = self.resembles
             also = f", then {joined([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
             same = " (the same order throughout)" if likeness > 1 - 1e-9 else ""
-            lines.append(f"  It resembles {first} most: rank correlation {likeness:.3f}{same}{also}.")
+            found = f"It resembles {first} most: rank correlation {likeness:.3f}{same}{also}."
+            lines.append(f"  {found if likeness >= ALIKE else 'It resembles no known metric.'}")
         return "\n".join(part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    "))
 
     def to_dict(self) -> dict[str, Any]:
