@@ -173,6 +173,12 @@ def test_a_verdict_says_what_is_ignored():
     assert study.verdict(0).to_dict()["resembles"][0]["metric"]
 
 
+def test_what_resembles_is_seen_though_alterations_have_truths_of_their_own():
+    study = vt.study(["iou", "dice", "hausdorff"], ["small square"], ["bite", "missing"])
+    # Dice is a rising function of IoU: something must be as like as can be.
+    assert study.verdict("iou").resembles[0][1] == pytest.approx(1)
+
+
 def test_a_metric_that_ignores_everything_resembles_none():
     study = vt.study([width_ratio, "iou"], ["small square"], ["translation(reach=4)"])
     assert str(study.verdict(0)).endswith("It resembles no known metric.")

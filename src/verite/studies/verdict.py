@@ -168,10 +168,11 @@ def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
 def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
     """[row, other]: correlation of ranks, and of values, over all results of a truth, averaged over the truths."""
     total = np.zeros((2, len(evidence.rows), len(others.rows)))
-    truths = [t for t in evidence.truths if all((t.name, s.name) in evidence.curves for s in evidence.plain())]
+    shown = {t.name: [s.name for s in evidence.plain() if (t.name, s.name) in evidence.curves] for t in evidence.truths}
+    truths = [name for name, sweeps in shown.items() if sweeps]
     for truth in truths:
         mine, theirs = (
-            np.concatenate([e.curves[truth.name, s.name].reshape(len(e.rows), -1) for s in evidence.plain()], axis=1)
+            np.concatenate([e.curves[truth, sweep].reshape(len(e.rows), -1) for sweep in shown[truth]], axis=1)
             for e in (evidence, others)
         )
         for k, standard in enumerate((standardised_ranks, standardised)):
