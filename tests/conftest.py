@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from verite.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,3 +25,22 @@ def shared() -> Path:
     if not (found / "oracles").is_dir():
         pytest.skip("needs the folder 'shared' with published data beside the project")
     return found
+
+
+@pytest.fixture
+def leaves_no_trace() -> Iterator[None]:
+    """Examples may declare metrics and put verite in the place of pycocotools: afterwards everything is as it was."""
+    catalogue.records()  # all of ours are on the shelf
+    shelves = dict(catalogue.RECORDS), dict(catalogue.ALIASES)
+    reference = {name: module for name, module in sys.modules.items() if is_reference(name)}
+    yield
+    for shelf, kept in zip((catalogue.RECORDS, catalogue.ALIASES), shelves, strict=True):
+        shelf.clear()
+        shelf.update(kept)
+    for name in filter(is_reference, list(sys.modules)):
+        del sys.modules[name]
+    sys.modules.update(reference)
+
+
+def is_reference(module: str) -> bool:
+    return module.partition(".")[0] == "pycocotools"

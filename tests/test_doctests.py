@@ -16,6 +16,7 @@ MODULES = sorted(
 )
 
 
+@pytest.mark.usefixtures("leaves_no_trace")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
     module = import_module(name)

@@ -59,6 +59,7 @@ def test_there_are_pages():
     assert len(PAGES) > 8
 
 
+@pytest.mark.usefixtures("leaves_no_trace")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run_and_show_what_comes_out(page, place):
     names: dict[str, object] = {}

@@ -24,6 +24,7 @@ def reference(truth: Any, results: Any, kind: str, **settings: Any) -> Any:
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
 
+    assert COCOeval.__module__ == "pycocotools.cocoeval", "verite stands in for the reference here"
     with contextlib.redirect_stdout(io.StringIO()):
         gt = COCO()
         gt.dataset = json.loads(json.dumps(truth))
