@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, output_options, read_side, reading_options
+from verite.cli.options import checks_option, comparing_options, output_options, reading_options
 
 if TYPE_CHECKING:
     from verite.interpretation.interpret import InterpretationResults
 
 DISTANCE = "A matrix of class distances (.csv), a taxonomy (.json, indented .txt), or voc."
 ASYMMETRIC = "Distances may differ by direction (truth in rows, pred in columns)."
-COMPARED = ("regions", "pixel", "ignored", "polygons", "checks", "localization", "confidence", "matching", "threshold")
+COMPARED = ("regions", "pixel", "ignored", "polygons", "localization", "confidence", "matching", "threshold", "alpha")
 
 
 @click.command(
@@ -43,14 +44,7 @@ Examples:
               help="The paper's measure, or a metric of the catalogue from 0 to 1.")  # fmt: skip
 @click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
 @click.option("--ignore-confidence", is_flag=True, help="Take every prediction as certain.")
-@click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
-              help="Compare what both sides have, boxes always, or each region as it is.")  # fmt: skip
-@click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
-              help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).")  # fmt: skip
-@click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
-              help="Crowds, groups and difficult objects neither reward nor punish, or count like others.")  # fmt: skip
-@click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
-              help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside.")  # fmt: skip
+@comparing_options
 @click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and pictures.")
 @click.option("--no-plot", is_flag=True, help="No pictures in the output folder.")
@@ -64,9 +58,9 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
     by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
     """
-    from verite.cli.evaluate import keep, system_names
+    from verite.cli.evaluate import evaluated, keep
     from verite.cli.metrics import look_here
-    from verite.cli.output import describe, emit, note, warn
+    from verite.cli.output import emit, note
     from verite.interpretation.class_distances import class_distances
     from verite.interpretation.interpret import interpret as evaluate
     from verite.interpretation.localization import localization_metric
@@ -77,27 +71,13 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     localization_metric(given["localization"])
     Rules(given["matching"], given["threshold"], given["alpha"])
     distances = class_distances(given["distance"], symmetric=not given["asymmetric"])
+    settings = {key: given[key] for key in COMPARED} | {
+        "distance": distances,
+        "use_confidence": not given["ignore_confidence"],
+        "labels": given["labels"] or None,
+    }
+    results = evaluated(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
-    truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=quiet)
-    results = []
-    for path, name in zip(pred, system_names(pred), strict=True):
-        predictions = read_side(path, "pred", given, truths)
-        describe("pred", predictions, quiet=quiet)
-        results.append(
-            evaluate(
-                truths,
-                predictions,
-                alpha=given["alpha"],
-                distance=distances,
-                use_confidence=not given["ignore_confidence"],
-                labels=given["labels"] or None,
-                name=name,
-                **{key: given[key] for key in COMPARED},
-            )
-        )
-        warn(results[-1].findings, path, quiet=quiet)
-    note("", quiet=quiet)
     outcome = told(results, given["image"])
     if given["output"]:
         keep(results, Path(given["output"]), lambda result, home: keep_scenes(result, home, given))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, output_options, read_side, reading_options
+from verite.cli.options import checks_option, comparing_options, output_options, reading_options
 
 if TYPE_CHECKING:
     from verite.metrics.localize import LocalizationResults
+    from verite.model.annotations import Annotations
 
 
 @click.command(
@@ -32,14 +33,7 @@ Examples:
 @click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
 @click.option("--unmatched", type=click.Choice(["leave", "score"]), default="leave", show_default=True,
               help="Missed and spurious objects: count them, or also score them as empty regions.")  # fmt: skip
-@click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
-              help="Compare what both sides have, boxes always, or each region as it is.")  # fmt: skip
-@click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
-              help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).")  # fmt: skip
-@click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
-              help="Crowds, groups and difficult objects neither reward nor punish, or count like others.")  # fmt: skip
-@click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
-              help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside.")  # fmt: skip
+@comparing_options
 @click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
 @click.option("--object", "number", type=int, metavar="N",
               help="With --output, a picture of the N-th of the listed objects.")  # fmt: skip
@@ -55,9 +49,9 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format. Objects are matched one to one by overlap; several PREDs
     are compared side by side.
     """
-    from verite.cli.evaluate import system_names
+    from verite.cli.evaluate import evaluated
     from verite.cli.metrics import look_here
-    from verite.cli.output import describe, emit, note, warn
+    from verite.cli.output import emit, note
     from verite.metrics.catalogue import metric
     from verite.metrics.localize import localize as evaluate
     from verite.model.results import Comparison
@@ -68,27 +62,14 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("--object: expected --output FOLDER for the picture", click.get_current_context())
     look_here(given["metrics"])
     chosen = [metric(name) for name in given["metrics"]]  # a wrong name is told before a large file is read
+    same = ("iou", "confidence", "unmatched", "regions", "pixel", "ignored", "polygons")
+    settings = {key: given[key] for key in same} | {"all": given["every"], "labels": given["labels"] or None}
+
+    def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
+        return evaluate(truths, preds, *chosen, **settings, **about)
+
+    results = evaluated(truth, pred, given, compare)
     quiet = given["quiet"] or given["as_json"]
-    truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=quiet)
-    results = []
-    for path, name in zip(pred, system_names(pred), strict=True):
-        predictions = read_side(path, "pred", given, truths)
-        describe("pred", predictions, quiet=quiet)
-        settings = ("iou", "confidence", "unmatched", "regions", "pixel", "ignored", "polygons", "checks")
-        results.append(
-            evaluate(
-                truths,
-                predictions,
-                *chosen,
-                all=given["every"],
-                labels=given["labels"] or None,
-                name=name,
-                **{key: given[key] for key in settings},
-            )
-        )
-        warn(results[-1].findings, path, quiet=quiet)
-    note("", quiet=quiet)
     if given["output"]:
         keep(results, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)

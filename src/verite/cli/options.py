@@ -86,6 +86,22 @@ def output_options(command: F) -> F:
     return command
 
 
+def comparing_options(command: F) -> F:
+    """How two regions are laid on each other."""
+    for option in (
+        click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
+                     help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside."),
+        click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
+                     help="Crowds, groups and difficult objects neither reward nor punish, or count like others."),
+        click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
+                     help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices)."),
+        click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
+                     help="Compare what both sides have, boxes always, or each region as it is."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def checks_option(command: F) -> F:
     return click.option(
         "--checks",
