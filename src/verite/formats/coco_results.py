@@ -9,7 +9,6 @@ import numpy as np
 
 from verite import _core
 from verite.errors import ReadError
-from verite.files import write_atomically
 from verite.formats import coco
 from verite.formats.coco_file import open_coco
 from verite.formats.format import Format, Look, Options
@@ -70,14 +69,13 @@ def write(annotations: Annotations, path: Path) -> None:
         # Counting them would make up numbers that mean other classes in the truth.
         remedy = "take them from a truth with --like TRUTH, or write --to coco, which holds names"
         raise ReadError(path, expected="classes with ids", found="names only", remedy=remedy)
-    import msgspec
-
     from verite.formats.coco_write import ids_or_count, records
+    from verite.formats.document import write_json
 
     images = annotations.images
     image_ids: Sequence[int | str] = images.names if images.ids is None and images.names else ids_or_count(images)
     found = records(annotations, path, image_ids, ids_or_count(annotations.labels), is_truth=False)
-    write_atomically(path, msgspec.json.encode(found) + b"\n")
+    write_json(path, found)
 
 
 HOLDS = frozenset(

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from verite import _core
-from verite.files import write_atomically
-from verite.formats.document import check_finite
+from verite.formats.document import check_finite, write_json
 from verite.formats.outlines import ring_area
 from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
@@ -20,7 +18,7 @@ from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 
 def write_document(annotations: Annotations, path: Path) -> None:
-    write_atomically(path, msgspec.json.encode(document_of(annotations, path)) + b"\n")
+    write_json(path, document_of(annotations, path))
 
 
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
-from verite.files import read_bytes, read_text
+from verite.files import read_bytes, read_text, write_atomically
 from verite.limits import limit, remedy
 
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -139,3 +139,8 @@ def check_finite(path: Path, what: str, values: NDArray[np.float64]) -> None:
     if not is_finite.all():
         found = f"NaN or infinity in object {int(np.argmin(is_finite))}"
         raise ReadError(path, expected=f"{what} that JSON can hold", found=found, remedy="mend it or leave it out")
+
+
+def write_json(path: Path, document: Any) -> None:
+    """One line, whole or not at all."""
+    write_atomically(path, msgspec.json.encode(document) + b"\n")

@@ -11,15 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError
-from verite.files import write_atomically
 from verite.formats import coco
 from verite.formats.coco_file import open_coco, presence
-from verite.formats.coco_write import document_of
 from verite.formats.format import Format, Look, Options, tail_of
 from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
@@ -81,6 +78,9 @@ def verdicts_of(
 
 def write(annotations: Annotations, path: Path) -> None:
     """COCO's document with LVIS's lists; without verdicts and groups it would not be one."""
+    from verite.formats.coco_write import document_of
+    from verite.formats.document import write_json
+
     groups = annotations.labels.groups
     if groups is None or not set(groups) <= set(FREQUENCIES) or annotations.verdicts is None:
         found = "no frequencies of classes or no classes of whole images"
@@ -95,7 +95,7 @@ def write(annotations: Annotations, path: Path) -> None:
             document["images"][image][key].append(class_ids[label])
     for category, group in zip(document["categories"], groups, strict=True):
         category["frequency"] = group
-    write_atomically(path, msgspec.json.encode(document) + b"\n")
+    write_json(path, document)
 
 
 HOLDS = coco.HOLDS | {"class group", "classes of whole images"}

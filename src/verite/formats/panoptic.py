@@ -6,59 +6,13 @@ beside it, in the JSON's own folder, or where the user says. Segments are kept a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import ReadError, did_you_mean, excerpt
-from verite.formats.class_names import check_name
-from verite.formats.document import decode
 from verite.formats.format import Format, Look, Options, tail_of
-from verite.formats.outlines import bounds_of_runs
-from verite.formats.panoptic_write import HOLDS, STUFF, THING, write
-from verite.formats.sizes import check_size, picture
-from verite.model.annotations import Annotations, Source
-from verite.model.images import Images
-from verite.model.labels import Labels
-from verite.model.ragged import offsets_of
-from verite.model.regions import MASK, Regions, Runs
+from verite.model.annotations import Annotations
 
-LARGEST_ID = 256**3 - 1
-
-
-class Segment(msgspec.Struct):
-    id: int
-    category_id: int
-    area: float | None = None
-    iscrowd: int | bool = 0
-
-
-class Annotated(msgspec.Struct):
-    image_id: int | str
-    file_name: str
-    segments_info: list[Segment]
-
-
-class Picture(msgspec.Struct):
-    id: int | str
-    file_name: str | None = None
-    width: int = 0
-    height: int = 0
-
-
-class Category(msgspec.Struct):
-    id: int
-    name: str | None = None
-    isthing: int | bool | None = None
-
-
-class Document(msgspec.Struct):
-    annotations: list[Annotated]
-    images: list[Picture] = []
-    categories: list[Category] = []
+# What the groups of classes are called that have single objects, and that have none.
+THING, STUFF = "thing", "stuff"
 
 
 def recognise(look: Look) -> str | None:
@@ -72,260 +26,32 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    file = the_document(path)
-    document = decode(file, Document)
-    pictures = folder_of_pictures(file, options)
-    images, annotated = image_table(file, document, options)
-    labels = label_table(file, document, options)
-    index = {int(id): i for i, id in enumerate(labels.ids)} if labels.ids is not None else {}
-    parts: list[Segments] = []
-    image: list[int] = []
-    label: list[int] = []
-    listed: list[Segment] = []
-    for row, record in enumerate(document.annotations):
-        place = f"{file}: annotations[{row}]"
-        at = annotated[row]
-        check_segments(place, record.segments_info, index, options.label_offset)
-        wanted = (
-            (int(images.widths[at]), int(images.heights[at]))
-            if images.widths[at]
-            else size_in_truth(images, at, options)
-        )
-        ids = read_ids(place, pictures, record.file_name, wanted)
-        parts.append(Segments.of(f"{place} ({record.file_name})", ids, [s.id for s in record.segments_info]))
-        image += [at] * len(record.segments_info)
-        label += [index[s.category_id + options.label_offset] for s in record.segments_info]
-        listed += record.segments_info
-    runs = joined(parts)
-    areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
-    notes = area_notes(listed, areas)
-    boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
-    return Annotations(
-        images=with_sizes(images, annotated, parts),
-        labels=labels,
-        image=np.array(image, dtype=np.int32),
-        label=np.array(label, dtype=np.int32),
-        regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs, kinds=np.full(len(runs), MASK, np.uint8)),
-        area=areas,
-        flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
-        source=Source(str(path), "panoptic", notes=tuple(notes)),
-    )
+    from verite.formats.panoptic_read import read_panoptic
+
+    return read_panoptic(path, options)
 
 
-def the_document(path: Path) -> Path:
-    """The JSON file itself, or the only one in a folder."""
-    files = Look(path).with_suffix(".json") if path.is_dir() else [path]
-    if len(files) != 1:
-        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
-    return files[0]
+def write(annotations: Annotations, path: Path) -> None:
+    from verite.formats.panoptic_write import write_panoptic
+
+    write_panoptic(annotations, path)
 
 
-def folder_of_pictures(file: Path, options: Options) -> Path:
-    """Where the PNGs are."""
-    if options.images is not None:
-        return options.images
-    beside = file.with_suffix("")
-    return beside if beside.is_dir() else file.parent
-
-
-def image_table(file: Path, document: Document, options: Options) -> tuple[Images, list[int]]:
-    """The images, and which of them each annotation is of. Results often list annotations alone."""
-    records = document.images or [Picture(a.image_id, None) for a in document.annotations]
-    keys = [record.id for record in records]
-    if len({type(key) for key in keys}) > 1:
-        raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
-    index: dict[int | str, int] = {}
-    section = "images" if document.images else "annotations"
-    for i, key in enumerate(keys):
-        if index.setdefault(key, i) != i:
-            twice = f"{key!r} in {section}[{index[key]}] and {section}[{i}]"
-            raise ReadError(file, expected="each image once", found=twice)
-    for i, record in enumerate(records):
-        check_size(f"{file}: images[{i}]", record.width, record.height)
-    annotated: list[int] = []
-    for row, a in enumerate(document.annotations):
-        at = index.get(a.image_id)
-        if at is None:
-            place = f"{file}: annotations[{row}].image_id"
-            raise ReadError(place, expected="an id out of images", found=excerpt(a.image_id))
-        annotated.append(at)
-    if len(set(annotated)) < len(annotated):
-        again = next(i for i, at in enumerate(annotated) if at in annotated[:i])
-        found = f"a second one of image {document.annotations[again].image_id!r}"
-        raise ReadError(f"{file}: annotations[{again}]", expected="one annotation an image", found=found)
-    check_complete(file, keys, annotated, options)
-    named = [record.file_name for record in records]
-    is_text = bool(keys) and isinstance(keys[0], str)
-    names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
-    ids = None if is_text else np.array(keys, dtype=np.int64) + options.image_offset
-    sizes = {"widths": [r.width for r in records], "heights": [r.height for r in records]}
-    if names is None and ids is not None and not len(ids):
-        names = []
-    return Images(names, ids, **sizes), annotated
-
-
-def size_in_truth(images: Images, at: int, options: Options) -> tuple[int, int]:
-    """Width and height of an image as the truth has them; 0 × 0 where it does not."""
-    if options.like is None:
-        return 0, 0
-    theirs = options.like.images
-    found = theirs.index_of_id.get(int(images.ids[at])) if images.ids is not None else theirs.find(images.name(at))
-    return (int(theirs.widths[found]), int(theirs.heights[found])) if found is not None else (0, 0)
-
-
-def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[int], options: Options) -> None:
-    """Every image of the truth must have a prediction, be it an empty one: panoptic quality has no other zero."""
-    truth = options.like
-    if truth is None or truth.source.format != "panoptic" or truth.images.ids is None:
-        return
-    there = {key + options.image_offset for i in annotated if isinstance(key := keys[i], int)}
-    used = np.unique(truth.image)
-    missing = [int(id) for id in truth.images.ids[used] if int(id) not in there]
-    if missing:
-        found = f"none for {len(missing)} of {len(used)}, the first is image {missing[0]}"
-        raise ReadError(
-            file,
-            expected="an annotation for every image of the truth",
-            found=found,
-            remedy="write one with an empty segments_info and a black PNG where nothing was found",
-        )
-
-
-def label_table(file: Path, document: Document, options: Options) -> Labels:
-    """The classes: the file's own; those of the truth where it lists none."""
-    if not document.categories:
-        truth = options.like
-        if truth is not None and truth.labels.ids is not None:
-            return truth.labels
-        used = sorted({s.category_id for a in document.annotations for s in a.segments_info})
-        return Labels(None, np.array(used, dtype=np.int64) + options.label_offset)
-    names = []
-    for i, category in enumerate(document.categories):
-        if category.name is not None:
-            check_name(f"{file}: categories[{i}].name", category.name)
-        names.append(category.name or str(category.id))
-    ids = [category.id for category in document.categories]
-    for what, values in (("id", ids), ("name", names)):
-        if len(set(values)) < len(values):
-            twice = next(v for i, v in enumerate(values) if v in values[:i])
-            raise ReadError(f"{file}: categories", expected=f"each {what} once", found=f"{twice!r} twice")
-    groups = None
-    if all(category.isthing is not None for category in document.categories):
-        groups = [THING if category.isthing else STUFF for category in document.categories]
-    return Labels(names, np.array(ids, dtype=np.int64) + options.label_offset, groups=groups)
-
-
-def check_segments(place: str, segments: Sequence[Segment], index: dict[int, int], offset: int) -> None:
-    seen: set[int] = set()
-    for i, segment in enumerate(segments):
-        where = f"{place}.segments_info[{i}]"
-        if not 0 < segment.id <= LARGEST_ID:
-            raise ReadError(f"{where}.id", expected=f"an id from 1 to {LARGEST_ID}", found=str(segment.id))
-        if segment.id in seen:
-            raise ReadError(f"{where}.id", expected="each segment once", found=f"a second {segment.id}")
-        seen.add(segment.id)
-        if segment.category_id + offset not in index:
-            near = did_you_mean(str(segment.category_id), map(str, index)).removeprefix("; ")
-            found = str(segment.category_id)
-            raise ReadError(f"{where}.category_id", expected="an id out of categories", found=found, remedy=near)
-
-
-def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> NDArray[np.uint32]:
-    """The segment of every pixel of a PNG, [row, column]."""
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0] or "\0" in name:
-        raise ReadError(f"{place}.file_name", expected="the name of a PNG in its folder", found=excerpt(name))
-    path = folder.joinpath(*parts).with_suffix(".png")  # some files name the photograph
-    if not path.is_file():
-        remedy = "name the folder of the PNGs with --truth-images or --pred-images"
-        raise ReadError(f"{place}.file_name", expected=f"a PNG {path}", found="none", remedy=remedy)
-    with picture(path, ["PNG"]) as image:
-        if image.mode not in ("RGB", "RGBA"):
-            raise ReadError(path, expected="a PNG in colour (V409), red + 256 green + 256² blue", found=image.mode)
-        if wanted != (0, 0) and image.size != wanted:
-            found = f"{image.size[0]} x {image.size[1]}"
-            raise ReadError(path, expected=f"the size of its image, {wanted[0]} x {wanted[1]}", found=found)
-        colours = np.asarray(image)
-    ids: NDArray[np.uint32] = colours[..., 0].astype(np.uint32)
-    for channel in (1, 2):
-        ids += colours[..., channel].astype(np.uint32) << np.uint32(8 * channel)
-    return ids
-
-
-class Segments:
-    """The runs of the segments of one image."""
-
-    def __init__(self, counts: NDArray[np.uint32], lengths: NDArray[np.int64], size: tuple[int, int]) -> None:
-        self.counts, self.lengths, self.size = counts, lengths, size
-
-    @classmethod
-    def of(cls, place: str, ids: NDArray[np.uint32], listed: Sequence[int]) -> Segments:
-        """Runs, column by column, of the segments in the order in which they are listed."""
-        flat = ids.T.ravel()
-        starts = np.flatnonzero(np.diff(flat, prepend=np.uint32(0), append=np.uint32(0)))
-        if not len(flat) or flat[0] != 0:
-            starts = np.union1d(starts, [0])
-        starts = starts[starts < len(flat)]
-        values = flat[starts].astype(np.int64)
-        ends = np.append(starts[1:], len(flat))
-        is_segment = values > 0
-        starts, ends, values = starts[is_segment], ends[is_segment], values[is_segment]
-        table = np.array(listed, dtype=np.int64)
-        order = np.argsort(table, kind="stable")
-        at = np.minimum(np.searchsorted(table, values, sorter=order), max(len(table) - 1, 0))
-        known = table[order[at]] == values if len(table) else np.zeros(len(values), np.bool_)
-        if not known.all():
-            found = f"{values[np.argmin(known)]} in the PNG alone"
-            raise ReadError(place, expected="every segment of the PNG in segments_info", found=found)
-        segment = order[at] if len(table) else values
-        by_segment = np.argsort(segment, kind="stable")
-        starts, ends, segment = starts[by_segment], ends[by_segment], segment[by_segment]
-        numbers = np.bincount(segment, minlength=len(table))
-        if len(table) and not numbers.all():
-            found = f"none for segment {table[np.argmin(numbers)]}"
-            raise ReadError(place, expected="pixels of every segment of segments_info in the PNG", found=found)
-        first = np.concatenate([[True], segment[1:] != segment[:-1]])[: len(segment)]
-        gaps = starts - np.where(first, 0, np.concatenate([[0], ends[:-1]])[: len(ends)])
-        last = np.flatnonzero(np.append(first[1:], True)[: len(segment)])
-        tails = len(flat) - ends[last]
-        lengths = 2 * numbers + (tails > 0) if len(table) else np.zeros(0, np.int64)
-        counts = np.empty(int(lengths.sum()), dtype=np.uint32)
-        offsets = offsets_of(lengths)
-        within = np.arange(len(segment)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-        places = offsets[segment] + 2 * within
-        counts[places], counts[places + 1] = gaps, ends - starts
-        has_tail = tails > 0
-        counts[offsets[1:][has_tail] - 1] = tails[has_tail]
-        return cls(counts, lengths.astype(np.int64), (ids.shape[0], ids.shape[1]))
-
-
-def joined(parts: Sequence[Segments]) -> Runs:
-    """The masks of all images, one after the other."""
-    counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
-    lengths = [part.lengths for part in parts] or [np.empty(0, np.int64)]
-    sizes = [np.tile(np.array(part.size, np.int32), (len(part.lengths), 1)) for part in parts]
-    return Runs(
-        np.concatenate(counts),
-        offsets_of(np.concatenate(lengths)),
-        np.concatenate(sizes) if sizes else np.empty((0, 2), np.int32),
-    )
-
-
-def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segments]) -> Images:
-    """The images with the sizes of their PNGs."""
-    widths, heights = images.widths.copy(), images.heights.copy()
-    for at, part in zip(annotated, parts, strict=True):
-        heights[at], widths[at] = part.size
-    return Images(images.names, images.ids, widths=widths, heights=heights)
-
-
-def area_notes(listed: Sequence[Segment], areas: NDArray[np.float64]) -> list[str]:
-    """A word where the file says other areas than the PNGs have."""
-    stated = np.array([np.nan if s.area is None else s.area for s in listed])
-    differ = int(np.sum(~np.isnan(stated) & (stated != areas)))
-    return (
-        [f"{differ:,} of {len(listed):,} stated areas are not those of the PNGs, whose pixels count"] if differ else []
-    )
-
-
+HOLDS = frozenset(
+    {
+        "area",
+        "class group",
+        "class id",
+        "class name",
+        "class order",
+        "crowd",
+        "empty image",
+        "image folder or suffix",
+        "image id",
+        "image name",
+        "image size",
+        "mask",
+        "unused class",
+    }
+)
 FORMAT = Format("panoptic", "panoptic JSON with PNGs", recognise, read, write, HOLDS)

@@ -5,39 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError
-from verite.files import folder_atomically, write_atomically
+from verite.files import folder_atomically
 from verite.formats.coco_write import ids_or_count
+from verite.formats.document import write_json
 from verite.formats.format import file_stems
 from verite.formats.outlines import bounds_of_runs
+from verite.formats.panoptic import THING
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, Runs
 
-THING, STUFF = "thing", "stuff"
-HOLDS = frozenset(
-    {
-        "area",
-        "class group",
-        "class id",
-        "class name",
-        "class order",
-        "crowd",
-        "empty image",
-        "image folder or suffix",
-        "image id",
-        "image name",
-        "image size",
-        "mask",
-        "unused class",
-    }
-)
 
-
-def write(annotations: Annotations, path: Path) -> None:
+def write_panoptic(annotations: Annotations, path: Path) -> None:
     if not (annotations.regions.kinds == MASK).all():
         raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
     images, labels = annotations.images, annotations.labels
@@ -58,7 +40,7 @@ def write(annotations: Annotations, path: Path) -> None:
             "annotations": records,
             "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
         }
-        write_atomically(path, msgspec.json.encode(document) + b"\n")
+        write_json(path, document)
 
 
 def painted(annotations: Annotations, at: int, rows: NDArray[np.int64], path: Path) -> NDArray[np.uint32]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.model.ids import is_dense
 from verite.model.regions import frozen
+from verite.records import record
 
 # PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
 # EXCLUDED: the class does not count in this image.
@@ -19,7 +19,7 @@ PRESENT, ABSENT, INCOMPLETE, EXCLUDED = 0, 1, 2, 3
 KINDS = ("present", "absent", "incomplete", "excluded")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Verdicts:
     """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
 
