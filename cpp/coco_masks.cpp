@@ -1,6 +1,7 @@
 #include "coco_masks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -93,27 +94,57 @@ Shared compare_run_by_run(std::span<const std::uint32_t> a, std::span<const std:
     return found;
 }
 
-void draw(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vector<std::uint32_t>& counts) {
-    const Size size = outlines.image_of(i);
-    if (size.height < 0 || size.width < 0) throw std::invalid_argument("an image: a negative size");
+// The ring of object i: its polygon, or the corners of its box, which are put into `corners`. Empty where it has
+// several.
+std::span<const double> only_ring(const Outlines& outlines, std::size_t i, std::array<double, 8>& corners) {
     const std::int64_t first = outlines.objects.empty() ? 0 : outlines.objects[i];
     const std::int64_t last = outlines.objects.empty() ? 0 : outlines.objects[i + 1];
-    if (first == last) {
-        const double* box = &outlines.boxes[4 * i];
-        const double right = box[0] + box[2], bottom = box[1] + box[3];
-        const double corners[] = {box[0], box[1], box[0], bottom, right, bottom, right, box[1]};
-        return drawer.draw(corners, size, counts);
-    }
-    if (last - first == 1) return drawer.draw(outlines.rings[first], size, counts);
-    unite_each(first, last, size, counts, [&](std::size_t ring, std::vector<std::uint32_t>& drawn) {
-        drawer.draw(outlines.rings[ring], size, drawn);
-    });
+    if (last - first > 1) return {};
+    if (last - first == 1) return outlines.rings[static_cast<std::size_t>(first)];
+    const double* box = &outlines.boxes[4 * i];
+    const double right = box[0] + box[2], bottom = box[1] + box[3];
+    return corners = {box[0], box[1], box[0], bottom, right, bottom, right, box[1]};
 }
+
+// The size of an object's image, in which it is drawn.
+Size drawing_size(const Outlines& outlines, std::size_t i) {
+    const Size size = outlines.image_of(i);
+    if (size.height < 0 || size.width < 0) throw std::invalid_argument("an image: a negative size");
+    return size;
+}
+
+void draw(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vector<std::uint32_t>& counts) {
+    const Size size = drawing_size(outlines, i);
+    std::array<double, 8> corners;
+    if (const auto ring = only_ring(outlines, i, corners); !ring.empty()) return drawer.draw(ring, size, counts);
+    unite_each(
+        outlines.objects[i], outlines.objects[i + 1], size, counts,
+        [&](std::size_t ring, std::vector<std::uint32_t>& drawn) { drawer.draw(outlines.rings[ring], size, drawn); });
+}
+
+// The remainder of a division by a number that stays the same, without dividing (Lemire, Kaser and Kurz, Faster
+// Remainder by Direct Computation, 2019).
+class Remainder {
+  public:
+    explicit Remainder(std::uint32_t divisor) : divisor_(divisor), inverse_(UINT64_MAX / divisor + 1) {}
+
+    std::uint32_t operator()(std::uint32_t number) const {
+#if defined(__SIZEOF_INT128__)
+        __extension__ using Whole = unsigned __int128;
+        return static_cast<std::uint32_t>(static_cast<Whole>(inverse_ * number) * divisor_ >> 64);
+#else
+        return number % divisor_;
+#endif
+    }
+
+  private:
+    std::uint32_t divisor_;
+    std::uint64_t inverse_;
+};
 
 // The pixels of one mask, as given or drawn into memory that is used again.
 class Mask {
   public:
-    std::span<const std::uint32_t> counts;
     Size size{};
     std::uint64_t area = 0;
     Bounds bounds;
@@ -151,76 +182,120 @@ class Mask {
 
     void read(const Outlines& outlines, std::size_t i, RingDrawer& drawer) {
         is_read = true;
-        counts = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
-        if (counts.empty()) {
-            size = outlines.image_of(i);
-            drawn_.clear();
-            draw(outlines, i, drawer, drawn_);
-            counts = drawn_;
-        } else {
+        is_odd = false;
+        counts_ = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
+        if (!counts_.empty()) {
             size = outlines.runs.size_of(i);
+            return read_runs();
         }
-        measure();
+        size = drawing_size(outlines, i);
+        drawn_.clear();
+        std::array<double, 8> corners;
+        if (const auto ring = only_ring(outlines, i, corners); !ring.empty()) {
+            drawer.find_ends(ring, size, ends_);
+            if (ends_.size() % 2) ends_.push_back(static_cast<std::uint32_t>(size.pixels()));
+            return measure();
+        }
+        draw(outlines, i, drawer, drawn_);
+        counts_ = drawn_;
+        read_runs();
     }
 
-    std::uint32_t shared_with(const Mask& other) const {
-        std::uint32_t shared = 0;
-        const std::uint32_t *at = ends_.data(), *with = other.ends_.data();
-        const std::uint32_t *end = at + ends_.size() - 2, *with_end = with + other.ends_.size() - 2;
-        while (at < end && with < with_end) {
-            const std::uint32_t first = std::max(at[0], with[0]), last = std::min(at[1], with[1]);
-            shared += last > first ? last - first : 0;
-            const bool is_first = at[1] <= with[1];
-            at += is_first ? 2 : 0;
-            with += is_first ? 0 : 2;
+    std::span<const std::uint32_t> counts() {
+        if (counts_.empty()) {
+            append_runs(ends_, size, drawn_);
+            counts_ = drawn_;
         }
-        return shared;
+        return counts_;
+    }
+
+    // Its runs are walked in two halves, step by step in turn: a step waits for the one before it, not for its
+    // neighbour. Both masks must have pixels.
+    std::uint32_t shared_with(const Mask& other) const {
+        const std::uint32_t *mine = ends_.data(), *mine_end = mine + ends_.size();
+        const std::uint32_t *theirs = other.ends_.data(), *theirs_end = theirs + other.ends_.size();
+        const std::uint32_t* const half = mine + ends_.size() / 4 * 2;
+        // The first of the others that ends behind the start of the second half.
+        std::size_t low = 0, high = other.ends_.size() / 2;
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (theirs[2 * middle + 1] <= *half)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        Walk first{mine, half, theirs, theirs_end}, second{half, mine_end, theirs + 2 * low, theirs_end};
+        while (first.goes_on() && second.goes_on()) first.step(), second.step();
+        while (first.goes_on()) first.step();
+        while (second.goes_on()) second.step();
+        return first.shared + second.shared;
     }
 
   private:
-    // One pass over the runs: where they end, how many pixels they have, what bounds them.
-    void measure() {
-        const std::size_t paired = counts.size() & ~std::size_t{1};
-        // Behind the last run an endless one, so that walks need not ask where a mask ends.
-        ends_.resize(paired + 2);
-        ends_[paired] = ends_[paired + 1] = UINT32_MAX;
-        area = 0;
-        is_odd = counts.size() > 1 && paired < counts.size() && counts.back() == 0;
-        bounds = {};
-        const auto height = static_cast<std::uint64_t>(std::max<std::int64_t>(size.height, 0));
-        if (height == 0) return void(is_odd = paired > 0);
-        const std::uint32_t* const run = counts.data();
-        std::uint32_t* const end = ends_.data();
-        std::uint32_t at = 0;
-        std::uint64_t pixels = 0, column = 0, top = height, bottom = 0;  // `column` is the first pixel of one
-        bool has_empty = false;
-        for (std::size_t i = 0; i < paired; i += 2) {
-            const std::uint32_t first = at + run[i], last = first + run[i + 1];
-            has_empty |= (run[i + 1] == 0) | ((run[i] == 0) & (i > 0));
-            end[i] = first;
-            end[i + 1] = at = last;
-            pixels += run[i + 1];
-            // The column of a pixel is found by going on from the last one: runs are short, and dividing is slow.
-            if (first >= column + 4 * height) column = first / height * height;
-            while (first >= column + height) column += height;
-            if (last <= column + height) {
-                top = std::min(top, first - column);
-                bottom = std::max(bottom, last - column);
-            } else {  // a run over the end of a column touches the last row and the first
-                top = 0;
-                bottom = height;
-                column = (last - 1) / height * height;
-            }
+    // Two lists of runs side by side.
+    struct Walk {
+        const std::uint32_t *at, *end, *with, *with_end;
+        std::uint32_t shared = 0;
+
+        bool goes_on() const { return at < end && with < with_end; }
+
+        // No branch: which run ends first is anybody's guess.
+        void step() {
+            const std::uint32_t from = at[0], to = at[1], with_from = with[0], with_to = with[1];
+            const std::uint32_t start = std::max(from, with_from);
+            shared += std::max(start, std::min(to, with_to)) - start;
+            const std::ptrdiff_t is_first = to <= with_to;
+            at += 2 * is_first;
+            with += 2 - 2 * is_first;
         }
-        area = pixels;
-        is_odd |= has_empty;
-        if (paired == 0 || is_odd) return;
-        bounds = {static_cast<std::int64_t>(ends_[0] / height), static_cast<std::int64_t>(top),
-                  static_cast<std::int64_t>((at - 1) / height + 1), static_cast<std::int64_t>(bottom)};
+    };
+
+    // Where runs of pixels start and end. Those without a pixel, other than a first one of background, are odd.
+    void read_runs() {
+        const std::size_t paired = counts_.size() & ~std::size_t{1};
+        ends_.resize(paired);
+        const std::uint32_t* const run = counts_.data();
+        std::uint32_t* const end = ends_.data();
+        // Less 1, an empty run has its highest bit set. So has one of 2^31 pixels: it is treated as odd, which only
+        // takes longer.
+        std::uint32_t at = 0, less = 0;
+        for (std::size_t i = 0; i < paired; i += 2) {
+            const std::uint32_t gap = run[i] + (i == 0), length = run[i + 1];
+            less |= (gap - 1) | (length - 1);
+            end[i] = at += gap - (i == 0);
+            end[i + 1] = at += length;
+        }
+        measure();
+        is_odd = less >> 31 || (counts_.size() > paired && paired > 0 && counts_.back() == 0) ||
+                 (size.height <= 0 && paired > 0);
+        if (is_odd) bounds = {};
     }
 
+    // One pass over what `ends_` holds: how many pixels there are, and what bounds them.
+    void measure() {
+        area = 0;
+        bounds = {};
+        if (ends_.empty() || size.height <= 0) return;
+        const auto height = static_cast<std::uint32_t>(size.height);
+        const Remainder row_of(height);
+        std::uint32_t top = height;
+        std::uint64_t bottom = 0;
+        const std::uint32_t *at = ends_.data(), *const end = at + ends_.size();
+        for (; at < end; at += 2) {
+            const std::uint32_t row = row_of(at[0]);
+            const std::uint64_t length = at[1] - at[0];
+            area += length;
+            top = std::min(top, row);
+            bottom = std::max(bottom, row + length);
+        }
+        if (bottom > height)
+            top = 0, bottom = height;  // a run over the end of a column is on its last row and the first
+        bounds = {ends_.front() / height, top, (ends_.back() - 1) / height + 1, static_cast<std::int64_t>(bottom)};
+    }
+
+    std::span<const std::uint32_t> counts_;  // as given or drawn; empty until asked for where only the ends were drawn
     std::vector<std::uint32_t> drawn_;
-    std::vector<std::uint32_t> ends_;  // foreground i lies between ends_[2 i] and ends_[2 i + 1]
+    Array<std::uint32_t> ends_;  // run i lies between ends_[2 i] and ends_[2 i + 1]
 };
 
 double overlap_by_reference(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
@@ -236,12 +311,40 @@ double overlap_by_reference(std::span<const std::uint32_t> pred, Size pred_size,
            static_cast<double>(is_crowd ? static_cast<std::uint32_t>(run_area(pred)) : either);
 }
 
+// Asks for the memory of an object: where its outline is, three images ahead; then what is there.
+void fetch_outline(const Outlines& outlines, std::size_t i, std::size_t ahead) {
+    const auto& [runs, rings, objects, boxes, images] = outlines;
+    const auto fetch_start = [](const auto values) {
+        constexpr std::size_t line = 64, lines = 6;  // the processor goes on by itself from there
+        const auto* const start = reinterpret_cast<const char*>(values.data());
+        for (std::size_t byte = 0; byte < std::min(values.size_bytes(), line * lines); byte += line)
+            prefetch(start + byte);
+    };
+    const bool has_runs = runs.size() > 0, has_rings = !objects.empty();
+    if (ahead == 3) {
+        prefetch(&images[2 * i]);
+        if (has_runs) prefetch(&runs.counts.offsets[i]), prefetch(&runs.sizes[2 * i]);
+        if (has_rings) prefetch(&objects[i]);
+        if (!boxes.empty()) prefetch(&boxes[4 * i]);
+    } else if (ahead == 2) {
+        if (has_runs) fetch_start(runs.counts[i]);
+        if (has_rings && objects[i] < objects[i + 1]) prefetch(&rings.offsets[objects[i]]);
+    } else if (has_rings && objects[i] < objects[i + 1]) {
+        fetch_start(rings[static_cast<std::size_t>(objects[i])]);
+    }
+}
+
 // Overlaps of a cell's masks. Each is drawn and looked at once, when it is first needed; most pairs are settled by
 // areas and bounds.
 class MaskMeasure {
   public:
     MaskMeasure(const Outlines& truths, std::span<const std::uint8_t> crowd, const Outlines& preds, double floor)
         : truths_(truths), crowd_(crowd), preds_(preds), floor_(floor) {}
+
+    void fetch(std::size_t ahead, std::span<const std::int32_t> truths, std::span<const std::int32_t> preds) const {
+        for (const std::int32_t row : truths) fetch_outline(truths_, static_cast<std::size_t>(row), ahead);
+        for (const std::int32_t row : preds) fetch_outline(preds_, static_cast<std::size_t>(row), ahead);
+    }
 
     void meet(std::span<const std::int32_t> rows) {
         rows_ = rows;
@@ -266,7 +369,7 @@ class MaskMeasure {
         }
         const bool is_crowd = crowd_[rows_[t]];
         if (mine_.is_odd || other.is_odd)
-            return overlap_by_reference(mine_.counts, mine_.size, other.counts, other.size, is_crowd);
+            return overlap_by_reference(mine_.counts(), mine_.size, other.counts(), other.size, is_crowd);
         const std::int64_t width =
             std::min(mine_.bounds.right, other.bounds.right) - std::max(mine_.bounds.left, other.bounds.left);
         const std::int64_t height =
