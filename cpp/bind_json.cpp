@@ -6,9 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -132,19 +135,52 @@ nb::dict to_dict(Annotations& annotations) {
     return columns;
 }
 
+// How the content of a file is to be read.
+json::ReadOptions options_for(const MappedFile& file, unsigned threads, int deepest, std::size_t piece_bytes) {
+    if (threads == 0 || piece_bytes == 0) throw std::invalid_argument("threads and piece_bytes must be at least 1");
+    // Every level is a call within a call.
+    if (deepest < 1 || deepest > 10'000) throw std::invalid_argument("deepest: expected 1 to 10,000");
+    json::ReadOptions options;
+    options.threads = threads;
+    options.deepest = deepest;
+    options.piece_bytes = piece_bytes;
+    options.on_read = [&file](std::size_t first, std::size_t last) { file.release(first, last); };
+    return options;
+}
+
+// Lets somebody at the keyboard interrupt a long reading. Rarely asked, because another Python thread may hold the
+// interpreter for a while.
+std::function<void()> heed_signals() {
+    using Clock = std::chrono::steady_clock;
+    return [last = Clock::now()]() mutable {
+        if (Clock::now() - last < std::chrono::milliseconds(100)) return;
+        last = Clock::now();
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    };
+}
+
+// A path or content, read.
+struct Reading {
+    std::unique_ptr<MappedFile> file;
+    unsigned threads;
+    Document document;
+};
+
+template <class Source>
+Reading read_source(Source&& source, unsigned threads, int deepest, std::size_t piece_bytes) {
+    auto file = std::make_unique<MappedFile>(std::forward<Source>(source));
+    auto options = options_for(*file, threads, deepest, piece_bytes);
+    options.on_pause = heed_signals();
+    const nb::gil_scoped_release released;
+    Document document = json::read_coco(file->bytes(), options);
+    return {std::move(file), threads, std::move(document)};
+}
+
 class CocoFile {
   public:
-    // `source` is a path or the content itself.
-    template <class Source>
-    CocoFile(Source&& source, unsigned threads, int deepest, std::size_t piece_bytes)
-        : file_(std::forward<Source>(source)), threads_(threads) {
-        if (threads == 0 || piece_bytes == 0) throw std::invalid_argument("threads and piece_bytes must be at least 1");
-        // Every level is a call within a call.
-        if (deepest < 1 || deepest > 10'000) throw std::invalid_argument("deepest: expected 1 to 10,000");
-        {
-            const nb::gil_scoped_release released;
-            document_ = json::read_coco(file_.bytes(), options(deepest, piece_bytes));
-        }
+    explicit CocoFile(Reading&& reading)
+        : file_(std::move(reading.file)), threads_(reading.threads), document_(std::move(reading.document)) {
         images = to_dict(std::move(document_.images));
         categories = to_dict(std::move(document_.categories));
         annotations = to_dict(document_.annotations);
@@ -181,36 +217,57 @@ class CocoFile {
     using ReadRegions = Regions (*)(std::span<const char>, const Document&, std::span<const std::int64_t>,
                                     const json::RegionLimits&, unsigned);
 
-    json::ReadOptions options(int deepest, std::size_t piece_bytes) const {
-        json::ReadOptions options;
-        options.threads = threads_;
-        options.deepest = deepest;
-        options.piece_bytes = piece_bytes;
-        options.on_read = [this](std::size_t first, std::size_t last) { file_.release(first, last); };
-        // Rarely, because another Python thread may hold the interpreter for a while.
-        using Clock = std::chrono::steady_clock;
-        options.on_pause = [last = Clock::now()]() mutable {
-            if (Clock::now() - last < std::chrono::milliseconds(100)) return;
-            last = Clock::now();
-            const nb::gil_scoped_acquire acquired;
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        };
-        return options;
-    }
-
     template <class Regions>
     Regions converted(ReadRegions<Regions> read, const Records& records, bool is_strict, const Limits& given) const {
-        if (file_.has_changed()) throw std::runtime_error("the file was changed after it was read; read it again");
+        if (file_->has_changed()) throw std::runtime_error("the file was changed after it was read; read it again");
         json::RegionLimits limits;
         limits.is_strict = is_strict;
         std::tie(limits.side_px, limits.pixels, limits.points, limits.coordinate_px) = given;
         const nb::gil_scoped_release released;
-        return read(file_.bytes(), document_, {records.data(), records.size()}, limits, threads_);
+        return read(file_->bytes(), document_, {records.data(), records.size()}, limits, threads_);
     }
 
-    MappedFile file_;
+    std::unique_ptr<MappedFile> file_;
     unsigned threads_;
     Document document_;
+};
+
+// A file that is read by a thread of its own while Python does something else. Nothing of Python is touched until its
+// result is asked for.
+class CocoAhead {
+  public:
+    CocoAhead(std::string path, unsigned threads, int deepest)
+        : thread_([this, path = std::move(path), threads, deepest] {
+              try {
+                  auto file = std::make_unique<MappedFile>(path);
+                  Document document = json::read_coco(
+                      file->bytes(), options_for(*file, threads, deepest, json::ReadOptions().piece_bytes));
+                  reading_ = {std::move(file), threads, std::move(document)};
+              } catch (...) {
+                  failure_ = std::current_exception();
+              }
+          }) {}
+    CocoAhead(const CocoAhead&) = delete;
+    CocoAhead& operator=(const CocoAhead&) = delete;
+    ~CocoAhead() {
+        if (thread_.joinable()) thread_.join();
+    }
+
+    // To be called once.
+    CocoFile* finish() {
+        if (!thread_.joinable()) throw std::invalid_argument("a reading: expected one that is not finished");
+        {
+            const nb::gil_scoped_release released;
+            thread_.join();
+        }
+        if (failure_) std::rethrow_exception(failure_);
+        return new CocoFile(std::move(reading_));
+    }
+
+  private:
+    Reading reading_;
+    std::exception_ptr failure_;
+    std::thread thread_;  // starts when all else is there
 };
 
 std::string path_from(nb::handle path) {
@@ -260,17 +317,26 @@ void register_json(nb::module_& module) {
              nb::arg("limits") = usual_limits)
         .def("runs", &CocoFile::runs, nb::arg("records"), nb::arg("strict") = true, nb::arg("limits") = usual_limits);
 
+    nb::class_<CocoAhead>(module, "CocoAhead")
+        .def(
+            "__init__",
+            [](CocoAhead* place, nb::handle path, unsigned threads, int deepest) {
+                new (place) CocoAhead(path_from(path), threads, deepest);
+            },
+            nb::arg("path"), nb::arg("threads") = 1, nb::arg("deepest") = 64)
+        .def("finish", &CocoAhead::finish, nb::rv_policy::take_ownership);
+
     const auto def = [&](const char* name, const char* source, auto read) {
         module.def(name, read, nb::arg(source), nb::arg("threads") = 1, nb::arg("deepest") = 64,
                    nb::arg("piece_bytes") = std::size_t{1} << 20, nb::rv_policy::take_ownership);
     };
     def("read_coco", "path", [](nb::handle path, unsigned threads, int deepest, std::size_t piece_bytes) {
-        return new CocoFile(path_from(path), threads, deepest, piece_bytes);
+        return new CocoFile(read_source(path_from(path), threads, deepest, piece_bytes));
     });
     def("read_coco_bytes", "content",
         [](const nb::bytes& content, unsigned threads, int deepest, std::size_t piece_bytes) {
-            return new CocoFile(std::vector<char>(content.c_str(), content.c_str() + content.size()), threads, deepest,
-                                piece_bytes);
+            return new CocoFile(read_source(std::vector<char>(content.c_str(), content.c_str() + content.size()),
+                                            threads, deepest, piece_bytes));
         });
 }
 

@@ -1,4 +1,4 @@
-// Ids and digests for Python.
+// Ids, positions and digests for Python.
 #include "bind.hpp"
 #include "digest.hpp"
 #include "lookup.hpp"
@@ -18,6 +18,17 @@ nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::i
     return nb::make_tuple(to_numpy(std::move(positions)), unknown);
 }
 
+auto mark_used_(const Column1<std::int32_t>& positions, std::size_t count) {
+    Column<bool> used;
+    mark_used(span_of(positions), {used.extend(count), count});
+    used.keep_more(count);
+    return to_numpy(std::move(used));
+}
+
+auto rows_at_(const Column1<std::int32_t>& positions, const Column1<bool>& wanted) {
+    return to_numpy(rows_at(span_of(positions), flags_of(wanted)));
+}
+
 // Anything whose memory can be looked at: bytes, or an array without gaps.
 std::uint64_t digest_(nb::handle thing) {
     Py_buffer buffer;
@@ -33,6 +44,8 @@ std::uint64_t digest_(nb::handle thing) {
 void register_tables(nb::module_& module) {
     module.def("find_positions", &find_positions_, "ids"_a, "table"_a,
                "The position of each id in a table, -1 where it is not, and how many are not.");
+    module.def("mark_used", &mark_used_, "positions"_a, "count"_a, "Which of `count` rows positions point at.");
+    module.def("rows_at", &rows_at_, "positions"_a, "wanted"_a, "The objects whose position is wanted, in order.");
     module.def("digest", &digest_, "thing"_a, "XXH64 of the bytes of anything with a buffer.");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "memory.hpp"
@@ -90,6 +91,32 @@ std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const st
     if (span < small || span / spread < table.size())
         return find_all(ids, DenseTable(table, *lowest, span + 1), positions);
     return find_all(ids, HashTable(table), positions);
+}
+
+namespace {
+
+void check_position(std::int32_t position, std::size_t rows) {
+    if (static_cast<std::uint32_t>(position) >= rows)
+        throw std::invalid_argument("a position outside its table: " + std::to_string(position));
+}
+
+}  // namespace
+
+void mark_used(std::span<const std::int32_t> positions, std::span<bool> used) {
+    std::fill(used.begin(), used.end(), false);
+    for (const std::int32_t position : positions) {
+        check_position(position, used.size());
+        used[static_cast<std::size_t>(position)] = true;
+    }
+}
+
+std::vector<std::int64_t> rows_at(std::span<const std::int32_t> positions, std::span<const std::uint8_t> wanted) {
+    std::vector<std::int64_t> rows;
+    for (std::size_t row = 0; row < positions.size(); ++row) {
+        check_position(positions[row], wanted.size());
+        if (wanted[static_cast<std::size_t>(positions[row])]) rows.push_back(static_cast<std::int64_t>(row));
+    }
+    return rows;
 }
 
 }  // namespace verite

@@ -1,8 +1,9 @@
-// Where in a table does each id stand?
+// Objects and the tables they point into: where does each id stand, what is used, who uses it?
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace verite {
 
@@ -10,5 +11,11 @@ namespace verite {
 // returned. Neighbours in a file often speak of the same image, which is found at once.
 std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
                            std::span<std::int32_t> positions);
+
+// Which rows of a table positions point at; `used` has a flag for each row.
+void mark_used(std::span<const std::int32_t> positions, std::span<bool> used);
+
+// The objects whose position is wanted, in their order; `wanted` has a flag for each row of the table.
+std::vector<std::int64_t> rows_at(std::span<const std::int32_t> positions, std::span<const std::uint8_t> wanted);
 
 }  // namespace verite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import verite
 SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__file__).parent.parent / "src" / "verite"
 # From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
 FLOORS = (
+    {"loading"},
     {"errors", "records", "_core", "__init__"},
     {"limits", "signature", "threads"},
     {"files"},
@@ -106,6 +108,18 @@ def test_nothing_heavy_is_loaded_to_say_hello(program):
     script = (
         f"{program}\nimport sys; print('LOADED', sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})))"
     )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "LOADED []"
+
+
+def test_nothing_but_numpy_and_the_core_is_loaded_for_coco(tmp_path):
+    images, classes = [{"id": 1, "width": 9, "height": 9, "file_name": "a.jpg"}], [{"id": 1, "name": "cat"}]
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
+    truth, pred = tmp_path / "truth.json", tmp_path / "pred.json"
+    truth.write_text(json.dumps({"images": images, "categories": classes, "annotations": [box]}))
+    pred.write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]))
+    program = f"import verite as v; t = v.read({str(truth)!r}); print(v.coco(t, v.read({str(pred)!r}, like=t)))"
+    script = f"{program}\nimport sys; print('LOADED', sorted({{*{HEAVY!r}, 'json'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip().splitlines()[-1] == "LOADED []"
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from verite.loading import importing
+
 if TYPE_CHECKING:
     from verite.errors import BadParameter as BadParameter
     from verite.errors import DataError as DataError
@@ -122,7 +124,8 @@ __all__ = ["__version__", *PUBLIC]
 def __getattr__(name: str) -> object:
     if name not in PUBLIC:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
-    value = getattr(import_module(PUBLIC[name]), name)
+    with importing():
+        value = getattr(import_module(PUBLIC[name]), name)
     globals()[name] = value
     return value
 

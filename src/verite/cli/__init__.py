@@ -78,6 +78,8 @@ def verite() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit status; whatever happens is said in one line."""
+    # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(args))
 
 

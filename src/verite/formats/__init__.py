@@ -7,11 +7,16 @@ from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import existing, reason
-from verite.formats.format import Format, Look, Options
-from verite.model.annotations import Annotations
+from verite.formats.ahead import reading_ahead
+from verite.loading import importing
+
+if TYPE_CHECKING:
+    from verite.formats.format import Format, Look, Options
+    from verite.model.annotations import Annotations
 
 # In the order in which they are asked: the most particular first.
 MODULES = (
@@ -41,13 +46,14 @@ def format_named(name: str) -> Format:
     if module not in MODULES:
         known = [m.replace("_", "-") for m in MODULES]
         raise BadParameter(f"format: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")
-    found = import_module(f"verite.formats.{module}").FORMAT
-    assert isinstance(found, Format)
+    found: Format = import_module(f"verite.formats.{module}").FORMAT
     return found
 
 
 def recognise(path: Path) -> tuple[Format, str]:
     """The format of a path, and why it is thought to be that."""
+    from verite.formats.format import Look
+
     look = Look(path)
     if look.is_folder and not look.files:
         raise ReadError(path, expected="annotation files", found="an empty folder")
@@ -97,28 +103,37 @@ def read(
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
     """
     place = existing(path)
-    options = Options(
-        boxes=boxes,
-        coords=coords,
-        image_size=image_size,
-        images=existing(images) if images is not None else None,
-        names=existing(names) if isinstance(names, (str, PathLike)) else names,
-        label_offset=label_offset,
-        image_offset=image_offset,
-        like=like,
-    )
-    if not place.is_dir() and not place.is_file():
-        raise ReadError(place, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
-    try:
-        chosen, why = (format_named(format), "named by the user") if format is not None else recognise(place)
-        annotations = chosen.read(place, options)
-    except OSError as error:
-        raise ReadError(error.filename or place, expected="something readable", found=reason(error)) from None
-    check_offset("label offset", label_offset, annotations.labels.ids is not None, chosen)
-    check_offset("image offset", image_offset, annotations.images.ids is not None, chosen)
-    why = "; ".join(w for w in (why, annotations.source.why) if w)
-    annotations = annotations.said_to_be(replace(annotations.source, why=why))
+    with reading_ahead(place):
+        with importing():
+            from verite.formats.format import Options
+
+        options = Options(
+            boxes=boxes,
+            coords=coords,
+            image_size=image_size,
+            images=existing(images) if images is not None else None,
+            names=existing(names) if isinstance(names, (str, PathLike)) else names,
+            label_offset=label_offset,
+            image_offset=image_offset,
+            like=like,
+        )
+        annotations = read_as(place, format, options)
     return annotations if like is None else annotations.like(like)
+
+
+def read_as(path: Path, format: str | None, options: Options) -> Annotations:
+    """A path in this format, or in the one it looks like."""
+    if not path.is_dir() and not path.is_file():
+        raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
+    try:
+        chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path)
+        annotations = chosen.read(path, options)
+    except OSError as error:
+        raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
+    check_offset("label offset", options.label_offset, annotations.labels.ids is not None, chosen)
+    check_offset("image offset", options.image_offset, annotations.images.ids is not None, chosen)
+    why = "; ".join(w for w in (why, annotations.source.why) if w)
+    return annotations.said_to_be(replace(annotations.source, why=why))
 
 
 def check_offset(what: str, offset: int, has_ids: bool, format: Format) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.errors import excerpt
 from verite.health.evidence import FEWEST, ODDS, best_pairs
 from verite.health.explanations import Explanation, overlapping
 from verite.health.findings import EXAMPLES, Finding, Fix, near_word
-from verite.health.sample import Sample, present, speaks_by_id
+from verite.health.sample import Sample, speaks_by_id
 from verite.model.annotations import Annotations
 from verite.records import record
 
@@ -88,7 +89,7 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
         before = int((wanted == given).sum())
         if len(one) < FEWEST or before > len(one) / 2:
             return None
-        used = mine[present(pred.label, len(pred.labels))]
+        used = mine[_core.mark_used(pred.label, len(pred.labels))]
         for name, mapped in mappings(theirs):
             hits = given[wanted == mapped(given)]
             if len(hits) >= SHARE * len(one) and is_explained(hits, before, used, mapped(used), theirs):

@@ -8,11 +8,12 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.errors import excerpt
 from verite.health.evidence import FEWEST, FOUND, NATS
 from verite.health.explanations import Explanation, overlaps_under
 from verite.health.findings import EXAMPLES, Finding, Fix, near_word
-from verite.health.sample import Sample, present, speaks_by_id
+from verite.health.sample import Sample, speaks_by_id
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
@@ -25,7 +26,7 @@ def image_findings(
     known, shift = len(truth.images), found.shift if found else 0
     if len(pred.images) == known and not shift:
         return
-    used = np.flatnonzero(present(pred.image, len(pred.images)))
+    used = np.flatnonzero(_core.mark_used(pred.image, len(pred.images)))
     unknown = used[used >= known]
     count = int((pred.image >= known).sum())
     if not shift and len(unknown) and speaks_by_id(pred) and pred.images.ids is not None:

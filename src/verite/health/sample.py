@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.health.readings import Reading, as_read
 from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
@@ -104,8 +105,8 @@ def speaks_by_id(pred: Annotations) -> bool:
 def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     """Evenly spaced images; None if there is no image with objects of both sides under any shift."""
     usable = ~truth.crowd if "crowd" in truth.flags else None
-    has_truth = present(truth.image if usable is None else truth.image[usable], len(truth.images))
-    has_pred = present(pred.image, len(pred.images))
+    has_truth = _core.mark_used(truth.image if usable is None else truth.image[usable], len(truth.images))
+    has_pred = _core.mark_used(pred.image, len(pred.images))
     partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
     has_both = {s: has_truth & (positions >= 0) & has_pred[positions] for s, positions in partner.items()}
     candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
@@ -116,13 +117,6 @@ def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     group = grouped(truth, chosen, usable)
     preds = ByShift(lambda shift: grouped(pred, partner[shift][chosen], None, group.image_sizes))
     return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
-
-
-def present(positions: NDArray[np.int32], count: int) -> NDArray[np.bool_]:
-    """Which of `count` rows of a table are pointed at."""
-    found = np.zeros(count, dtype=np.bool_)
-    found[positions] = True
-    return found
 
 
 def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.int64]:
@@ -141,8 +135,9 @@ def grouped(
     """The objects of these images (-1: none), at most PER_IMAGE of each."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
-    is_chosen = (cell_of >= 0)[side.image]
-    rows = np.flatnonzero(is_chosen if usable is None else is_chosen & usable)
+    rows = _core.rows_at(side.image, cell_of >= 0)
+    if usable is not None:
+        rows = rows[usable[rows]]
     cell = cell_of[side.image[rows]]
     keys = (cell,) if side.confidence is None else (-side.confidence[rows], cell)
     order = np.lexsort(keys)
