@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verite.health.boxes import box_findings
-from verite.health.classes import class_findings
 from verite.health.findings import Finding, Fix, stop_on_errors
-from verite.health.geometry import explain
-from verite.health.images import image_findings
-from verite.health.sample import draw
-from verite.health.values import value_findings
+from verite.health.glance import looks_sound
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -25,11 +20,21 @@ __all__ = ["Finding", "Fix", "examine", "examine_pair", "inspect", "stop_on_erro
 
 def examine(annotations: Annotations, *, is_truth: bool) -> list[Finding]:
     """What is wrong with one side alone."""
+    from verite.health.values import value_findings
+
     return list(value_findings(annotations, is_truth=is_truth))
 
 
 def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
     """What is wrong with predictions that are aligned with their truth, and with the two together; errors first."""
+    if looks_sound(truth, pred):
+        return []
+    from verite.health.boxes import box_findings
+    from verite.health.classes import class_findings
+    from verite.health.geometry import explain
+    from verite.health.images import image_findings
+    from verite.health.sample import draw
+
     alone = examine(pred, is_truth=False)
     sample = draw(truth, pred)
     plain, found = explain(sample) if sample else (None, None)
