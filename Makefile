@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit docs fuzz clean
+.PHONY: help demo test check unit docs fuzz clients clean
 RUNS ?= 200000
 SEED ?= 1
+TORCH ?= torch
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,6 +30,13 @@ docs: .venv/developing  ## the documentation, into docs/_build/html
 fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile bytes for the JSON reader; RUNS=200000 SEED=1
 	$(BIN)/python -m tests.json.corpus build/fuzz/corpus
 	build/fuzz/fuzz_json $(RUNS) $(SEED) build/fuzz/corpus/*
+
+clients: .venv/installed  ## torchmetrics, unchanged, on verite; a large download into an environment of its own
+	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" torchmetrics pycocotools pytest .
+	# Without its dependencies, so that torch stays the one that was asked for.
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision
+	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build docs/_build verite-demo
