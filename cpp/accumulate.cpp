@@ -57,16 +57,16 @@ struct Summary {
     Column<Outcome<Bits>> outcomes;  // of all ranges, one prediction after the other
 };
 
+// Of the slots first .. last. Outcomes are counted from 0 for this stretch.
 template <class Bits>
-Summary<Bits> summarise(const Matched<Bits>& given, const Asked& asked) {
-    Summary<Bits> found;
-    found.briefs.resize(given.ranks.size());
+void summarise(const Matched<Bits>& given, const Asked& asked, std::size_t first_slot, std::size_t last_slot,
+               std::span<Brief> briefs, Column<Outcome<Bits>>& kept) {
     std::vector<Outcome<Bits>> outcomes(given.ranges);
-    for (std::size_t slot = 0; slot < found.briefs.size(); ++slot) {
+    for (std::size_t slot = first_slot; slot < last_slot; ++slot) {
         const std::int64_t rank = given.ranks[slot];
         std::uint32_t limit = 0;
         while (limit < asked.limits.size() && rank >= asked.limits[limit]) ++limit;
-        Brief& brief = found.briefs[slot];
+        Brief& brief = briefs[slot];
         brief = {given.outside[slot] | limit << most_ranges | (rank < asked.most ? Brief::counts : 0), -1};
         const std::int64_t first = given.candidates.offsets[slot], last = given.candidates.offsets[slot + 1];
         if (first == last) continue;
@@ -85,8 +85,27 @@ Summary<Bits> summarise(const Matched<Bits>& given, const Asked& asked) {
             }
         }
         if (!any) continue;
-        brief.outcome = static_cast<std::int32_t>(found.outcomes.rows() / given.ranges);
-        found.outcomes.append(outcomes);
+        brief.outcome = static_cast<std::int32_t>(kept.rows() / given.ranges);
+        kept.append(outcomes);
+    }
+}
+
+template <class Bits>
+Summary<Bits> summarise(const Matched<Bits>& given, const Asked& asked, unsigned threads) {
+    const std::size_t slots = given.ranks.size(), pieces = threads > 1 ? std::size_t{4} * threads : 1;
+    const auto first_of = [&](std::size_t piece) { return slots * piece / pieces; };
+    Summary<Bits> found;
+    found.briefs.resize(slots);
+    std::vector<Column<Outcome<Bits>>> parts(pieces);
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+        summarise<Bits>(given, asked, first_of(piece), first_of(piece + 1), found.briefs, parts[piece]);
+    });
+    found.outcomes = std::move(parts[0]);
+    for (std::size_t piece = 1; piece < pieces; ++piece) {
+        const auto base = static_cast<std::int32_t>(found.outcomes.rows() / std::max<std::size_t>(given.ranges, 1));
+        found.outcomes.append(parts[piece].values());
+        for (std::size_t slot = first_of(piece); slot < first_of(piece + 1); ++slot)
+            if (found.briefs[slot].outcome >= 0) found.briefs[slot].outcome += base;
     }
     return found;
 }
@@ -345,7 +364,7 @@ void count_positives(std::span<const std::int32_t> labels, std::span<const Range
 template <class Bits>
 void accumulate(const Matched<Bits>& given, const Asked& asked, unsigned threads, const Curves& out) {
     check(given, asked, out);
-    const Summary<Bits> summary = summarise(given, asked);
+    const Summary<Bits> summary = summarise(given, asked, threads);
     in_parallel((given.labels() + together - 1) / together, threads, [&](std::size_t piece) {
         Walk<Bits> walk(given, summary, asked, out);
         walk.run(piece * together, std::min(given.labels(), (piece + 1) * together));

@@ -61,13 +61,14 @@ auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags&
     return to_numpy(std::move(out), {preds, truths});
 }
 
-auto outside_ranges_(const Int32s& rows, const Doubles& areas, const Flags& left_out, const Doubles& ranges) {
+auto outside_ranges_(const Int32s& rows, const Doubles& areas, const Flags& left_out, const Doubles& ranges,
+                     unsigned threads) {
     expect(left_out.size() == 0 || left_out.size() == areas.size(), "a flag for each area");
     check_below(span_of(rows), areas.size(), "rows that have an area");
     Array<Ranges> out(rows.size());
     {
         nb::gil_scoped_release released;
-        outside_ranges(span_of(rows), span_of(areas), flags_of(left_out), span_of(ranges), out);
+        outside_ranges(span_of(rows), span_of(areas), flags_of(left_out), span_of(ranges), threads, out);
     }
     return to_numpy(std::move(out));
 }
@@ -143,9 +144,12 @@ nb::tuple accumulate_(const Int32s& by_label, const Int64s& label_offsets, const
                           to_numpy(std::move(recall), {limits.size(), ranges, thresholds, labels}));
 }
 
-auto box_areas_(const BoxArray& sizes) {
+auto box_areas_(const BoxArray& sizes, unsigned threads) {
     Array<double> out(sizes.shape(0));
-    box_areas(numbers_of(sizes), out);
+    {
+        nb::gil_scoped_release released;
+        box_areas(numbers_of(sizes), threads, out);
+    }
     return to_numpy(std::move(out));
 }
 
@@ -163,7 +167,7 @@ void register_detection(nb::module_& module) {
                "Pairs of the same cell whose boxes (left, top, width, height) overlap by COCO's rule.");
     module.def("coco_box_overlaps", &coco_box_overlaps, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("outside_ranges", &outside_ranges_, "rows"_a, "areas"_a, "left_out"_a, "ranges"_a,
+    module.def("outside_ranges", &outside_ranges_, "rows"_a, "areas"_a, "left_out"_a, "ranges"_a, "threads"_a = 1,
                "For each row, the set of area ranges it is not in, one bit each.");
     module.def(
         "match_greedily", &match_greedily_, "truth"_a, "pred"_a, "candidates"_a, "thresholds"_a, "ranges"_a,
@@ -180,7 +184,7 @@ void register_detection(nb::module_& module) {
     };
     def_accumulate(&accumulate_<std::uint16_t>);
     def_accumulate(&accumulate_<std::uint64_t>);
-    module.def("box_areas", &box_areas_, "sizes"_a, "Width times height of each box.");
+    module.def("box_areas", &box_areas_, "sizes"_a, "threads"_a = 1, "Width times height of each box.");
 }
 
 }  // namespace verite

@@ -9,12 +9,12 @@ namespace {
 
 using namespace nb::literals;
 
-nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table) {
+nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table, unsigned threads) {
     Array<std::int32_t> positions(ids.size());
     std::size_t unknown;
     {
         nb::gil_scoped_release released;
-        unknown = find_positions(span_of(ids), span_of(table), positions);
+        unknown = find_positions(span_of(ids), span_of(table), positions, threads);
     }
     return nb::make_tuple(to_numpy(std::move(positions)), unknown);
 }
@@ -57,7 +57,7 @@ std::uint64_t digest_(nb::handle thing) {
 }  // namespace
 
 void register_tables(nb::module_& module) {
-    module.def("find_positions", &find_positions_, "ids"_a, "table"_a,
+    module.def("find_positions", &find_positions_, "ids"_a, "table"_a, "threads"_a = 1,
                "The position of each id in a table, -1 where it is not, and how many are not.");
     module.def("mark_used", &mark_used_, "positions"_a, "count"_a, "Which of `count` rows positions point at.");
     module.def("rows_at", &rows_at_, "positions"_a, "wanted"_a, "The objects whose position is wanted, in order.");

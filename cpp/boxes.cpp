@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace verite {
 namespace {
 
@@ -131,8 +133,10 @@ Candidates coco_box_candidates(const Cells& truth, std::span<const double> truth
                            [&] { return CocoMeasure(truth_sizes, crowd, pred_sizes, floor); });
 }
 
-void box_areas(std::span<const double> sizes, std::span<double> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = sizes[4 * i + 2] * sizes[4 * i + 3];
+void box_areas(std::span<const double> sizes, unsigned threads, std::span<double> out) {
+    in_stretches(out.size(), threads, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) out[i] = sizes[4 * i + 2] * sizes[4 * i + 3];
+    });
 }
 
 }  // namespace verite

@@ -26,6 +26,6 @@ Candidates coco_box_candidates(const Cells& truth, std::span<const double> truth
                                std::span<const double> pred_sizes, double floor, unsigned threads);
 
 // Width times height.
-void box_areas(std::span<const double> sizes, std::span<double> out);
+void box_areas(std::span<const double> sizes, unsigned threads, std::span<double> out);
 
 }  // namespace verite

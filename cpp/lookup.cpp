@@ -1,12 +1,14 @@
 #include "lookup.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "memory.hpp"
+#include "parallel.hpp"
 
 namespace verite {
 namespace {
@@ -60,6 +62,7 @@ class HashTable {
     int shift_;
 };
 
+// Neighbours that speak of the same id are found at once.
 template <class Table>
 std::size_t find_all(std::span<const std::int64_t> ids, const Table& table, std::span<std::int32_t> positions) {
     std::size_t unknown = 0;
@@ -76,21 +79,38 @@ std::size_t find_all(std::span<const std::int64_t> ids, const Table& table, std:
     return unknown;
 }
 
+// Where looking is quicker than remembering.
+std::size_t find_each(std::span<const std::int64_t> ids, const DenseTable& table, std::span<std::int32_t> positions) {
+    std::size_t unknown = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        positions[i] = table.find(ids[i]);
+        unknown += positions[i] < 0;
+    }
+    return unknown;
+}
+
 }  // namespace
 
 std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
-                           std::span<std::int32_t> positions) {
+                           std::span<std::int32_t> positions, unsigned threads) {
     if (positions.size() != ids.size()) throw std::invalid_argument("expected room for every id");
     if (table.empty()) {
         std::fill(positions.begin(), positions.end(), -1);
         return ids.size();
     }
+    std::atomic<std::size_t> unknown{0};
+    const auto find = [&](const auto& known, auto find_some) {
+        in_stretches(ids.size(), threads, [&](std::size_t first, std::size_t last) {
+            unknown += find_some(ids.subspan(first, last - first), known, positions.subspan(first, last - first));
+        });
+        return unknown.load();
+    };
     const auto [lowest, highest] = std::minmax_element(table.begin(), table.end());
     const std::uint64_t span = static_cast<std::uint64_t>(*highest) - static_cast<std::uint64_t>(*lowest);
     constexpr std::uint64_t small = 1 << 12, spread = 32;
-    if (span < small || span / spread < table.size())
-        return find_all(ids, DenseTable(table, *lowest, span + 1), positions);
-    return find_all(ids, HashTable(table), positions);
+    if (span < small) return find(DenseTable(table, *lowest, span + 1), find_each);
+    if (span / spread < table.size()) return find(DenseTable(table, *lowest, span + 1), find_all<DenseTable>);
+    return find(HashTable(table), find_all<HashTable>);
 }
 
 namespace {

@@ -8,9 +8,9 @@
 namespace verite {
 
 // The position of each id in the table, which has every id once; -1 for those it does not have. The number of those is
-// returned. Neighbours in a file often speak of the same image, which is found at once.
+// returned.
 std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
-                           std::span<std::int32_t> positions);
+                           std::span<std::int32_t> positions, unsigned threads = 1);
 
 // Which rows of a table positions point at; `used` has a flag for each row.
 void mark_used(std::span<const std::int32_t> positions, std::span<bool> used);

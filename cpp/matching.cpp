@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace verite {
 namespace {
 
@@ -169,17 +171,20 @@ template void match_greedily(const Cells&, const Cells&, const CandidateView&, c
                              std::span<std::uint64_t>);
 
 void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> areas,
-                    std::span<const std::uint8_t> left_out, std::span<const double> ranges, std::span<Ranges> out) {
+                    std::span<const std::uint8_t> left_out, std::span<const double> ranges, unsigned threads,
+                    std::span<Ranges> out) {
     const std::size_t count = ranges.size() / 2;
     if (count > most_ranges) throw std::invalid_argument("area ranges: expected at most 24");
     const Ranges all = (Ranges{1} << count) - 1;
-    for (std::size_t slot = 0; slot < rows.size(); ++slot) {
-        const double area = areas[rows[slot]];
-        Ranges bits = !left_out.empty() && left_out[rows[slot]] ? all : 0;
-        for (std::size_t r = 0; r < count; ++r)
-            bits |= static_cast<Ranges>((area < ranges[2 * r]) | (area > ranges[2 * r + 1])) << r;
-        out[slot] = bits;
-    }
+    in_stretches(rows.size(), threads, [&](std::size_t first, std::size_t last) {
+        for (std::size_t slot = first; slot < last; ++slot) {
+            const double area = areas[rows[slot]];
+            Ranges bits = !left_out.empty() && left_out[rows[slot]] ? all : 0;
+            for (std::size_t r = 0; r < count; ++r)
+                bits |= static_cast<Ranges>((area < ranges[2 * r]) | (area > ranges[2 * r + 1])) << r;
+            out[slot] = bits;
+        }
+    });
 }
 
 }  // namespace verite

@@ -35,6 +35,7 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
 // The ranges [low, high] that do not contain the area of the object in each slot, all of them where it is `left_out`
 // (one entry an object; may be empty). An area that is not a number is in every range.
 void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> areas,
-                    std::span<const std::uint8_t> left_out, std::span<const double> ranges, std::span<Ranges> out);
+                    std::span<const std::uint8_t> left_out, std::span<const double> ranges, unsigned threads,
+                    std::span<Ranges> out);
 
 }  // namespace verite

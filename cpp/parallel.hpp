@@ -53,4 +53,12 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
+// Calls work(first, last) for stretches that together are 0 .. count.
+template <class Work>
+void in_stretches(std::size_t count, unsigned threads, Work&& work) {
+    const std::size_t pieces = threads > 1 ? std::size_t{4} * threads : 1;
+    in_parallel(pieces, threads,
+                [&](std::size_t piece) { work(count * piece / pieces, count * (piece + 1) / pieces); });
+}
+
 }  // namespace verite

@@ -182,9 +182,9 @@ def columns(
     """The objects of a file as annotations."""
     table = file.annotations
     count = table["count"]
-    has_score = presence(table, "score")
     flags = {"crowd": table["iscrowd"], "ignore": table["ignore"]}
-    flags["unscored"] = ~has_score if has_score.any() else None
+    has_score = table["present"]["score"]  # one word for all, or an array
+    flags["unscored"] = ~has_score if isinstance(has_score, np.ndarray) else None
     has_ids = isinstance(table["id"], np.ndarray) and presence(table, "id").all()
     if not has_ids and np.any(table["present"]["id"]):
         missing = count - int(presence(table, "id").sum()) if isinstance(table["id"], np.ndarray) else count
@@ -215,6 +215,8 @@ def regions_of(
     outlines = Outlines(path, file, count)
     regions = Regions(boxes, layout_name(options.boxes or "xywh"), outlines=outlines, kinds=outlines.kinds)
     regions, unit = in_pixels(regions, options.coords or "abs", images, image)
+    if table["present"]["bbox"] is True:
+        return regions, unit
     without = np.flatnonzero(~presence(table, "bbox"))
     return (with_bounds(path, file, regions, without) if len(without) else regions), unit
 

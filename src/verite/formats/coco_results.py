@@ -16,6 +16,7 @@ from verite.model.annotations import Annotations
 from verite.model.ids import Ids, Positions, distinct
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.threads import thread_count
 
 
 def recognise(look: Look) -> str | None:
@@ -53,10 +54,11 @@ def known_positions(used: Ids, classes: Ids, options: Options) -> tuple[Images, 
     truth = options.like
     if truth is None or truth.images.ids is None or truth.labels.ids is None:
         return None
-    image, strange = _core.find_positions(used, truth.images.ids - options.image_offset)
+    threads = thread_count()
+    image, strange = _core.find_positions(used, truth.images.ids - options.image_offset, threads)
     if strange:
         return None
-    label, strange = _core.find_positions(classes, truth.labels.ids - options.label_offset)
+    label, strange = _core.find_positions(classes, truth.labels.ids - options.label_offset, threads)
     return None if strange else (truth.images, truth.labels, image, label)
 
 

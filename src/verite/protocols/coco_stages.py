@@ -171,12 +171,12 @@ class Evaluation:
         ignore = self.truth.crowd
         if self.settings.ignore == "explicit":
             ignore = ignore | self.truth.ignore
-        return _core.outside_ranges(self.truth_cells.rows, self.truth_areas, ignore, self.ranges)
+        return _core.outside_ranges(self.truth_cells.rows, self.truth_areas, ignore, self.ranges, self.threads)
 
     @cached_property
     def outside(self) -> NDArray[np.uint32]:
         """For each prediction (by slot) the area ranges it is not in, one bit each."""
-        return _core.outside_ranges(self.ordered.cells.rows, self.pred_areas, NO_FLAGS, self.ranges)
+        return _core.outside_ranges(self.ordered.cells.rows, self.pred_areas, NO_FLAGS, self.ranges, self.threads)
 
     @cached_property
     def truth_areas(self) -> Floats:
@@ -185,7 +185,7 @@ class Evaluation:
         if stated is not None and not np.isnan(stated).any():
             return stated
         if self.settings.on == "box":
-            derived = _core.box_areas(self.truth.regions.sizes)
+            derived = _core.box_areas(self.truth.regions.sizes, self.threads)
         else:
             derived = _core.mask_areas(self.truth_masks.arrays)
         return derived if stated is None else np.where(np.isnan(stated), derived, stated)
@@ -197,7 +197,7 @@ class Evaluation:
             assert self.pred.area is not None
             return self.pred.area
         if self.settings.on == "box":
-            return _core.box_areas(self.pred.regions.sizes)
+            return _core.box_areas(self.pred.regions.sizes, self.threads)
         return pred_areas(self.pred, lambda: self.pred_masks, by_first=self.settings.is_exact)
 
     @cached_property
