@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -81,9 +80,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit status; whatever happens is said in one line."""
     # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    status = run(args)
-    gc.freeze()  # the system takes everything back at once; nobody need look through it for garbage first
-    sys.exit(status)
+    sys.exit(run(args))
 
 
 def run(args: Sequence[str] | None = None) -> int:
