@@ -88,7 +88,8 @@ auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Colum
     Array<double> out(mine.size() * others.size());
     for (std::size_t p = 0; p < mine.size(); ++p)
         for (std::size_t t = 0; t < others.size(); ++t)
-            out[p * others.size() + t] = mask_overlap(mine, p, others, t, crowd.data()[t]);
+            out[p * others.size() + t] =
+                mask_overlap(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 

@@ -1,8 +1,12 @@
 // Masks by COCO's rules: what objects look like, and how much they overlap.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "memory.hpp"
 #include "overlaps.hpp"
+#include "polygons.hpp"
 #include "views.hpp"
 
 namespace verite {
@@ -18,6 +22,21 @@ struct Outlines {
     std::size_t size() const { return images.size() / 2; }
     Size image_of(std::size_t i) const { return {images[2 * i], images[2 * i + 1]}; }
 };
+
+// Half-open ranges of columns and rows; empty where there is no pixel.
+struct Bounds {
+    std::int64_t left = 0, top = 0, right = 0, bottom = 0;
+};
+
+// The ring of object i: its polygon, or the corners of its box, which are put into `corners`. Empty where it has
+// several.
+std::span<const double> only_ring(const Outlines& outlines, std::size_t i, std::array<double, 8>& corners);
+
+// The size of an object's image, in which it is drawn.
+Size drawing_size(const Outlines& outlines, std::size_t i);
+
+// The runs of an object that has no mask, appended to `counts`.
+void draw_outline(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vector<std::uint32_t>& counts);
 
 struct Masks {
     Column<std::uint32_t> counts;
@@ -36,7 +55,8 @@ void mask_bounds(const Runs& masks, std::span<double> out);
 
 // The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where
 // the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
-double mask_overlap(const Runs& preds, std::size_t pred, const Runs& truths, std::size_t truth, bool is_crowd);
+double mask_overlap(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
+                    Size truth_size, bool is_crowd);
 
 // Candidates of laid-out cells by that overlap. `crowd` has one entry a truth. What must be drawn is drawn cell by
 // cell, and only where both sides have objects: masks of a whole data set would fill more memory than everything else.

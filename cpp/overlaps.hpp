@@ -57,10 +57,6 @@ void each_meeting(const Cells& truth, const Cells& pred, std::size_t image, Meet
 // prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
 // floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
 // cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep scratch memory.
-// Objects lie anywhere in memory: a measure with fetch(ahead, truths, preds) is told of the rows that are so many
-// images ahead, once for each number from `furthest_ahead` down to 1, to have them at hand when their turn comes.
-inline constexpr std::size_t furthest_ahead = 3;
-
 template <class MakeMeasure>
 Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, unsigned threads,
                            MakeMeasure&& make_measure) {
@@ -82,15 +78,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
             part.truth.push(static_cast<std::int32_t>(t));
             part.overlap.push(overlap);
         };
-        const auto rows_of = [](const Cells& side, std::size_t image) {
-            const auto first = static_cast<std::size_t>(side.images[image]);
-            return side.rows.subspan(first, static_cast<std::size_t>(side.images[image + 1]) - first);
-        };
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
-            if constexpr (requires { measure.fetch(1, pred.rows, pred.rows); })
-                for (std::size_t ahead = furthest_ahead; ahead > 0; --ahead)
-                    if (image + ahead < cuts[piece + 1])
-                        measure.fetch(ahead, rows_of(truth, image + ahead), rows_of(pred, image + ahead));
             each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
                 end_slots(p1);
                 const auto count = static_cast<std::size_t>(t2 - t1);

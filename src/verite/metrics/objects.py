@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, check_choices
 from verite.matching import Candidates, box_candidates, match_free
 from verite.model.annotations import Annotations
 from verite.model.ragged import offsets_of
@@ -40,11 +40,7 @@ class Settings:
     polygons: PolygonRule
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                near = did_you_mean(str(value), choices)
-                raise BadParameter(f"{name}: expected {' or '.join(choices)}, found {value!r}{near}")
+        check_choices(self, CHOICES)
         if not 0 <= self.iou <= 1:
             raise BadParameter(f"iou: expected a threshold from 0 to 1, found {self.iou}")
         if self.confidence is not None and not np.isfinite(self.confidence):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, check_choices
 from verite.records import record
 from verite.signature import Signature
 
@@ -48,11 +48,7 @@ class Settings:
     labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
-                raise BadParameter(f"{name}: expected {listed}, found {value!r}{did_you_mean(str(value), choices)}")
+        check_choices(self, CHOICES)
         check_thresholds(self.iou)
         check_areas(self.areas)
         if not self.max_dets or min(self.max_dets) < 1 or max(self.max_dets) >= 2**31:
@@ -96,16 +92,19 @@ class Settings:
 
     def signature(self, name: str, *, iou: float | None, area: str | None, most: int | None) -> Signature:
         """Of one score, or with None of all of them."""
+        limits = list(self.max_dets) if most is None else most
+        rules = {"max_dets": limits, "ignore": self.ignore, "classes": self.classes, "mode": self.mode}
+        return self.signed(name, iou, area, **rules)
+
+    def signed(self, name: str, iou: float | None, area: str | None, **rules: object) -> Signature:
+        """A signature with these rules besides what every score depends on."""
         extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
         return Signature.of(
             name,
             on=self.on,
             iou=spell_thresholds(self.iou) if iou is None else iou,
             area=spell_areas(self.areas, area),
-            max_dets=list(self.max_dets) if most is None else most,
-            ignore=self.ignore,
-            classes=self.classes,
-            mode=self.mode,
+            **rules,
             **extra,
             rev=1,
         )

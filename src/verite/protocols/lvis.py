@@ -18,7 +18,7 @@ from verite.errors import BadParameter, DataError
 from verite.model.verdicts import ABSENT, INCOMPLETE, is_in
 from verite.protocols.coco import CocoResults
 from verite.protocols.coco_masks import masks_of, pred_areas
-from verite.protocols.coco_settings import Settings, spell_areas, spell_thresholds
+from verite.protocols.coco_settings import Settings
 from verite.protocols.coco_stages import Evaluation
 from verite.protocols.preparation import prepare
 from verite.signature import Signature
@@ -39,18 +39,8 @@ class LvisSettings(Settings):
     """COCO's settings with LVIS's signature: the limit is of an image, classes are judged where they were sought."""
 
     def signature(self, name: str, *, iou: float | None, area: str | None, most: int | None) -> Signature:
-        extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
-        return Signature.of(
-            name,
-            on=self.on,
-            iou=spell_thresholds(self.iou) if iou is None else iou,
-            area=spell_areas(self.areas, area),
-            max_dets=f"{max(self.max_dets)} an image",
-            classes="federated",
-            ignore="explicit",
-            **extra,
-            rev=1,
-        )
+        limit = f"{max(self.max_dets)} an image"
+        return self.signed(name, iou, area, max_dets=limit, classes="federated", ignore="explicit")
 
 
 class FederatedEvaluation(Evaluation):

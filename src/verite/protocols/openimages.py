@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, check_choices
 from verite.formats import read
 from verite.formats.openimages_classes import read_descriptions, read_hierarchy
 from verite.matching import FALSE, IGNORED, TRUE, Candidates, Cells, best_candidates, group_truths, match_best
@@ -50,11 +50,7 @@ class Settings:
     interpolation: Interpolation = "all"
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                near = did_you_mean(str(value), choices)
-                raise BadParameter(f"{name}: expected {' or '.join(choices)}, found {value!r}{near}")
+        check_choices(self, CHOICES)
         if not self.iou:
             raise BadParameter("iou: expected at least one threshold, found none")
         for threshold in self.iou:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, check_choices
 from verite.matching import IGNORED, TRUE, Matches, box_candidates, match_best
 from verite.model.annotations import Annotations
 from verite.model.results import Finds, one_threshold
@@ -41,12 +41,7 @@ class Settings:
     labels: tuple[str, ...] | None
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise BadParameter(
-                    f"{name}: expected {' or '.join(choices)}, found {value!r}{did_you_mean(str(value), choices)}"
-                )
+        check_choices(self, CHOICES)
         if not self.iou:
             raise BadParameter("iou: expected at least one threshold, found none")
         for threshold in self.iou:
