@@ -16,7 +16,7 @@ SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__fi
 # From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
 FLOORS = (
     {"loading"},
-    {"errors", "records", "_core", "__init__"},
+    {"arrays", "errors", "records", "_core", "__init__"},
     {"limits", "signature", "threads"},
     {"files"},
     {"model"},
