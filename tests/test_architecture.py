@@ -130,6 +130,21 @@ def test_help_does_not_even_load_numpy():
     assert done.stdout.strip().endswith("False")
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import verite.formats.panoptic, verite.formats.lvis, verite.formats.coco, verite.formats.coco_results",
+        "import verite.model.results, verite.model.digests, verite.model.alignment",
+        "import verite.health, verite.protocols.coco",
+        "import verite as v; v.read; v.inspect; v.Annotations; v.Regions; v.Results; v.compare; v.coco; v.CocoResults",
+    ],
+)
+def test_numpy_is_not_loaded_before_cocos_files_are_read(program):
+    script = f"{program}\nimport sys; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_files_hold_one_idea():
     long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 450}
     assert not long

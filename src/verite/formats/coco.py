@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import ReadError, excerpt
 from verite.formats.class_names import check_name, check_names
 from verite.formats.coco_file import Outlines, open_coco, presence, texts
@@ -24,6 +22,9 @@ from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.model.texts import Texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SECTIONS = ("images", "annotations", "categories")
 

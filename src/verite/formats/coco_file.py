@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.files import check_size
 from verite.formats.ahead import finished
@@ -20,10 +18,13 @@ from verite.model.ragged import Ints, offsets_of
 from verite.model.regions import BOX, MASK, POLYGON, Polygons, Runs
 from verite.threads import thread_count
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 T = TypeVar("T")
 
 # What the reader calls the kinds of a segmentation, and what we call them.
-KINDS = np.array([BOX, BOX, POLYGON, MASK], dtype=np.uint8)
+KINDS = (BOX, BOX, POLYGON, MASK)
 # The reader's sentence: a place in the document, what is wrong, and where that is in the file.
 SENTENCE = re.compile(r"(?:(?P<place>[\w.\[\]]+): )?(?P<wrong>.*?)(?: \(byte \d+, line \d+\))?$")
 # What was expected where the sentence does not say it, and what to do; by the reader's codes.
@@ -87,7 +88,8 @@ class Outlines:
     def __init__(self, path: Path, file: _core.CocoFile, count: int) -> None:
         self.path, self.file, self.count = path, file, count
         kinds = file.region_kinds
-        self.kinds = KINDS[kinds] if kinds is not None else np.full(count, BOX, dtype=np.uint8)
+        ours = np.array(KINDS, dtype=np.uint8)
+        self.kinds = ours[kinds] if kinds is not None else np.full(count, BOX, dtype=np.uint8)
 
     def __call__(self) -> tuple[Polygons | None, Runs | None]:
         return self.polygons(), self.runs()

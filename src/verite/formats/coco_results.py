@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from verite import _core
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco
 from verite.formats.coco_file import open_coco

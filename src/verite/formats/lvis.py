@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco
 from verite.formats.coco_file import open_coco, presence
@@ -22,6 +20,9 @@ from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
 from verite.model.labels import Labels
 from verite.model.verdicts import ABSENT, INCOMPLETE, Verdicts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
 FREQUENCIES = ("r", "c", "f")

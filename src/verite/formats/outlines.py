@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.limits import limit, remedy
 from verite.model.layouts import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NO_BOX = (0.0, 0.0, 0.0, 0.0)
 

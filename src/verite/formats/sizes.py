@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats.format import frame_of
 from verite.limits import limit, remedy
@@ -18,6 +16,7 @@ from verite.model.images import IMAGE_SUFFIXES, Images
 from verite.model.regions import Regions
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PIL import Image
 
 PICTURES = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from verite import _core
+from verite.arrays import np
 from verite.model.annotations import Annotations
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.errors import DataError
 from verite.model.annotations import Annotations
 from verite.model.ids import Positions, positions_in
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T", bound=Images | Labels)
 

@@ -7,9 +7,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -17,6 +15,8 @@ from verite.model.regions import Regions, frozen
 from verite.records import record
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from verite.model.verdicts import Verdicts
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
@@ -59,7 +59,7 @@ class Annotations:
 
     def __post_init__(self) -> None:
         count = len(self.regions)
-        for name, dtype in (("image", np.int32), ("label", np.int32), *OPTIONAL.items()):
+        for name, dtype in (("image", "int32"), ("label", "int32"), *OPTIONAL.items()):
             column = getattr(self, name)
             if column is None:
                 continue
@@ -213,4 +213,4 @@ class Annotations:
         return combined(facts_of(self))
 
 
-OPTIONAL: dict[str, Any] = {"confidence": np.float64, "area": np.float64, "ids": np.int64}
+OPTIONAL = {"confidence": "float64", "area": "float64", "ids": "int64"}

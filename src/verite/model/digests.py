@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from verite import _core
+from verite.arrays import np
 from verite.model.texts import Texts
 
 if TYPE_CHECKING:

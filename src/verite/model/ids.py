@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from verite import _core
+from verite.arrays import np
 
-Ids = NDArray[np.int64]
-Positions = NDArray[np.int32]  # -1: not in the table
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ids: TypeAlias = "NDArray[np.int64]"
+Positions: TypeAlias = "NDArray[np.int32]"  # -1: not in the table
 
 # A direct look-up table is used as long as it is not much longer than what is looked up.
 SPREAD = 16

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.regions import frozen
 from verite.model.texts import Texts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
-Ints = NDArray[np.int64]
+from verite.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ints: TypeAlias = "NDArray[np.int64]"
 
 
 def offsets_of(lengths: NDArray[np.integer]) -> Ints:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.layouts import Floats, Kept, keep, layout_name, to_corners, to_sizes
 from verite.model.ragged import Ints, gather, is_every, offsets_of
 from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 BOX, POLYGON, MASK = 0, 1, 2
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite, isnan
 from pathlib import PurePath
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 import verite
+from verite.arrays import np
 from verite.errors import BadParameter, NotComparable
 from verite.model.annotations import Annotations
 from verite.model.tables import ABSENT, Table
 from verite.records import record
 from verite.signature import Signature
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @record()

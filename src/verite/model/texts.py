@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from verite.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Texts:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.ids import is_dense
 from verite.model.regions import frozen
 from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
 # EXCLUDED: the class does not count in this image.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
+from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.model.results import Finds, Results, one_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_settings import On, Settings
-from verite.protocols.coco_stages import Arrays, Evaluation
 from verite.protocols.preparation import prepare
 from verite.threads import thread_count
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.model.annotations import Annotations
+    from verite.protocols.coco_stages import Arrays, Evaluation
     from verite.protocols.preparation import Checks
     from verite.signature import Signature
 
@@ -67,6 +67,8 @@ def coco(
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
+    from verite.protocols.coco_stages import Evaluation
+
     settings = Settings.of(
         on=on, iou=iou, areas=areas, max_dets=max_dets, ignore=ignore, classes=classes, mode=mode, labels=labels
     )
@@ -132,15 +134,15 @@ class CocoResults(Results):
             and (kind, threshold, area) == ("precision", None, 0)
             and 100 not in self.settings.max_dets
         ):
-            return np.nan  # the reference reads AP at 100 predictions, whatever it was asked for
+            return nan  # the reference reads AP at 100 predictions, whatever it was asked for
         values = self.part(kind, threshold, area, limit)
         present = self.evaluation.positives[:, area] > 0
         if not present.all():
             values = values[..., present]
-        return float(values.ravel().mean()) if values.size else np.nan
+        return float(values.ravel().mean()) if values.size else nan
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
-        iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else np.nan
+        iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else nan
         return self.settings.signature(
             f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}",
             iou=iou,
@@ -197,7 +199,7 @@ class CocoResults(Results):
         values = self.part(kind, threshold, area, limit)
         by_class = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
         if not by_class.shape[1]:
-            return [np.nan] * len(by_class)
+            return [nan] * len(by_class)
         means: list[float] = by_class.mean(axis=1).tolist()
         return means
 
@@ -245,7 +247,7 @@ class CocoResults(Results):
         lines = [self.name]
         for group in (keys[:half], keys[half:]):
             cells = [
-                (key, ABSENT if np.isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group
+                (key, ABSENT if isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group
             ]
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
+from verite.arrays import np
 from verite.errors import BadParameter, check_choices
 from verite.records import record
 from verite.signature import Signature
@@ -21,9 +20,9 @@ CHOICES = {
     "classes": ("each", "together"),
     "mode": ("verite", "pycocotools"),
 }
-# As the reference writes them; the ninth threshold is 0.8999999999999999.
-THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
-RECALLS = np.linspace(0.0, 1.0, 101)
+# Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
+THRESHOLDS = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
+RECALLS = (*(i * 0.01 for i in range(100)), 1.0)
 AREAS = {
     "all": (0.0, 1e5**2),
     "small": (0.0, 32.0**2),
@@ -80,7 +79,7 @@ class Settings:
     @property
     def recalls(self) -> NDArray[np.float64]:
         """Where precision is read."""
-        return RECALLS
+        return np.array(RECALLS)
 
     @property
     def is_exact(self) -> bool:
