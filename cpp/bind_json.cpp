@@ -12,15 +12,10 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "json_coco.hpp"
-#include "json_regions.hpp"
-#include "mapped.hpp"
-
-namespace nb = nanobind;
+#include "bind_coco_file.hpp"
 
 namespace verite {
 
@@ -30,10 +25,6 @@ using json::Annotations;
 using json::Categories;
 using json::Document;
 using json::Images;
-// The largest side, number of pixels, number of points and coordinate.
-using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;
-const Limits usual_limits{65'535, 500'000'000, 1'000'000, 1e7};
-using Records = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // What numpy calls our types: text and enumerations are bytes to it.
 template <class T>
@@ -160,13 +151,6 @@ std::function<void()> heed_signals() {
     };
 }
 
-// A path or content, read.
-struct Reading {
-    std::unique_ptr<MappedFile> file;
-    unsigned threads;
-    Document document;
-};
-
 template <class Source>
 Reading read_source(Source&& source, unsigned threads, int deepest, std::size_t piece_bytes) {
     auto file = std::make_unique<MappedFile>(std::forward<Source>(source));
@@ -176,99 +160,6 @@ Reading read_source(Source&& source, unsigned threads, int deepest, std::size_t 
     Document document = json::read_coco(file->bytes(), options);
     return {std::move(file), threads, std::move(document)};
 }
-
-class CocoFile {
-  public:
-    explicit CocoFile(Reading&& reading)
-        : file_(std::move(reading.file)), threads_(reading.threads), document_(std::move(reading.document)) {
-        images = to_dict(std::move(document_.images));
-        categories = to_dict(std::move(document_.categories));
-        annotations = to_dict(document_.annotations);
-    }
-
-    nb::dict images, categories, annotations;
-
-    bool is_results() const { return document_.is_results; }
-    std::vector<std::string> keys() const { return {document_.keys.begin(), document_.keys.end()}; }
-
-    nb::object polygons(const Records& records, bool is_strict, const Limits& limits) {
-        auto found = converted<json::Polygons>(json::read_polygons, records, is_strict, limits);
-        return nb::make_tuple(to_array(std::move(found.points)), to_array(std::move(found.ring_starts)),
-                              to_array(std::move(found.object_starts)));
-    }
-
-    nb::object runs(const Records& records, bool is_strict, const Limits& limits) {
-        auto found = converted<json::Runs>(json::read_runs, records, is_strict, limits);
-        return nb::make_tuple(to_array(std::move(found.lengths)), to_array(std::move(found.starts)),
-                              to_array(std::move(found.sizes)));
-    }
-
-    // A view of a column that stays with us.
-    template <class T>
-    nb::object view(const Column<T> Annotations::* column) const {
-        const Column<T>& values = document_.annotations.*column;
-        if (values.rows() == 0) return nb::none();
-        return nb::cast(
-            nb::ndarray<nb::numpy, const Shown<T>, nb::ndim<1>>(values.data(), {values.rows()}, nb::find(this)));
-    }
-
-  private:
-    template <class Regions>
-    using ReadRegions = Regions (*)(std::span<const char>, const Document&, std::span<const std::int64_t>,
-                                    const json::RegionLimits&, unsigned);
-
-    template <class Regions>
-    Regions converted(ReadRegions<Regions> read, const Records& records, bool is_strict, const Limits& given) const {
-        if (file_->has_changed()) throw std::runtime_error("the file was changed after it was read; read it again");
-        json::RegionLimits limits;
-        limits.is_strict = is_strict;
-        std::tie(limits.side_px, limits.pixels, limits.points, limits.coordinate_px) = given;
-        const nb::gil_scoped_release released;
-        return read(file_->bytes(), document_, {records.data(), records.size()}, limits, threads_);
-    }
-
-    std::unique_ptr<MappedFile> file_;
-    unsigned threads_;
-    Document document_;
-};
-
-// A file that is read by a thread of its own while Python does something else. Nothing of Python is touched until its
-// result is asked for.
-class CocoAhead {
-  public:
-    CocoAhead(std::string path, unsigned threads, int deepest)
-        : thread_([this, path = std::move(path), threads, deepest] {
-              try {
-                  auto file = std::make_unique<MappedFile>(path);
-                  Document document = json::read_coco(
-                      file->bytes(), options_for(*file, threads, deepest, json::ReadOptions().piece_bytes));
-                  reading_ = {std::move(file), threads, std::move(document)};
-              } catch (...) {
-                  failure_ = std::current_exception();
-              }
-          }) {}
-    CocoAhead(const CocoAhead&) = delete;
-    CocoAhead& operator=(const CocoAhead&) = delete;
-    ~CocoAhead() {
-        if (thread_.joinable()) thread_.join();
-    }
-
-    // To be called once.
-    CocoFile* finish() {
-        if (!thread_.joinable()) throw std::invalid_argument("a reading: expected one that is not finished");
-        {
-            const nb::gil_scoped_release released;
-            thread_.join();
-        }
-        if (failure_) std::rethrow_exception(failure_);
-        return new CocoFile(std::move(reading_));
-    }
-
-  private:
-    Reading reading_;
-    std::exception_ptr failure_;
-    std::thread thread_;  // starts when all else is there
-};
 
 std::string path_from(nb::handle path) {
     PyObject* bytes = nullptr;
@@ -297,34 +188,73 @@ void translate_errors(const std::exception_ptr& error, void* parse_error_type) {
     }
 }
 
+// A view of a column that stays in the core.
+template <class T>
+nb::object view(const Column<T>& values, const CocoFile* owner) {
+    if (values.rows() == 0) return nb::none();
+    return nb::cast(
+        nb::ndarray<nb::numpy, const Shown<T>, nb::ndim<1>>(values.data(), {values.rows()}, nb::find(owner)));
+}
+
 }  // namespace
+
+const CocoFile::Columns& CocoFile::columns() {
+    std::unique_lock lock(taking_, std::defer_lock);
+    {
+        const nb::gil_scoped_release released;
+        lock.lock();
+    }
+    if (!columns_) {
+        is_taken_ = true;
+        columns_ = {to_dict(std::move(document_.images)), to_dict(std::move(document_.categories)),
+                    to_dict(document_.annotations)};
+    }
+    return *columns_;
+}
+
+nb::object CocoFile::polygons(const Records& records, bool is_strict, const Limits& limits) {
+    auto found = converted<json::Polygons>(json::read_polygons, records, is_strict, limits);
+    return nb::make_tuple(to_array(std::move(found.points)), to_array(std::move(found.ring_starts)),
+                          to_array(std::move(found.object_starts)));
+}
+
+nb::object CocoFile::runs(const Records& records, bool is_strict, const Limits& limits) {
+    auto found = converted<json::Runs>(json::read_runs, records, is_strict, limits);
+    return nb::make_tuple(to_array(std::move(found.lengths)), to_array(std::move(found.starts)),
+                          to_array(std::move(found.sizes)));
+}
+
+nb::object CocoFile::region_kinds() const { return view(document_.annotations.region_kinds, this); }
+nb::object CocoFile::region_bytes() const { return view(document_.annotations.region_bytes, this); }
+nb::object CocoFile::region_lengths() const { return view(document_.annotations.region_lengths, this); }
+
+template <class Regions>
+Regions CocoFile::converted(ReadRegions<Regions> read, const Records& records, bool is_strict,
+                            const Limits& limits) const {
+    check_unchanged();
+    const nb::gil_scoped_release released;
+    return read(file_->bytes(), document_, {records.data(), records.size()}, region_limits(limits, is_strict),
+                threads_);
+}
 
 void register_json(nb::module_& module) {
     const nb::object parse_error = nb::steal(PyErr_NewException("verite._core.ParseError", PyExc_ValueError, nullptr));
     module.attr("ParseError") = parse_error;
     nb::register_exception_translator(translate_errors, parse_error.ptr());
 
-    nb::class_<CocoFile>(module, "CocoFile")
-        .def_ro("images", &CocoFile::images)
-        .def_ro("categories", &CocoFile::categories)
-        .def_ro("annotations", &CocoFile::annotations)
+    nb::class_<CocoFile> file(module, "CocoFile");
+    file.def_prop_ro("images", [](CocoFile& file) { return file.columns().images; })
+        .def_prop_ro("categories", [](CocoFile& file) { return file.columns().categories; })
+        .def_prop_ro("annotations", [](CocoFile& file) { return file.columns().annotations; })
         .def_prop_ro("is_results", &CocoFile::is_results)
         .def_prop_ro("keys", &CocoFile::keys)
-        .def_prop_ro("region_kinds", [](const CocoFile& file) { return file.view(&Annotations::region_kinds); })
-        .def_prop_ro("region_bytes", [](const CocoFile& file) { return file.view(&Annotations::region_bytes); })
-        .def_prop_ro("region_lengths", [](const CocoFile& file) { return file.view(&Annotations::region_lengths); })
+        .def_prop_ro("region_kinds", &CocoFile::region_kinds)
+        .def_prop_ro("region_bytes", &CocoFile::region_bytes)
+        .def_prop_ro("region_lengths", &CocoFile::region_lengths)
         .def("polygons", &CocoFile::polygons, nb::arg("records"), nb::arg("strict") = true,
              nb::arg("limits") = usual_limits)
         .def("runs", &CocoFile::runs, nb::arg("records"), nb::arg("strict") = true, nb::arg("limits") = usual_limits);
-
-    nb::class_<CocoAhead>(module, "CocoAhead")
-        .def(
-            "__init__",
-            [](CocoAhead* place, nb::handle path, unsigned threads, int deepest) {
-                new (place) CocoAhead(path_from(path), threads, deepest);
-            },
-            nb::arg("path"), nb::arg("threads") = 1, nb::arg("deepest") = 64)
-        .def("finish", &CocoAhead::finish, nb::rv_policy::take_ownership);
+    register_evaluation(module, file);
 
     const auto def = [&](const char* name, const char* source, auto read) {
         module.def(name, read, nb::arg(source), nb::arg("threads") = 1, nb::arg("deepest") = 64,

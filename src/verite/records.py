@@ -41,6 +41,9 @@ def record(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
         if eq:
             methods |= {"__eq__": equal, "__hash__": hashed}
         own = vars(cls)
+        # Defaults are the initialiser's business: what an object was not given is not there.
+        for name in [name for name in cls.__dataclass_fields__ if name in own]:  # type: ignore[attr-defined]
+            delattr(cls, name)
         for name, method in methods.items():
             # A class that compares by fields has no hash of its own until it is given one.
             if name not in own or own[name] is None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import existing, reason
-from verite.formats.ahead import reading_ahead
 from verite.loading import importing
 
 if TYPE_CHECKING:
@@ -102,22 +101,20 @@ def read(
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
     """
-    place = existing(path)
-    with reading_ahead(place):
-        with importing():
-            from verite.formats.format import Options
+    with importing():
+        from verite.formats.format import Options
 
-        options = Options(
-            boxes=boxes,
-            coords=coords,
-            image_size=image_size,
-            images=existing(images) if images is not None else None,
-            names=existing(names) if isinstance(names, (str, PathLike)) else names,
-            label_offset=label_offset,
-            image_offset=image_offset,
-            like=like,
-        )
-        annotations = read_as(place, format, options)
+    options = Options(
+        boxes=boxes,
+        coords=coords,
+        image_size=image_size,
+        images=existing(images) if images is not None else None,
+        names=existing(names) if isinstance(names, (str, PathLike)) else names,
+        label_offset=label_offset,
+        image_offset=image_offset,
+        like=like,
+    )
+    annotations = read_as(existing(path), format, options)
     return annotations if like is None else annotations.like(like)
 
 
@@ -130,15 +127,17 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
         annotations = chosen.read(path, options)
     except OSError as error:
         raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
-    check_offset("label offset", options.label_offset, annotations.labels.ids is not None, chosen)
-    check_offset("image offset", options.image_offset, annotations.images.ids is not None, chosen)
+    if options.label_offset:
+        check_offset("label offset", options.label_offset, annotations.labels.ids is not None, chosen)
+    if options.image_offset:
+        check_offset("image offset", options.image_offset, annotations.images.ids is not None, chosen)
     why = "; ".join(w for w in (why, annotations.source.why) if w)
     return annotations.said_to_be(replace(annotations.source, why=why))
 
 
 def check_offset(what: str, offset: int, has_ids: bool, format: Format) -> None:
     """A number to add needs something to be added to."""
-    if offset and not has_ids:
+    if not has_ids:
         raise BadParameter(f"{what}: expected ids to add {offset} to, found only names, as {format.title} has no ids")
 
 

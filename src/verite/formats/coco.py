@@ -11,7 +11,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError, excerpt
 from verite.formats.class_names import check_name, check_names
-from verite.formats.coco_file import Outlines, open_coco, presence, texts
+from verite.formats.coco_file import Outlines, open_coco, presence, region_limits, texts
 from verite.formats.format import Format, Look, Options
 from verite.formats.outlines import bounds_of_rings, bounds_of_runs
 from verite.formats.sizes import check_size, in_pixels
@@ -22,6 +22,7 @@ from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.model.texts import Texts
+from verite.model.unopened import Unopened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,22 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    return document(path, open_coco(path), options)
+    file = open_coco(path)
+    later = unopened(path, file, options)
+    return later if later is not None else document(path, file, options)
+
+
+def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
+    """The file as it is, for somebody else to open; None where something in it or in what is asked is unusual."""
+    if options != Options() or not file.settle(None, region_limits()):
+        return None
+    names = file.class_names()
+    try:
+        check_names(path, names)
+    except ReadError:
+        return None
+    kept = Unopened(file, lambda: document(path, file, options), region_limits())
+    return Annotations.later(kept, Labels(names, file.class_ids()), Source(str(path), "coco"))
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:

@@ -9,12 +9,13 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco
-from verite.formats.coco_file import open_coco
+from verite.formats.coco_file import open_coco, region_limits
 from verite.formats.format import Format, Look, Options
-from verite.model.annotations import Annotations
+from verite.model.annotations import Annotations, Source
 from verite.model.ids import Ids, Positions, distinct
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.unopened import Unopened
 from verite.threads import thread_count
 
 
@@ -29,6 +30,23 @@ def recognise(look: Look) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     file = open_coco(path)
+    later = unopened(path, file, options)
+    return later if later is not None else results(path, file, options)
+
+
+def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
+    """The file as it is, where the truth knows every id in it and nothing is unusual."""
+    truth = options.like.unopened if options.like is not None else None
+    if options.like is None or truth is None or options != Options(like=options.like):
+        return None
+    if not file.settle(truth.file, region_limits()):
+        return None
+    kept = Unopened(file, lambda: results(path, file, options), region_limits(), truth)
+    return Annotations.later(kept, options.like.labels, Source(str(path), "coco-results"))
+
+
+def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
+    """An array of results."""
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
     used = coco.id_column(file.annotations["image_id"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from verite import _core
 from verite.arrays import np
 from verite.model.annotations import Annotations
+from verite.model.unopened import unopened_pair
 
 
 def looks_sound(truth: Annotations, pred: Annotations) -> bool:
     """Is there surely nothing to be found? False says only that somebody should look."""
+    if (pair := unopened_pair(truth, pred)) and _core.coco_fits(pair[0].file, pair[1].file):
+        return True
     if len(pred.images) != len(truth.images) or len(pred.labels) != len(truth.labels):
         return False  # images or classes that the truth does not know
     if pred.confidence is None or "unscored" in pred.flags or not truth.unit == pred.unit == "px":

@@ -12,6 +12,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, frozen
+from verite.model.unopened import Unopened, unopened_pair
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -116,6 +117,28 @@ class Annotations:
             flags={name: np.array(values, dtype=np.bool_) for name, values in flags.items()},
         )
 
+    @classmethod
+    def later(cls, unopened: Unopened, labels: Labels, source: Source) -> Annotations:
+        """The objects of a file that is opened when somebody asks for more than is said here."""
+        same = object.__new__(cls)
+        vars(same).update(_unopened=unopened, labels=labels, verdicts=None, unit="px", source=source)
+        return same
+
+    @property
+    def unopened(self) -> Unopened | None:
+        """The file these objects are read from, where the core can work on it as it is."""
+        return vars(self).get("_unopened")
+
+    if not TYPE_CHECKING:  # a type checker would believe in every attribute
+
+        def __getattr__(self, name: str) -> object:
+            """A field that is not there yet: open the file."""
+            if self.unopened is None or name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            for field, value in vars(self.unopened.opened).items():
+                vars(self).setdefault(field, value)
+            return vars(self)[name]
+
     def __len__(self) -> int:
         return len(self.regions)
 
@@ -194,6 +217,8 @@ class Annotations:
 
     def like(self, truth: Annotations) -> Annotations:
         """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
+        if unopened_pair(truth, self):
+            return self
         from verite.model.alignment import align
 
         return align(self, truth)
@@ -201,16 +226,16 @@ class Annotations:
     @cached_property
     def digest(self) -> str:
         """Sixteen characters that stand for every fact in it."""
-        from verite.model.digests import combined, facts_of, outlines_of
+        from verite.model.digests import digest_of
 
-        return combined([*facts_of(self), *outlines_of(self.regions)])
+        return digest_of(self, with_outlines=True)
 
     @cached_property
     def box_digest(self) -> str:
         """The same for every fact but polygons and masks: all that an evaluation of boxes depends on."""
-        from verite.model.digests import combined, facts_of
+        from verite.model.digests import digest_of
 
-        return combined(facts_of(self))
+        return digest_of(self, with_outlines=False)
 
 
 OPTIONAL = {"confidence": "float64", "area": "float64", "ids": "int64"}

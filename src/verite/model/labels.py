@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verite.arrays import np
@@ -11,7 +12,7 @@ from verite.errors import BadParameter
 from verite.model.regions import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 class Labels:
@@ -25,21 +26,21 @@ class Labels:
     def __init__(
         self,
         names: Sequence[str] | None = None,
-        ids: ArrayLike | None = None,
+        ids: Iterable[int] | None = None,
         *,
         groups: Sequence[str] | None = None,
     ) -> None:
         """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`."""
         self.names = tuple(names) if names is not None else None
         self.groups = tuple(groups) if groups is not None else None
-        self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
-        if self.names is None and self.ids is None:
+        self.numbers = tuple(int(id) for id in ids) if ids is not None else None
+        if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
-        if self.names is not None and self.ids is not None and len(self.names) != len(self.ids):
-            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.ids)}")
+        if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
+            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.numbers)}")
         for what, index, values in (
             ("name", self.index_of_name, self.names),
-            ("id", self.index_of_id, None if self.ids is None else self.ids.tolist()),
+            ("id", self.index_of_id, self.numbers),
         ):
             if values is not None and len(index) != len(values):
                 repeated = next(v for i, v in enumerate(values) if index[v] != i)
@@ -47,18 +48,22 @@ class Labels:
         if self.groups is not None and len(self.groups) != len(self):
             raise BadParameter(f"labels: expected a group for each of {len(self)} classes, found {len(self.groups)}")
 
+    @cached_property
+    def ids(self) -> NDArray[np.int64] | None:
+        return frozen(self.numbers, np.int64) if self.numbers is not None else None
+
     def __len__(self) -> int:
         if self.names is not None:
             return len(self.names)
-        assert self.ids is not None
-        return len(self.ids)
+        assert self.numbers is not None
+        return len(self.numbers)
 
     def name(self, i: int) -> str:
         """What to print for label i: its name, or its id where the file gives no name."""
         if self.names is not None:
             return self.names[i]
-        assert self.ids is not None
-        return str(self.ids[i])
+        assert self.numbers is not None
+        return str(self.numbers[i])
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -71,13 +76,21 @@ class Labels:
 
     @cached_property
     def index_of_id(self) -> dict[int, int]:
-        return {int(id): i for i, id in enumerate(self.ids)} if self.ids is not None else {}
+        return {id: i for i, id in enumerate(self.numbers or ())}
+
+    @cached_property
+    def by_id(self) -> tuple[int, ...] | None:
+        """Positions in the order of their ids; None where they stand in it already."""
+        if self.numbers is None or all(a < b for a, b in pairwise(self.numbers)):
+            return None
+        return tuple(sorted(range(len(self.numbers)), key=self.numbers.__getitem__))
 
     def take(self, rows: NDArray[np.integer]) -> Labels:
         """These classes, in this order."""
         names = None if self.names is None else [self.names[i] for i in rows]
         groups = None if self.groups is None else [self.groups[i] for i in rows]
-        return Labels(names, None if self.ids is None else self.ids[rows], groups=groups)
+        numbers = None if self.numbers is None else [self.numbers[i] for i in rows]
+        return Labels(names, numbers, groups=groups)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.all_names[:6]) + (", …" if len(self) > 6 else "")

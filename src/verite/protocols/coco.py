@@ -11,6 +11,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.model.results import Finds, Results, one_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
+from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
 from verite.protocols.coco_settings import On, Settings
 from verite.protocols.preparation import prepare
 from verite.threads import thread_count
@@ -67,8 +68,6 @@ def coco(
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    from verite.protocols.coco_stages import Evaluation
-
     settings = Settings.of(
         on=on, iou=iou, areas=areas, max_dets=max_dets, ignore=ignore, classes=classes, mode=mode, labels=labels
     )
@@ -81,8 +80,17 @@ def coco(
     if settings.labels is not None:
         truth = truth.only(settings.labels)
         pred = pred.only([name for name in pred.labels.all_names if name in set(settings.labels)])
-    evaluation = Evaluation(settings, truth, pred, thread_count(threads))
-    return CocoResults(evaluation, per=per, name=name, findings=findings)
+    return CocoResults(evaluated(settings, truth, pred, thread_count(threads)), per=per, name=name, findings=findings)
+
+
+def evaluated(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> DirectEvaluation | Evaluation:
+    """Straight to the means, where that is possible."""
+    direct = evaluate_directly(settings, truth, pred, threads)
+    if direct is not None:
+        return direct
+    from verite.protocols.coco_stages import Evaluation
+
+    return Evaluation(settings, truth, pred, threads)
 
 
 class CocoResults(Results):
@@ -90,16 +98,16 @@ class CocoResults(Results):
 
     PROTOCOL = "coco"
 
-    def __init__(self, evaluation: Evaluation, *, per: str = "class", **about: Any) -> None:
+    def __init__(self, answering: DirectEvaluation | Evaluation, *, per: str = "class", **about: Any) -> None:
         if per not in PER:
             raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
-        self.evaluation, self.settings, self.per = evaluation, evaluation.settings, per
+        self.answering, self.settings, self.per = answering, answering.settings, per
         super().__init__(
             protocol=self.PROTOCOL,
             signature=self.settings.signature(self.PROTOCOL, iou=None, area=None, most=None),
             scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
-            truth=evaluation.truth,
-            pred=evaluation.pred,
+            truth=answering.truth,
+            pred=answering.pred,
             **about,
         )
 
@@ -119,27 +127,20 @@ class CocoResults(Results):
             found[f"AR{SHORT.get(name, name)}"] = ("recall", None, a, last)
         return found
 
-    def part(self, kind: str, threshold: int | None, area: int, limit: int) -> Floats:
-        """The values that a score averages, classes on the last axis: [T, R, K] or [T, K]."""
-        precision, recall = self.evaluation.curves
-        values: Floats = precision[area] if kind == "precision" else recall[limit, area]
-        if threshold is not None:
-            values = values[threshold : threshold + 1 or None] if threshold >= 0 else values[:0]
-        return values
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Everything the numbers are made of, stage by stage."""
+        return self.answering.stages
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
-        """The mean over everything present, in the reference's order, because sums depend on it."""
+        """The mean over everything present."""
         if (
             self.settings.is_exact
             and (kind, threshold, area) == ("precision", None, 0)
             and 100 not in self.settings.max_dets
         ):
             return nan  # the reference reads AP at 100 predictions, whatever it was asked for
-        values = self.part(kind, threshold, area, limit)
-        present = self.evaluation.positives[:, area] > 0
-        if not present.all():
-            values = values[..., present]
-        return float(values.ravel().mean()) if values.size else nan
+        return self.answering.mean(kind, threshold, area, limit)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
         iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else nan
@@ -188,7 +189,7 @@ class CocoResults(Results):
         if self.settings.classes == "together":
             return ["all classes"]
         names = self.truth.labels.all_names
-        order = self.evaluation.label_order
+        order = self.truth.labels.by_id
         return list(names) if order is None else [names[i] for i in order]
 
     def class_scores(self) -> dict[str, list[float]]:
@@ -196,26 +197,16 @@ class CocoResults(Results):
         return {key: self.class_means(*part) for key, part in self.parts.items()}
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        values = self.part(kind, threshold, area, limit)
-        by_class = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
-        if not by_class.shape[1]:
-            return [nan] * len(by_class)
-        means: list[float] = by_class.mean(axis=1).tolist()
-        return means
+        return self.answering.class_means(kind, threshold, area, limit)
 
     def class_table(self) -> Table:
         """The headline numbers of each class, and how many objects are behind them."""
         shown = [key for key in ("AP", "AP50", "AP75", f"AR{max(self.settings.max_dets)}") if key in self.parts]
         columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
-        truths, preds = self.counts
+        truths, preds = self.answering.counts
         columns |= {"truths": truths, "preds": preds}
         mean = {key: self.scores[key].value for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
         return Table.of("class", self.class_names, columns, mean=mean)
-
-    @property
-    def counts(self) -> tuple[list[int], list[int]]:
-        """For each class, truths to be found and predictions that count."""
-        return self.evaluation.positives[:, 0].tolist(), np.diff(self.evaluation.ordered.label_offsets).tolist()
 
     def threshold_table(self) -> Table:
         """AP and AR at each threshold."""
@@ -263,7 +254,7 @@ class CocoResults(Results):
     def details(self) -> dict[str, Any]:
         """The documented keys: the twelve numbers, and the same by class and by threshold."""
         by_class = self.class_scores()
-        truths, preds = self.counts
+        truths, preds = self.answering.counts
         classes = {
             name: {key: by_class[key][k] for key in by_class} | {"truths": truths[k], "preds": preds[k]}
             for k, name in enumerate(self.class_names)

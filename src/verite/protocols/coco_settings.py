@@ -30,6 +30,8 @@ AREAS = {
     "large": (96.0**2, 1e5**2),
 }
 LIMITS = (1, 10, 100)
+# The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
+HIGHEST = 1 - 1e-10
 MOST_THRESHOLDS, MOST_AREAS = 64, 24
 
 

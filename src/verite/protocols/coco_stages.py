@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from verite.matching import (
 )
 from verite.protocols.coco_masks import check_has_masks, masks_of, outlines_of, pred_areas, with_rims
 from verite.protocols.coco_reference import as_indexed, counts_as_unmatched, leaves_free, states_areas
+from verite.protocols.coco_settings import HIGHEST
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -29,15 +31,11 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
     from verite.model.images import Images
-    from verite.model.labels import Labels
     from verite.model.regions import Runs
     from verite.protocols.coco_settings import Settings
 
     Floats = NDArray[np.float64]
     Int32s = NDArray[np.int32]
-
-# The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
-HIGHEST = 1 - 1e-10
 
 
 @record(eq=False)
@@ -72,7 +70,8 @@ class Evaluation:
         if settings.on != "box":
             check_has_masks(truth)
         self.truth, self.pred = truth, pred
-        self.label_order = by_id(truth.labels)  # position of the class in each place of the K axis
+        order = truth.labels.by_id  # position of the class in each place of the K axis
+        self.label_order = None if order is None else np.array(order, dtype=np.int32)
         self.image_order = by_id(truth.images)
         self.classes = len(truth.labels) if settings.classes == "each" else 1
         self.thresholds = np.minimum(np.array(settings.iou), HIGHEST)
@@ -252,6 +251,41 @@ class Evaluation:
         precision, _, recall = self.accumulate(max(self.settings.max_dets), self.settings.max_dets)
         return precision, recall
 
+    def part(self, kind: str, threshold: int | None, area: int, limit: int) -> Floats:
+        """The values that a score averages, classes on the last axis: [T, R, K] or [T, K]. No threshold is -1."""
+        precision, recall = self.curves
+        values: Floats = precision[area] if kind == "precision" else recall[limit, area]
+        if threshold is not None:
+            values = values[threshold : threshold + 1] if threshold >= 0 else values[:0]
+        return values
+
+    def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
+        """The mean over everything present, in the reference's order, because sums depend on it."""
+        values = self.part(kind, threshold, area, limit)
+        present = self.positives[:, area] > 0
+        if not present.all():
+            values = values[..., present]
+        return float(values.ravel().mean()) if values.size else nan
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """The same for each class."""
+        values = self.part(kind, threshold, area, limit)
+        by_class = np.ascontiguousarray(values.reshape(-1, values.shape[-1]).T)
+        if not by_class.shape[1]:
+            return [nan] * len(by_class)
+        means: list[float] = by_class.mean(axis=1).tolist()
+        return means
+
+    @property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """For each class, truths to be found and predictions that count."""
+        return self.positives[:, 0].tolist(), np.diff(self.ordered.label_offsets).tolist()
+
+    @property
+    def stages(self) -> Evaluation:
+        """These, as those who went straight to the means are asked for them, too."""
+        return self
+
     @cached_property
     def arrays(self) -> Arrays:
         """Precision, recall and scores for every limit, in the reference's shapes."""
@@ -266,11 +300,11 @@ class Evaluation:
         return Arrays(precision, self.curves[1].transpose(2, 3, 1, 0).copy(), scores)
 
 
-def by_id(table: Images | Labels) -> Int32s | None:
+def by_id(images: Images) -> Int32s | None:
     """Positions in the order of their ids, in which the reference works; None where they are in it already."""
-    if table.ids is None or bool(np.all(table.ids[1:] > table.ids[:-1])):
+    if images.ids is None or bool(np.all(images.ids[1:] > images.ids[:-1])):
         return None
-    return np.argsort(table.ids, kind="stable").astype(np.int32)
+    return np.argsort(images.ids, kind="stable").astype(np.int32)
 
 
 def inverse(order: Int32s) -> Int32s:

@@ -82,7 +82,7 @@ class LvisResults(CocoResults):
         if not group:
             return super().mean(kind, threshold, area, limit)
         present = (self.evaluation.positives[:, area] > 0) & (self.class_groups == group)
-        values = self.part(kind, threshold, area, limit)[..., present]
+        values = self.evaluation.part(kind, threshold, area, limit)[..., present]
         return float(values.ravel().mean()) if values.size else np.nan
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> Signature:

@@ -1,0 +1,67 @@
+"""COCO's numbers of files that nobody has opened: one call of the core, to the same bits as stage by stage."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING
+
+from verite import _core
+from verite.model.unopened import unopened_pair
+from verite.protocols.coco_settings import HIGHEST, RECALLS, Settings
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+    from verite.protocols.coco_stages import Evaluation
+
+
+class DirectEvaluation:
+    """Means alone. Who wants to see what they are made of gets the stages."""
+
+    def __init__(
+        self, settings: Settings, truth: Annotations, pred: Annotations, threads: int, numbers: _core.CocoNumbers
+    ) -> None:
+        self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
+        self.numbers = numbers
+
+    @cached_property
+    def stages(self) -> Evaluation:
+        from verite.protocols.coco_stages import Evaluation
+
+        return Evaluation(self.settings, self.truth, self.pred, self.threads)
+
+    def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
+        if threshold == -1:
+            return nan
+        return self.numbers.mean(kind == "precision", -1 if threshold is None else threshold, area, limit)
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        if threshold == -1:
+            return [nan] * len(self.numbers.truth_counts)
+        return self.numbers.class_means(kind == "precision", -1 if threshold is None else threshold, area, limit)
+
+    @property
+    def counts(self) -> tuple[list[int], list[int]]:
+        return self.numbers.truth_counts, self.numbers.pred_counts
+
+
+def evaluate_directly(
+    settings: Settings, truth: Annotations, pred: Annotations, threads: int
+) -> DirectEvaluation | None:
+    """None where the files are open, or the stages must decide: odd settings, or anything unusual in the files."""
+    pair = unopened_pair(truth, pred)
+    if pair is None or settings.on == "boundary" or settings.classes == "together" or settings.is_exact:
+        return None
+    numbers = _core.coco_numbers(
+        pair[0].file,
+        pair[1].file,
+        settings.on == "mask",
+        [min(threshold, HIGHEST) for threshold in settings.iou],
+        [limit for _, *limits in settings.areas for limit in limits],
+        RECALLS,
+        settings.max_dets,
+        settings.ignore == "explicit",
+        pair[0].limits,
+        threads,
+    )
+    return None if numbers is None else DirectEvaluation(settings, truth, pred, threads, numbers)
