@@ -8,10 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 from verite import _core
 from verite.limits import limit
+from verite.loading import importing
 from verite.threads import thread_count
 
 # Bytes. Smaller files take no time; larger ones take longer than the import, and then all cores should read.
@@ -44,4 +46,8 @@ def may_be_coco(path: Path) -> bool:
 def finished(path: Path) -> _core.CocoFile | None:
     """The file, if it was begun."""
     begun = BEGUN.pop(path, None)
-    return begun.finish() if begun is not None else None
+    if begun is None:
+        return None
+    with importing():
+        import_module("numpy")  # now rather than when the first array is made: the file is still being read
+    return begun.finish()
