@@ -1,5 +1,6 @@
 """The native core: loops over plain arrays (see cpp/)."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 

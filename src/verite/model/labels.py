@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter
@@ -38,11 +38,12 @@ class Labels:
             raise BadParameter("labels: expected names or ids, found neither")
         if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
             raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.numbers)}")
-        for what, index, values in (
-            ("name", self.index_of_name, self.names),
-            ("id", self.index_of_id, self.numbers),
-        ):
-            if values is not None and len(index) != len(values):
+        tables: tuple[tuple[str, Mapping[Any, int], Sequence[Any]], ...] = (
+            ("name", self.index_of_name, self.names or ()),
+            ("id", self.index_of_id, self.numbers or ()),
+        )
+        for what, index, values in tables:
+            if len(index) != len(values):
                 repeated = next(v for i, v in enumerate(values) if index[v] != i)
                 raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
         if self.groups is not None and len(self.groups) != len(self):
