@@ -21,6 +21,18 @@ using namespace nb::literals;
 using json::Annotations;
 using FactTuple = std::tuple<std::string, std::size_t, std::uint64_t>;
 
+// What work() returns; nothing where a segmentation is wrong or a file was changed, which others will say.
+template <class Work>
+std::invoke_result_t<Work> if_usual(Work&& work) {
+    try {
+        return work();
+    } catch (const std::invalid_argument&) {
+        return std::nullopt;
+    } catch (const std::runtime_error&) {
+        return std::nullopt;
+    }
+}
+
 // Ranks instead of positions.
 Array<std::int32_t> ranked(const Array<std::int32_t>& positions, const Array<std::int32_t>& ranks) {
     if (ranks.empty()) return positions;
@@ -89,12 +101,8 @@ std::optional<CocoNumbers> coco_numbers(CocoFile& truth, CocoFile& pred, CocoRul
     if (rules.is_on_masks) {
         const auto areas = truths.areas.values();
         if (areas.empty() || std::ranges::any_of(areas, is_missing) || !all_have_shapes(truths)) return std::nullopt;
-        try {
-            if (!truth_side.add_shapes(truth, truth, limits) || !pred_side.add_shapes(pred, truth, limits))
-                return std::nullopt;
-        } catch (const std::runtime_error&) {  // a broken segmentation, a file that was changed
+        if (!truth_side.add_shapes(truth, truth, limits) || !pred_side.add_shapes(pred, truth, limits))
             return std::nullopt;
-        }
     }
     return CocoNumbers(truth_side.objects, pred_side.objects, rules);
 }
@@ -110,8 +118,8 @@ std::optional<CocoNumbers> coco_numbers_(CocoFile& truth, CocoFile& pred, bool o
     CocoRules rules{
         on_masks,       0,      0, std::move(thresholds), std::move(recalls), std::move(ranges), std::move(limits),
         honours_ignore, threads};
-    return CocoFile::between(truth, pred, [&] { return coco_numbers(truth, pred, rules, region_limits); })
-        .value_or(std::nullopt);
+    const auto evaluate = [&] { return coco_numbers(truth, pred, rules, region_limits); };
+    return CocoFile::between(truth, pred, [&] { return if_usual(evaluate); }).value_or(std::nullopt);
 }
 
 Glimpsed glimpsed(const CocoFile& file) {
@@ -140,16 +148,12 @@ std::vector<FactTuple> tuples(const std::vector<Fact>& facts) {
 }
 
 std::optional<Facts> facts(CocoFile& truth, CocoFile& side, bool with_shapes, const Limits& limits) {
-    const auto look = [&]() -> std::optional<Facts> {
-        try {
-            return Facts{tuples(facts_of(truth.document().images)),
-                         tuples(facts_of(side.document().annotations, side.positions())),
-                         tuples(with_shapes ? facts_of(side.shapes(limits)) : std::vector<Fact>())};
-        } catch (const std::runtime_error&) {
-            return std::nullopt;
-        }
+    const auto look = [&] {
+        return std::optional(Facts{tuples(facts_of(truth.document().images)),
+                                   tuples(facts_of(side.document().annotations, side.positions())),
+                                   tuples(with_shapes ? facts_of(side.shapes(limits)) : std::vector<Fact>())});
     };
-    return CocoFile::between(truth, side, look).value_or(std::nullopt);
+    return CocoFile::between(truth, side, [&] { return if_usual(look); }).value_or(std::nullopt);
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ Grouped group_objects(const Places& places) {
     for (std::int32_t image = 0; image < places.images; ++image) {
         const auto first = static_cast<std::size_t>(found.images[image]);
         const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
-        sorter.sort(std::span(found.rows).subspan(first, count), places.label, &grouped.rows[first]);
+        sorter.sort(std::span(found.rows).subspan(first, count), places.label, grouped.rows.data() + first);
         std::size_t slot = first;
         for (const auto& cell : sorter.cells)
             for (std::int32_t i = 0; i < cell.count; ++i) grouped.labels[slot++] = cell.label;

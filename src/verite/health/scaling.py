@@ -98,8 +98,9 @@ def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Readi
     boxes = (truth.corners() + np.tile(pad, 2)) / np.tile(scale, 2)
     one, other = pairs_within(truth, pred)
     is_one_number = measure not in ("rel", "frame")
-    differences = logarithms(boxes)[one] - logarithms(numbers)[other]
-    ratio = common_ratio(differences, is_one_number=is_one_number)
+    with np.errstate(invalid="ignore"):  # logarithms of boxes without a size, or at the origin, are infinite
+        differences = logarithms(boxes)[one] - logarithms(numbers)[other]
+        ratio = common_ratio(differences, is_one_number=is_one_number)
     if ratio is None:
         return None
     fitted = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
