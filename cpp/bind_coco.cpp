@@ -21,7 +21,8 @@ using namespace nb::literals;
 using json::Annotations;
 using FactTuple = std::tuple<std::string, std::size_t, std::uint64_t>;
 
-// What work() returns; nothing where a segmentation is wrong or a file was changed, which others will say.
+// What work() with masks returns; nothing where a segmentation is wrong, cannot be drawn, or the file was changed
+// since: the stages in Python will say so.
 template <class Work>
 std::invoke_result_t<Work> if_usual(Work&& work) {
     try {
@@ -33,8 +34,7 @@ std::invoke_result_t<Work> if_usual(Work&& work) {
     }
 }
 
-// Ranks instead of positions.
-Array<std::int32_t> ranked(const Array<std::int32_t>& positions, const Array<std::int32_t>& ranks) {
+Array<std::int32_t> as_ranks(const Array<std::int32_t>& positions, const Array<std::int32_t>& ranks) {
     if (ranks.empty()) return positions;
     Array<std::int32_t> found(positions.size());
     std::ranges::transform(positions, found.begin(),
@@ -44,23 +44,18 @@ Array<std::int32_t> ranked(const Array<std::int32_t>& positions, const Array<std
 
 // Height and width of the image of each object.
 Array<std::int32_t> image_sizes(const json::Images& images, const Positions& positions) {
-    Array<std::int32_t> sizes;
-    if (images.widths.rows() == 0) {
-        sizes.assign(2 * positions.image.size(), 0);
-        return sizes;
-    }
-    sizes.reserve(2 * positions.image.size());
-    for (const std::int32_t image : positions.image)
-        for (const auto* sides : {&images.heights, &images.widths})
-            sizes.push_back(static_cast<std::int32_t>((*sides)[static_cast<std::size_t>(image)]));
+    Array<std::int32_t> sizes(2 * positions.image.size(), 0);
+    for (const auto& [which, sides] : {std::pair(0, &images.heights), std::pair(1, &images.widths)})
+        for (std::size_t i = 0; sides->rows() > 0 && i < positions.image.size(); ++i)
+            sizes[2 * i + which] = static_cast<std::int32_t>((*sides)[static_cast<std::size_t>(positions.image[i])]);
     return sizes;
 }
 
 // One side of an evaluation and what it owns.
 struct Side {
     Side(CocoFile& file, const CocoFile& truth)
-        : image(ranked(file.positions().image, truth.ranks().image)),
-          label(ranked(file.positions().label, truth.ranks().label)) {
+        : image(as_ranks(file.positions().image, truth.ranks().image)),
+          label(as_ranks(file.positions().label, truth.ranks().label)) {
         const Annotations& table = file.document().annotations;
         objects = {image,
                    label,
@@ -119,7 +114,8 @@ std::optional<CocoNumbers> coco_numbers_(CocoFile& truth, CocoFile& pred, bool o
         on_masks,       0,      0, std::move(thresholds), std::move(recalls), std::move(ranges), std::move(limits),
         honours_ignore, threads};
     const auto evaluate = [&] { return coco_numbers(truth, pred, rules, region_limits); };
-    return CocoFile::between(truth, pred, [&] { return if_usual(evaluate); }).value_or(std::nullopt);
+    return CocoFile::between(truth, pred, [&] { return on_masks ? if_usual(evaluate) : evaluate(); })
+        .value_or(std::nullopt);
 }
 
 Glimpsed glimpsed(const CocoFile& file) {
@@ -169,22 +165,35 @@ void CocoFile::check_unchanged() const {
     if (file_->has_changed()) throw std::runtime_error("the file was changed after it was read; read it again");
 }
 
-bool CocoFile::settle(CocoFile* like, const Limits& limits) {
-    const CocoFile& truth = like ? *like : *this;
+bool CocoFile::settle(const Limits& limits) {
+    const nb::gil_scoped_release released;
+    const std::unique_lock lock(taking_);
+    if (is_taken_ || positions_) return false;
+    auto ranks = ranks_of(document_, {std::get<0>(limits), std::get<1>(limits)});
+    if (ranks) positions_ = positions_of(document_, document_, threads_);
+    if (!positions_) return false;
+    ranks_ = std::move(ranks);
+    truth_ = this;
+    return true;
+}
+
+bool CocoFile::settle_in(CocoFile& truth) {
+    if (&truth == this) return false;
     {
         const nb::gil_scoped_release released;
-        const std::shared_lock first(truth.taking_);  // our own columns can be taken by nobody but the caller
-        if (is_taken_ || truth.is_taken_ || positions_) return false;
-        if (!like) ranks_ = ranks_of(document_, {std::get<0>(limits), std::get<1>(limits)});
-        if (!truth.ranks_ || (like && !document_.is_results)) return false;
+        const std::shared_lock first(truth.taking_);
+        const std::unique_lock second(taking_);
+        if (is_taken_ || positions_ || !is_results() || truth.is_taken_ || !truth.ranks_) return false;
         positions_ = positions_of(document_, truth.document_, threads_);
+        if (!positions_) return false;
+        truth_ = &truth;
     }
-    truth_ = &truth;
-    if (like) truth_owner_ = nb::find(like);
-    return positions_.has_value();
+    truth_owner_ = nb::find(&truth);
+    return true;
 }
 
 nb::list CocoFile::class_names() const {
+    expect(!is_taken_, "a file whose columns are still here");
     nb::list names;
     for (std::size_t i = 0; i < document_.categories.count; ++i) {
         const auto name = document_.categories.labels[i];
@@ -194,6 +203,7 @@ nb::list CocoFile::class_names() const {
 }
 
 std::vector<std::int64_t> CocoFile::class_ids() const {
+    expect(!is_taken_, "a file whose columns are still here");
     const auto ids = document_.categories.ids.values();
     return {ids.begin(), ids.end()};
 }
@@ -208,23 +218,30 @@ const Shapes& CocoFile::shapes(const Limits& limits) {
 }
 
 void register_evaluation(nb::module_& module, nb::class_<CocoFile>& file) {
-    file.def("settle", &CocoFile::settle, "like"_a.none(), "limits"_a = usual_limits,
-             "Finds the place of everything in the file; false where something is unusual.")
-        .def("class_names", &CocoFile::class_names, "Of a file that is settled.")
-        .def("class_ids", &CocoFile::class_ids);
+    file.def("settle", &CocoFile::settle, "limits"_a = usual_limits,
+             "Finds the place of everything in a truth; false where something is unusual.")
+        .def("settle_in", &CocoFile::settle_in, "truth"_a, "The same of results, in the tables of a settled truth.")
+        .def("class_names", &CocoFile::class_names, "While the columns are here, as class_ids.")
+        .def("class_ids", &CocoFile::class_ids)
+        .def_prop_ro("object_count", [](const CocoFile& file) { return file.document().annotations.count; })
+        .def_prop_ro("image_count", [](const CocoFile& file) { return file.document().images.count; });
 
-    nb::class_<CocoNumbers>(module, "CocoNumbers")
-        .def(
-            "mean",
-            [](const CocoNumbers& numbers, bool is_precision, std::int64_t threshold, std::size_t range,
-               std::size_t limit) { return numbers.mean({is_precision, threshold, range, limit}); },
-            "is_precision"_a, "threshold"_a, "range"_a, "limit"_a, "Over all thresholds, if it is -1.")
-        .def(
-            "class_means",
-            [](const CocoNumbers& numbers, bool is_precision, std::int64_t threshold, std::size_t range,
-               std::size_t limit) { return numbers.class_means({is_precision, threshold, range, limit}); },
-            "is_precision"_a, "threshold"_a, "range"_a, "limit"_a)
-        .def_prop_ro("truth_counts", &CocoNumbers::truth_counts)
+    using Part = CocoNumbers::Part;
+    const auto def = [&](nb::class_<CocoNumbers>& numbers, const char* name, auto average) {
+        numbers.def(
+            name,
+            [average](const CocoNumbers& all, bool is_precision, std::int64_t threshold, std::size_t range,
+                      std::size_t limit) {
+                const Part part{is_precision, threshold, range, limit};
+                expect(all.has(part), "one of the thresholds or -1 for all, one of the area ranges and of the limits");
+                return (all.*average)(part);
+            },
+            "is_precision"_a, "threshold"_a, "range"_a, "limit"_a);
+    };
+    nb::class_<CocoNumbers> numbers(module, "CocoNumbers");
+    def(numbers, "mean", &CocoNumbers::mean);
+    def(numbers, "class_means", &CocoNumbers::class_means);
+    numbers.def_prop_ro("truth_counts", &CocoNumbers::truth_counts)
         .def_prop_ro("pred_counts", &CocoNumbers::pred_counts);
 
     module.def("coco_numbers", &coco_numbers_, "truth"_a, "pred"_a, "on_masks"_a, "thresholds"_a, "ranges"_a,

@@ -45,7 +45,7 @@ class CocoFile {
     bool is_results() const { return document_.is_results; }
     std::vector<std::string> keys() const { return {document_.keys.begin(), document_.keys.end()}; }
 
-    // Columns as arrays, which own them from then on.
+    // Columns as arrays, which own them from then on; what kernels have made of them is given up.
     struct Columns {
         nb::dict images, categories, annotations;
     };
@@ -57,9 +57,14 @@ class CocoFile {
     nb::object region_bytes() const;
     nb::object region_lengths() const;
 
-    // Finds the place of everything in the file: in its own tables, or in those of a truth. False where something is
-    // unusual, and for a truth whose columns are Python's already.
-    bool settle(CocoFile* like, const Limits& limits);
+    // The outlines that kernels have read, given up; None where they have read none.
+    nb::object take_shapes();
+
+    // Finds the place of everything in a truth, and of results in the tables of a truth that is settled. False where
+    // something is unusual, and where columns are Python's already.
+    bool settle(const Limits& limits);
+    bool settle_in(CocoFile& truth);
+    // Of a truth, while its columns are here.
     nb::list class_names() const;
     std::vector<std::int64_t> class_ids() const;
 
@@ -97,7 +102,7 @@ class CocoFile {
     mutable std::shared_mutex taking_;  // exclusive: columns leave the core
     bool is_taken_ = false;
     std::optional<Columns> columns_;
-    // Set by settle.
+    // Set when the file is settled.
     std::optional<Ranks> ranks_;  // of a truth
     std::optional<Positions> positions_;
     const CocoFile* truth_ = nullptr;

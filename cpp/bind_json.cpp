@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "bind.hpp"
 #include "bind_coco_file.hpp"
 
 namespace verite {
@@ -204,12 +205,35 @@ const CocoFile::Columns& CocoFile::columns() {
         const nb::gil_scoped_release released;
         lock.lock();
     }
-    if (!columns_) {
-        is_taken_ = true;
-        columns_ = {to_dict(std::move(document_.images)), to_dict(std::move(document_.categories)),
-                    to_dict(document_.annotations)};
-    }
+    if (columns_) return *columns_;
+    if (is_taken_) throw std::runtime_error("the file could not be opened before; read it again");
+    nb::module_::import_("numpy");  // may be interrupted, and then nothing has happened
+    is_taken_ = true;
+    ranks_.reset();
+    positions_.reset();
+    columns_ = {to_dict(std::move(document_.images)), to_dict(std::move(document_.categories)),
+                to_dict(document_.annotations)};
     return *columns_;
+}
+
+nb::object CocoFile::take_shapes() {
+    std::unique_lock lock(taking_, std::defer_lock);
+    {
+        const nb::gil_scoped_release released;
+        lock.lock();
+    }
+    if (!shapes_) return nb::none();
+    Shapes taken = std::move(*shapes_);
+    shapes_.reset();
+    nb::object polygons = nb::none(), runs = nb::none();
+    if (taken.has_polygons())
+        polygons =
+            nb::make_tuple(to_array(std::move(taken.polygons.points)), to_array(std::move(taken.polygons.ring_starts)),
+                           nb::cast(to_numpy(std::move(taken.ring_objects))));
+    if (taken.has_runs())
+        runs = nb::make_tuple(to_array(std::move(taken.runs.lengths)), nb::cast(to_numpy(std::move(taken.run_objects))),
+                              nb::cast(to_numpy(std::move(taken.run_sizes), {document_.annotations.count, 2})));
+    return nb::make_tuple(polygons, runs);
 }
 
 nb::object CocoFile::polygons(const Records& records, bool is_strict, const Limits& limits) {
@@ -251,6 +275,7 @@ void register_json(nb::module_& module) {
         .def_prop_ro("region_kinds", &CocoFile::region_kinds)
         .def_prop_ro("region_bytes", &CocoFile::region_bytes)
         .def_prop_ro("region_lengths", &CocoFile::region_lengths)
+        .def("take_shapes", &CocoFile::take_shapes)
         .def("polygons", &CocoFile::polygons, nb::arg("records"), nb::arg("strict") = true,
              nb::arg("limits") = usual_limits)
         .def("runs", &CocoFile::runs, nb::arg("records"), nb::arg("strict") = true, nb::arg("limits") = usual_limits);

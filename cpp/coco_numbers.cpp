@@ -107,7 +107,8 @@ CocoNumbers::CocoNumbers(const CocoObjects& truth, const CocoObjects& pred, cons
     : labels_(rules.labels),
       ranges_(rules.range_count()),
       thresholds_(rules.thresholds.size()),
-      levels_(rules.recalls.size()) {
+      levels_(rules.recalls.size()),
+      limits_(rules.limits.size()) {
     Laid laid = lay_out(truth, pred, rules);
     positives_.assign(labels_ * ranges_, 0);
     count_positives(laid.truths.labels, laid.ignored, ranges_, positives_);
@@ -117,6 +118,11 @@ CocoNumbers::CocoNumbers(const CocoObjects& truth, const CocoObjects& pred, cons
                                                                     : match_and_accumulate<std::uint64_t>;
     rest(laid, rules, positives_, {precision_, {}, recall_});
     label_offsets_ = std::move(laid.preds.label_offsets);
+}
+
+bool CocoNumbers::has(const Part& part) const {
+    const bool has_threshold = part.threshold >= 0 && part.threshold < static_cast<std::int64_t>(thresholds_);
+    return (part.threshold == Part::all || has_threshold) && part.range < ranges_ && part.limit < limits_;
 }
 
 std::span<const double> CocoNumbers::values(const Part& part) const {

@@ -45,6 +45,8 @@ class CocoNumbers {
         std::size_t range, limit;
     };
 
+    bool has(const Part& part) const;
+
     // The mean over everything that is present, to the last bit as numpy sums it up; not a number where nothing is.
     double mean(const Part& part) const;
     std::vector<double> class_means(const Part& part) const;
@@ -55,7 +57,7 @@ class CocoNumbers {
   private:
     std::span<const double> values(const Part& part) const;
 
-    std::size_t labels_, ranges_, thresholds_, levels_;
+    std::size_t labels_, ranges_, thresholds_, levels_, limits_;
     Array<double> precision_;            // [range][threshold][recall][label]
     Array<double> recall_;               // [limit][range][threshold][label]
     Array<std::int64_t> positives_;      // [label][range]

@@ -147,7 +147,19 @@ class CocoFile:
     region_kinds: NDArray[np.uint8] | None
     region_bytes: NDArray[np.int64] | None
     region_lengths: NDArray[np.int64] | None
-    def settle(self, like: CocoFile | None, limits: tuple[int, int, int, float] = ...) -> bool: ...
+    object_count: int
+    image_count: int
+    def settle(self, limits: tuple[int, int, int, float] = ...) -> bool: ...
+    def settle_in(self, truth: CocoFile) -> bool: ...
+    def take_shapes(
+        self,
+    ) -> (
+        tuple[
+            tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] | None,
+            tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int32]] | None,
+        ]
+        | None
+    ): ...
     def class_names(self) -> list[str]: ...
     def class_ids(self) -> list[int]: ...
     def polygons(

@@ -6,9 +6,11 @@ stages.
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ import pytest
 
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
+from verite import _core
 from verite.protocols.coco_direct import DirectEvaluation
 from verite.protocols.coco_stages import Evaluation
 
@@ -96,9 +99,9 @@ def test_open_files_say_the_same(tmp_path: Path, on: Any, first: int) -> None:
         paths = write(tmp_path, *altered(seed, random_set(seed) if on == "box" else random_mask_set(seed)))
         settings = {"on": on, "checks": ("warn", "off")[seed % 2], **SETTINGS[seed % len(SETTINGS)]}
         found = vt.coco(*read(paths), **settings)
-        direct += isinstance(found.answering, DirectEvaluation)
+        direct += isinstance(found.numbers, DirectEvaluation)
         expected = vt.coco(*read(paths, is_open=True), **settings)
-        assert isinstance(expected.answering, Evaluation)
+        assert isinstance(expected.numbers, Evaluation)
         assert facts(found) == facts(expected), seed
         assert (found.truth.digest, found.pred.digest) == (expected.truth.digest, expected.pred.digest), seed
     assert direct >= (20 if on == "box" else 6)  # masks without stated areas, or without boxes, go the long way
@@ -134,7 +137,7 @@ def test_numpy_is_not_needed(tmp_path: Path, on: str) -> None:
 
 def test_stages_are_there_for_who_asks(tmp_path: Path) -> None:
     results = vt.coco(*read(sample(tmp_path)))
-    assert isinstance(results.answering, DirectEvaluation)
+    assert isinstance(results.numbers, DirectEvaluation)
     values = results.arrays.precision[:, :, :, 0, -1]
     assert results.scores["AP"].value == values.transpose(0, 1, 2).ravel().mean()
     assert results.finds(0.5).asked.sum() == 40
@@ -143,7 +146,7 @@ def test_stages_are_there_for_who_asks(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_absent(tmp_path: Path) -> None:
     results = vt.coco(*read(sample(tmp_path)), iou=[0.6], areas={"all": (0, 1e10), "none": (1e9, 1e10)})
-    assert isinstance(results.answering, DirectEvaluation)
+    assert isinstance(results.numbers, DirectEvaluation)
     assert np.isnan([results.scores[key].value for key in ("AP50", "AP75", "APnone", "ARnone")]).all()
     assert np.isnan(results.class_scores()["AP50"]).all()
 
@@ -230,7 +233,7 @@ def test_a_confidence_that_is_no_number(tmp_path: Path) -> None:
 def test_who_shares_a_file_shares_what_is_opened(tmp_path: Path) -> None:
     truth, pred = read(sample(tmp_path))
     same = truth.said_to_be(truth.source)
-    assert isinstance(vt.coco(same, pred).answering, DirectEvaluation)
+    assert isinstance(vt.coco(same, pred).numbers, DirectEvaluation)
     assert same.images is truth.images
     few = truth.only(["cat"])
     assert few.unopened is None
@@ -243,3 +246,110 @@ def test_attributes_that_are_nowhere(tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match="'Annotations' object has no attribute 'nonsense'"):
         truth.nonsense  # type: ignore[attr-defined]  # noqa: B018
     assert repr(truth).startswith("Annotations: 40 objects of 2 labels in 4 images")
+
+
+def test_images_with_one_side_that_is_nothing(tmp_path: Path) -> None:
+    for side in ("width", "height"):
+        paths = sample(tmp_path, images=[{"id": i, side: 0} for i in (3, 5, 7, 11)])
+        with pytest.raises(vt.DataError, match="expected the size of every image to draw masks"):
+            vt.coco(*read(paths), on="mask", checks="off")
+
+
+def test_nothing_is_kept_that_nobody_has(tmp_path: Path) -> None:
+    truth, pred = read(sample(tmp_path))
+    gc.disable()  # what goes, goes at once
+    try:
+        file = weakref.ref(truth.unopened)  # type: ignore[arg-type]
+        regions = weakref.ref(truth.regions)
+        assert len(pred.image) == 40
+        assert truth.unopened is None
+        assert pred.unopened is None
+        assert file() is None
+        del truth
+        assert regions() is None
+        other = vt.read(tmp_path / "truth.json")
+        file = weakref.ref(other.unopened)  # type: ignore[arg-type]
+        del other
+        assert file() is None
+    finally:
+        gc.enable()
+
+
+def test_masks_that_were_read_need_no_file(tmp_path: Path) -> None:
+    paths = sample(tmp_path)
+    truth, pred = read(paths)
+    results = vt.coco(truth, pred, on="mask")
+    expected = results.to_json()
+    paths[1].write_text("[]")
+    assert vt.coco(truth, pred, on="mask").to_json() == expected
+    assert repr(pred).startswith("Annotations: 40 predictions")
+    assert results.to_json() == expected
+    assert results.precision.shape[0] == 10
+    assert vt.coco(truth, pred, on="mask").to_json() == expected
+
+
+def test_who_is_interrupted_while_numpy_is_imported_can_try_again(tmp_path: Path) -> None:
+    program = f"""
+import sys, verite as vt
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            sys.meta_path.remove(self)
+            raise KeyboardInterrupt
+truth = vt.read({str(sample(tmp_path)[0])!r})
+sys.meta_path.insert(0, Interrupted())
+try:
+    truth.image
+except KeyboardInterrupt:
+    print("interrupted")
+print(len(truth.image), len(truth.images.names))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["interrupted", "40 4"]
+
+
+def test_limits_may_be_raised_beyond_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("IMAGE_SIDE", "IMAGE_PIXELS", "POLYGON_POINTS", "COORDINATE"):
+        monkeypatch.setenv(f"VERITE_LIMIT_{name}", str(10**30))
+    assert vt.coco(*read(sample(tmp_path)), on="mask").scores["AP50"].value == 1
+
+
+def test_the_core_refuses_what_is_not_there(tmp_path: Path) -> None:
+    truth, results = (_core.read_coco(path) for path in sample(tmp_path))
+    assert not results.settle()
+    assert not results.settle_in(truth)  # it is not settled itself
+    assert truth.settle()
+    assert not truth.settle()
+    assert not truth.settle_in(truth)
+    assert results.settle_in(truth)
+    numbers = _core.coco_numbers(truth, results, False, [0.5, 0.7], [0, 1e10], [0.0, 0.5, 1.0], [1, 100], False)
+    assert numbers is not None
+    assert numbers.mean(True, -1, 0, 1) > 0
+    for part in [(2, 0, 0), (-2, 0, 0), (2**50, 0, 0), (0, 1, 0), (0, 2**40, 0), (0, 0, 2), (0, 0, 2**40)]:
+        for is_precision in (True, False):
+            for average in (numbers.mean, numbers.class_means):
+                with pytest.raises(ValueError, match="expected one of the thresholds"):
+                    average(is_precision, *part)
+    with pytest.raises(ValueError, match="expected 1 to 64 thresholds"):
+        _core.coco_numbers(truth, results, False, [], [0, 1e10], [0.0], [1], False)
+    assert truth.images["count"] == 4  # from here on columns are Python's
+    assert _core.coco_numbers(truth, results, False, [0.5], [0, 1e10], [0.0], [1], False) is None
+    assert _core.coco_facts(truth, results, True) is None
+    assert not _core.coco_fits(truth, results)
+    with pytest.raises(ValueError, match="expected a file whose columns are still here"):
+        truth.class_names()
+
+
+def test_counts_and_names_of_fields_are_known_at_once(tmp_path: Path) -> None:
+    truth, pred = read(sample(tmp_path))
+    assert (truth.counts, pred.counts) == ((40, 2, 4), (40, 2, 4))
+    assert {"image", "label", "regions", "confidence", "take"} <= set(dir(truth))
+    assert truth.unopened is not None
+    assert pred.unopened is not None
+
+
+def test_commands_need_no_numpy_either(tmp_path: Path) -> None:
+    truth, results = map(str, sample(tmp_path))
+    program = f"import sys, verite.cli as c; c.run(['coco', {truth!r}, {results!r}]); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"

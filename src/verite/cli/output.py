@@ -38,8 +38,8 @@ def describe(what: str, annotations: Annotations, *, quiet: bool) -> None:
     from verite.formats import format_named
 
     source = annotations.source
-    counts = ((annotations, "object"), (annotations.labels, "class"), (annotations.images, "image"))
-    listed = ", ".join(counted(len(table), word) for table, word in counts)
+    counts = zip(annotations.counts, ("object", "class", "image"), strict=True)
+    listed = ", ".join(counted(count, word) for count, word in counts)
     note(f"{what}: {source.path}: {listed}", quiet=quiet)
     note(f"  read as {format_named(source.format).title}: {source.why}", quiet=quiet)
     for remark in source.notes:

@@ -46,7 +46,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
     """The file as it is, for somebody else to open; None where something in it or in what is asked is unusual."""
-    if options != Options() or not file.settle(None, region_limits()):
+    if options != Options() or not file.settle(region_limits()):
         return None
     names = file.class_names()
     try:

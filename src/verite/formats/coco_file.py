@@ -91,7 +91,11 @@ class Outlines:
         self.kinds = ours[kinds] if kinds is not None else np.full(count, BOX, dtype=np.uint8)
 
     def __call__(self) -> tuple[Polygons | None, Runs | None]:
-        return self.polygons(), self.runs()
+        read = self.file.take_shapes()  # by the core, for itself: the file may have been written anew since
+        if read is None:
+            return self.polygons(), self.runs()
+        polygons, runs = read
+        return Polygons(*polygons) if polygons else None, Runs(*runs) if runs else None
 
     def polygons(self) -> Polygons | None:
         rows = np.flatnonzero(self.kinds == POLYGON)
@@ -116,4 +120,6 @@ class Outlines:
 
 def region_limits() -> tuple[int, int, int, int]:
     """The largest side, number of pixels, number of points and coordinate."""
-    return limit("image_side"), limit("image_pixels"), limit("polygon_points"), limit("coordinate")
+    names = ("image_side", "image_pixels", "polygon_points", "coordinate")
+    side, pixels, points, coordinate = (min(limit(name), 2**53) for name in names)
+    return side, pixels, points, coordinate

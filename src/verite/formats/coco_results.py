@@ -39,7 +39,7 @@ def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations 
     truth = options.like.unopened if options.like is not None else None
     if options.like is None or truth is None or options != Options(like=options.like):
         return None
-    if not file.settle(truth.file, region_limits()):
+    if not file.settle_in(truth.file):
         return None
     kept = Unopened(file, lambda: results(path, file, options), region_limits(), truth)
     return Annotations.later(kept, options.like.labels, Source(str(path), "coco-results"))

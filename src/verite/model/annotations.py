@@ -126,26 +126,39 @@ class Annotations:
 
     @property
     def unopened(self) -> Unopened | None:
-        """The file these objects are read from, where the core can work on it as it is."""
+        """The file these objects are in, as long as nobody has asked for a column."""
         return vars(self).get("_unopened")
 
     if not TYPE_CHECKING:  # a type checker would believe in every attribute
 
         def __getattr__(self, name: str) -> object:
             """A field that is not there yet: open the file."""
-            if self.unopened is None or name not in self.__dataclass_fields__:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            for field, value in vars(self.unopened.opened).items():
-                vars(self).setdefault(field, value)
-            return vars(self)[name]
+            unopened = self.unopened
+            if unopened is not None and name in self.__dataclass_fields__:
+                for field, value in vars(unopened.opened).items():
+                    vars(self).setdefault(field, value)
+                vars(self).pop("_unopened", None)
+            return object.__getattribute__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.__dataclass_fields__})
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many objects, labels and images there are; no file is opened for that."""
+        unopened = self.unopened
+        if unopened is not None:
+            return unopened.file.object_count, len(self.labels), unopened.truth.file.image_count
+        return len(self.regions), len(self.labels), len(self.images)
 
     def __len__(self) -> int:
-        return len(self.regions)
+        return self.counts[0]
 
     def __repr__(self) -> str:
         what = "objects" if self.confidence is None else "predictions"
         where = f" ({self.source.format}: {self.source.path})" if self.source.path else ""
-        return f"Annotations: {len(self)} {what} of {len(self.labels)} labels in {len(self.images)} images{where}"
+        objects, labels, images = self.counts
+        return f"Annotations: {objects} {what} of {labels} labels in {images} images{where}"
 
     def said_to_be(self, source: Source) -> Annotations:
         """The same objects with another word on where they came from."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class Unopened:
     """A COCO file in which everything has its place, so that nothing can turn out to be wrong when it is opened later.
 
-    The core works on its columns as long as they are there; the first who wants an array takes them all.
+    The core works on its columns as long as they are there; the first who wants an array takes them all. Annotations
+    let go of it when they are opened.
     """
 
     def __init__(
@@ -25,10 +26,15 @@ class Unopened:
         truth: Unopened | None = None,
     ) -> None:
         """`limits` of polygons and masks; `truth` is the file with the images and classes, if this one has none."""
-        self.file, self.limits, self.truth = file, limits, truth or self
+        self.file, self.limits, self._truth = file, limits, truth
         self._open, self._opened, self._opening = open, None, Lock()
 
     _opened: Annotations | None
+
+    @property
+    def truth(self) -> Unopened:
+        """The file with the images and classes."""
+        return self if self._truth is None else self._truth
 
     @property
     def opened(self) -> Annotations:

@@ -98,16 +98,16 @@ class CocoResults(Results):
 
     PROTOCOL = "coco"
 
-    def __init__(self, answering: DirectEvaluation | Evaluation, *, per: str = "class", **about: Any) -> None:
+    def __init__(self, numbers: DirectEvaluation | Evaluation, *, per: str = "class", **about: Any) -> None:
         if per not in PER:
             raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
-        self.answering, self.settings, self.per = answering, answering.settings, per
+        self.numbers, self.settings, self.per = numbers, numbers.settings, per
         super().__init__(
             protocol=self.PROTOCOL,
             signature=self.settings.signature(self.PROTOCOL, iou=None, area=None, most=None),
             scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
-            truth=answering.truth,
-            pred=answering.pred,
+            truth=numbers.truth,
+            pred=numbers.pred,
             **about,
         )
 
@@ -130,7 +130,7 @@ class CocoResults(Results):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Everything the numbers are made of, stage by stage."""
-        return self.answering.stages
+        return self.numbers.stages
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """The mean over everything present."""
@@ -140,7 +140,7 @@ class CocoResults(Results):
             and 100 not in self.settings.max_dets
         ):
             return nan  # the reference reads AP at 100 predictions, whatever it was asked for
-        return self.answering.mean(kind, threshold, area, limit)
+        return self.numbers.mean(kind, threshold, area, limit)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
         iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else nan
@@ -197,13 +197,13 @@ class CocoResults(Results):
         return {key: self.class_means(*part) for key, part in self.parts.items()}
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        return self.answering.class_means(kind, threshold, area, limit)
+        return self.numbers.class_means(kind, threshold, area, limit)
 
     def class_table(self) -> Table:
         """The headline numbers of each class, and how many objects are behind them."""
         shown = [key for key in ("AP", "AP50", "AP75", f"AR{max(self.settings.max_dets)}") if key in self.parts]
         columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
-        truths, preds = self.answering.counts
+        truths, preds = self.numbers.counts
         columns |= {"truths": truths, "preds": preds}
         mean = {key: self.scores[key].value for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
         return Table.of("class", self.class_names, columns, mean=mean)
@@ -254,7 +254,7 @@ class CocoResults(Results):
     def details(self) -> dict[str, Any]:
         """The documented keys: the twelve numbers, and the same by class and by threshold."""
         by_class = self.class_scores()
-        truths, preds = self.answering.counts
+        truths, preds = self.numbers.counts
         classes = {
             name: {key: by_class[key][k] for key in by_class} | {"truths": truths[k], "preds": preds[k]}
             for k, name in enumerate(self.class_names)

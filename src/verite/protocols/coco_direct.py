@@ -22,7 +22,7 @@ class DirectEvaluation:
         self, settings: Settings, truth: Annotations, pred: Annotations, threads: int, numbers: _core.CocoNumbers
     ) -> None:
         self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
-        self.numbers = numbers
+        self.native = numbers
 
     @cached_property
     def stages(self) -> Evaluation:
@@ -33,16 +33,16 @@ class DirectEvaluation:
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         if threshold == -1:
             return nan
-        return self.numbers.mean(kind == "precision", -1 if threshold is None else threshold, area, limit)
+        return self.native.mean(kind == "precision", -1 if threshold is None else threshold, area, limit)
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
         if threshold == -1:
-            return [nan] * len(self.numbers.truth_counts)
-        return self.numbers.class_means(kind == "precision", -1 if threshold is None else threshold, area, limit)
+            return [nan] * len(self.native.truth_counts)
+        return self.native.class_means(kind == "precision", -1 if threshold is None else threshold, area, limit)
 
     @property
     def counts(self) -> tuple[list[int], list[int]]:
-        return self.numbers.truth_counts, self.numbers.pred_counts
+        return self.native.truth_counts, self.native.pred_counts
 
 
 def evaluate_directly(
