@@ -37,12 +37,16 @@ def place(tmp_path, monkeypatch):
 
 
 def run(command: str) -> str:
-    """What a terminal would show, trailing blanks aside."""
+    """What a terminal would show, trailing blanks aside. A pipe into `head` is understood, no other."""
+    command, _, most = command.partition(" | head -")
     words = shlex.split(command)
     assert words[0] == "verite", command
+    assert "|" not in words, command
     program = [sys.executable, "-c", "from verite.cli import main; main()", *words[1:]]
     done = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
+    assert "(see verite " not in done.stdout, f"{command}: no such command or option"
+    lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+    return "\n".join(lines[: int(most) if most else None])
 
 
 def session(text: str) -> str:
