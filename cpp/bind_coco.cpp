@@ -34,9 +34,11 @@ std::invoke_result_t<Work> if_usual(Work&& work) {
     }
 }
 
-Array<std::int32_t> as_ranks(const Array<std::int32_t>& positions, const Array<std::int32_t>& ranks) {
+// The ranks at these positions, in `found` where they are not the positions themselves.
+std::span<const std::int32_t> as_ranks(const Array<std::int32_t>& positions, const Array<std::int32_t>& ranks,
+                                       Array<std::int32_t>& found) {
     if (ranks.empty()) return positions;
-    Array<std::int32_t> found(positions.size());
+    found.resize(positions.size());
     std::ranges::transform(positions, found.begin(),
                            [&](std::int32_t position) { return ranks[static_cast<std::size_t>(position)]; });
     return found;
@@ -53,12 +55,10 @@ Array<std::int32_t> image_sizes(const json::Images& images, const Positions& pos
 
 // One side of an evaluation and what it owns.
 struct Side {
-    Side(CocoFile& file, const CocoFile& truth)
-        : image(as_ranks(file.positions().image, truth.ranks().image)),
-          label(as_ranks(file.positions().label, truth.ranks().label)) {
+    Side(CocoFile& file, const CocoFile& truth) {
         const Annotations& table = file.document().annotations;
-        objects = {image,
-                   label,
+        objects = {as_ranks(file.positions().image, truth.ranks().image, image),
+                   as_ranks(file.positions().label, truth.ranks().label, label),
                    table.boxes.values(),
                    table.areas.values(),
                    table.scores.values(),
@@ -73,7 +73,7 @@ struct Side {
         sizes = image_sizes(truth.document().images, file.positions());
         const Shapes& shapes = file.shapes(limits);
         objects.outlines = shapes.outlines(objects.boxes, sizes);
-        for (std::size_t i = 0; i < image.size(); ++i) {
+        for (std::size_t i = 0; i < objects.image.size(); ++i) {
             const bool is_drawn = !shapes.has_runs() || shapes.run_objects[i] == shapes.run_objects[i + 1];
             if (is_drawn && sizes[2 * i] <= 0) return false;
         }
