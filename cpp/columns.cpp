@@ -24,9 +24,9 @@ void* resize_on_heap(void* block, std::size_t bytes) {
 
 #if defined(__linux__)
 
-// As much at a time comes in huge pages; what is more comes in ordinary ones. Where the host of a virtual machine has to
-// find the memory first, a huge page takes up to 6 ms instead of 0.2: 300 MB in them took from 0.1 to 1 s of system time
-// on the same machine, 300 MB in ordinary ones 0.3 s, and with this limit 0.2 s.
+// As much at a time comes in huge pages; what is more comes in ordinary ones. Where the host of a virtual machine has
+// to find the memory first, a huge page takes up to 6 ms instead of 0.2: 300 MB in them took from 0.1 to 1 s of system
+// time on the same machine, 300 MB in ordinary ones 0.3 s, and with this limit 0.2 s.
 constexpr std::size_t most_in_huge_pages = std::size_t{96} << 20;
 std::atomic<std::size_t> mapped_bytes{0};
 
