@@ -46,10 +46,12 @@ std::span<const std::int32_t> as_ranks(const Array<std::int32_t>& positions, con
 
 // Height and width of the image of each object.
 Array<std::int32_t> image_sizes(const json::Images& images, const Positions& positions) {
-    Array<std::int32_t> sizes(2 * positions.image.size(), 0);
-    for (const auto& [which, sides] : {std::pair(0, &images.heights), std::pair(1, &images.widths)})
-        for (std::size_t i = 0; sides->rows() > 0 && i < positions.image.size(); ++i)
-            sizes[2 * i + which] = static_cast<std::int32_t>((*sides)[static_cast<std::size_t>(positions.image[i])]);
+    Array<std::int32_t> sizes(2 * positions.image.size());
+    for (std::size_t i = 0; i < positions.image.size(); ++i) {
+        const auto image = static_cast<std::size_t>(positions.image[i]);
+        sizes[2 * i] = static_cast<std::int32_t>(images.height_of(image));
+        sizes[2 * i + 1] = static_cast<std::int32_t>(images.width_of(image));
+    }
     return sizes;
 }
 
@@ -230,13 +232,14 @@ void register_evaluation(nb::module_& module, nb::class_<CocoFile>& file) {
     const auto def = [&](nb::class_<CocoNumbers>& numbers, const char* name, auto average) {
         numbers.def(
             name,
-            [average](const CocoNumbers& all, bool is_precision, std::int64_t threshold, std::size_t range,
-                      std::size_t limit) {
+            [average](const CocoNumbers& all, bool is_precision, std::optional<std::int64_t> threshold,
+                      std::size_t range, std::size_t limit) {
                 const Part part{is_precision, threshold, range, limit};
-                expect(all.has(part), "one of the thresholds or -1 for all, one of the area ranges and of the limits");
+                expect(all.has(part),
+                       "one of the thresholds or none for all, one of the area ranges and of the limits");
                 return (all.*average)(part);
             },
-            "is_precision"_a, "threshold"_a, "range"_a, "limit"_a);
+            "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a);
     };
     nb::class_<CocoNumbers> numbers(module, "CocoNumbers");
     def(numbers, "mean", &CocoNumbers::mean);

@@ -121,16 +121,18 @@ CocoNumbers::CocoNumbers(const CocoObjects& truth, const CocoObjects& pred, cons
 }
 
 bool CocoNumbers::has(const Part& part) const {
-    const bool has_threshold = part.threshold >= 0 && part.threshold < static_cast<std::int64_t>(thresholds_);
-    return (part.threshold == Part::all || has_threshold) && part.range < ranges_ && part.limit < limits_;
+    const bool has_threshold =
+        !part.threshold || (*part.threshold >= -1 && *part.threshold < static_cast<std::int64_t>(thresholds_));
+    return has_threshold && part.range < ranges_ && part.limit < limits_;
 }
 
 std::span<const double> CocoNumbers::values(const Part& part) const {
     const std::size_t row = part.is_precision ? levels_ * labels_ : labels_;  // numbers of one threshold
     const std::size_t block = part.is_precision ? part.range : part.limit * ranges_ + part.range;
     const auto all = std::span(part.is_precision ? precision_ : recall_).subspan(block * thresholds_ * row);
-    if (part.threshold == Part::all) return all.first(thresholds_ * row);
-    return all.subspan(static_cast<std::size_t>(part.threshold) * row, row);
+    if (!part.threshold) return all.first(thresholds_ * row);
+    if (*part.threshold < 0) return {};
+    return all.subspan(static_cast<std::size_t>(*part.threshold) * row, row);
 }
 
 double CocoNumbers::mean(const Part& part) const {
@@ -151,8 +153,8 @@ double CocoNumbers::mean(const Part& part) const {
 std::vector<double> CocoNumbers::class_means(const Part& part) const {
     const auto found = values(part);
     const std::size_t rows = found.size() / labels_;
-    std::vector<double> means(labels_), own(rows);
-    for (std::size_t label = 0; label < labels_; ++label) {
+    std::vector<double> means(labels_, absent), own(rows);
+    for (std::size_t label = 0; rows > 0 && label < labels_; ++label) {
         for (std::size_t row = 0; row < rows; ++row) own[row] = found[row * labels_ + label];
         means[label] = sum_pairwise(own) / static_cast<double>(rows);
     }

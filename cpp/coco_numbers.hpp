@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,12 +37,11 @@ class CocoNumbers {
   public:
     CocoNumbers(const CocoObjects& truth, const CocoObjects& pred, const CocoRules& rules);
 
-    // What a score averages: precision or recall, at one threshold or all, in an area range and up to a limit.
+    // What a score averages: precision or recall, at one threshold or all, in an area range and up to a limit. The
+    // threshold -1 is one that nobody asked for: there is nothing to average.
     struct Part {
-        static constexpr std::int64_t all = -1;
-
         bool is_precision;
-        std::int64_t threshold;
+        std::optional<std::int64_t> threshold;
         std::size_t range, limit;
     };
 

@@ -13,10 +13,10 @@ Fact fact(const char* name, const Values& values) {
     return {name, bytes.size(), digest(bytes)};
 }
 
-// Sides as 32-bit numbers, zeros where the file has none.
-Array<std::int32_t> narrowed(const Column<std::int64_t>& sides, std::size_t count) {
-    Array<std::int32_t> narrow(count, 0);
-    std::ranges::transform(sides.values(), narrow.begin(), [](auto side) { return static_cast<std::int32_t>(side); });
+// Sides as 32-bit numbers.
+Array<std::int32_t> narrowed(const json::Images& images, std::int64_t (json::Images::*side_of)(std::size_t) const) {
+    Array<std::int32_t> narrow(images.count);
+    for (std::size_t i = 0; i < images.count; ++i) narrow[i] = static_cast<std::int32_t>((images.*side_of)(i));
     return narrow;
 }
 
@@ -37,8 +37,8 @@ std::vector<Fact> facts_of(const json::Images& images) {
         }
         facts = {fact("images", letters), fact("image offsets", offsets)};
     }
-    facts.push_back(fact("widths", narrowed(images.widths, images.count)));
-    facts.push_back(fact("heights", narrowed(images.heights, images.count)));
+    facts.push_back(fact("widths", narrowed(images, &json::Images::width_of)));
+    facts.push_back(fact("heights", narrowed(images, &json::Images::height_of)));
     return facts;
 }
 

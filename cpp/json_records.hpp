@@ -135,6 +135,10 @@ struct Images {
     RaggedColumn<std::int64_t> negatives,
         not_exhaustives;  // LVIS: classes known to be absent, classes not annotated in full
 
+    // 0 where the file does not say.
+    std::int64_t width_of(std::size_t image) const { return widths.rows() ? widths[image] : 0; }
+    std::int64_t height_of(std::size_t image) const { return heights.rows() ? heights[image] : 0; }
+
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char* at, unsigned field);
 

@@ -26,9 +26,8 @@ std::optional<Array<std::int32_t>> ranked(std::span<const std::int64_t> ids) {
 }
 
 bool are_sizes(const json::Images& images, const ImageLimits& limits) {
-    const auto side_of = [](const Column<std::int64_t>& sides, std::size_t i) { return sides.rows() ? sides[i] : 0; };
     for (std::size_t i = 0; i < images.count; ++i) {
-        const std::int64_t width = side_of(images.widths, i), height = side_of(images.heights, i);
+        const std::int64_t width = images.width_of(i), height = images.height_of(i);
         if (std::min(width, height) < 0 || std::max(width, height) > limits.side_px) return false;
         if (width * height > limits.pixels || (width == 0) != (height == 0)) return false;
     }

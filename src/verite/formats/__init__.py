@@ -101,6 +101,7 @@ def read(
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
     """
+    place = existing(path)
     with importing():
         from verite.formats.format import Options
 
@@ -114,7 +115,7 @@ def read(
         image_offset=image_offset,
         like=like,
     )
-    annotations = read_as(existing(path), format, options)
+    annotations = read_as(place, format, options)
     return annotations if like is None else annotations.like(like)
 
 

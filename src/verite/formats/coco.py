@@ -46,14 +46,15 @@ def read(path: Path, options: Options) -> Annotations:
 
 def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
     """The file as it is, for somebody else to open; None where something in it or in what is asked is unusual."""
-    if options != Options() or not file.settle(region_limits()):
+    limits = region_limits()
+    if options != Options() or not file.settle(limits):
         return None
     names = file.class_names()
     try:
         check_names(path, names)
     except ReadError:
         return None
-    kept = Unopened(file, lambda: document(path, file, options), region_limits())
+    kept = Unopened(file, lambda: document(path, file, options), limits)
     return Annotations.later(kept, Labels(names, file.class_ids()), Source(str(path), "coco"))
 
 

@@ -47,6 +47,5 @@ class Unopened:
 
 def unopened_pair(truth: Annotations, pred: Annotations) -> tuple[Unopened, Unopened] | None:
     """Both files, where it is known without a look that images and labels of the predictions are the truth's own."""
-    if truth.unopened is None or pred.unopened is None or pred.unopened.truth is not truth.unopened:
-        return None
-    return truth.unopened, pred.unopened
+    mine, other = pred.unopened, truth.unopened  # once: another thread may open them meanwhile
+    return (other, mine) if mine is not None and other is not None and mine.truth is other else None

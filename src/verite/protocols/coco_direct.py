@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import nan
 from typing import TYPE_CHECKING
 
 from verite import _core
@@ -31,14 +30,10 @@ class DirectEvaluation:
         return Evaluation(self.settings, self.truth, self.pred, self.threads)
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
-        if threshold == -1:
-            return nan
-        return self.native.mean(kind == "precision", -1 if threshold is None else threshold, area, limit)
+        return self.native.mean(kind == "precision", threshold, area, limit)
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        if threshold == -1:
-            return [nan] * len(self.native.truth_counts)
-        return self.native.class_means(kind == "precision", -1 if threshold is None else threshold, area, limit)
+        return self.native.class_means(kind == "precision", threshold, area, limit)
 
     @property
     def counts(self) -> tuple[list[int], list[int]]:
