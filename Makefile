@@ -19,7 +19,7 @@ check: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp
+	$(BIN)/clang-format --dry-run --Werror cpp/*/*.cpp cpp/*/*.hpp
 
 unit: .venv/developing
 	$(BIN)/pytest
@@ -42,13 +42,13 @@ clean:  ## forget the environment and everything built
 	rm -rf .venv build docs/_build verite-demo
 
 # Every read beyond a bound and every undefined operation ends the run.
-build/fuzz/fuzz_json: tests/json/fuzz_json.cpp $(wildcard cpp/json_*) cpp/columns.cpp cpp/columns.hpp cpp/mapped.cpp cpp/mapped.hpp
+build/fuzz/fuzz_json: tests/json/fuzz_json.cpp $(wildcard cpp/json/*) $(wildcard cpp/columns/*)
 	mkdir -p build/fuzz
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DVERITE_FUZZ_MAIN -Icpp -pthread \
 	  $(filter %.cpp,$^) -o $@
 
 # Reinstalled whenever the native code or the project file changes; Python files are used in place.
-.venv/installed: pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+.venv/installed: pyproject.toml CMakeLists.txt $(wildcard cpp/*/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q src

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "json_coco.hpp"
-#include "json_regions.hpp"
-#include "json_scan.hpp"
+#include "json/coco.hpp"
+#include "json/regions.hpp"
+#include "json/scan.hpp"
 
 namespace {
 

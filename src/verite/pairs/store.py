@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 Lists = tuple[NDArray[np.int64], Rows]  # values, and offsets of each pair's
 T = TypeVar("T")
 
-# Columns of the core's statistics (see cpp/pairs.hpp); the first three are areas, which are known without them.
+# Columns of the core's statistics (see cpp/pairs/pairs.hpp); the first three are areas, which are known without them.
 USUAL_POWERS = (1.0, 2.0, 3.0)
 CONTOURS, TO_TRUTH, TO_PRED = slice(3, 6), slice(6, 11), slice(11, 16)
 

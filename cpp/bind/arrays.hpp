@@ -1,0 +1,118 @@
+// What the files that know Python share: array types, and the way out for memory that kernels made.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "similarity/overlaps.hpp"
+
+namespace verite {
+
+namespace nb = nanobind;
+
+template <class T>
+using Column1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using BoxArray = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
+using PointArray = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using SizeArray = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;  // height, width
+
+template <class T>
+std::span<const T> span_of(const Column1<T>& array) {
+    return {array.data(), array.size()};
+}
+
+inline std::span<const std::uint8_t> flags_of(const Column1<bool>& array) {
+    return {reinterpret_cast<const std::uint8_t*>(array.data()), array.size()};
+}
+
+inline std::span<const double> numbers_of(const BoxArray& array) { return {array.data(), array.size()}; }
+
+// Hands the memory of a container over to an array.
+template <class Container>
+auto to_numpy(Container&& values, std::initializer_list<std::size_t> shape) {
+    using Owned = std::remove_cvref_t<Container>;
+    auto* kept = new Owned(std::forward<Container>(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Owned*>(p); });
+    return nb::ndarray<nb::numpy, typename Owned::value_type>(kept->data(), shape, owner);
+}
+
+template <class Container>
+auto to_numpy(Container&& values) {
+    const std::size_t count = values.size();
+    return to_numpy(std::forward<Container>(values), {count});
+}
+
+template <class T>
+auto to_numpy(Column<T>&& values) {
+    auto* kept = new Column<T>(std::move(values));
+    kept->shrink();
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(kept->data(), {kept->rows()}, owner);
+}
+
+// As Python hands them over: cells are (rows, labels, images), candidates (offsets, truth, overlap).
+using CellArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, Column1<std::int64_t>>;
+using CandidateArrays = std::tuple<Column1<std::int64_t>, Column1<std::int32_t>, Column1<double>>;
+
+inline void expect(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("expected ") + what);
+}
+
+// Are all values from 0 to count - 1? Negative ones are large when taken as unsigned.
+inline void check_below(std::span<const std::int32_t> values, std::size_t count, const char* what) {
+    std::uint32_t largest = 0;
+    for (const std::int32_t value : values) largest = std::max(largest, static_cast<std::uint32_t>(value));
+    expect(values.empty() || largest < count, what);
+}
+
+inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t count, const char* what) {
+    expect(!offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(count) &&
+               std::is_sorted(offsets.begin(), offsets.end()),
+           what);
+}
+
+inline Cells cells_of(const CellArrays& arrays, std::size_t objects) {
+    const auto& [rows, labels, images] = arrays;
+    const Cells cells{span_of(rows), span_of(labels), span_of(images)};
+    expect(cells.labels.size() == cells.rows.size(), "cells with a label for each row");
+    check_offsets(cells.images, cells.rows.size(), "cells whose images end with the last row");
+    check_below(cells.rows, objects, "cells whose rows are objects");
+    return cells;
+}
+
+inline CandidateView candidates_of(const CandidateArrays& arrays, std::size_t preds, std::size_t truths) {
+    const auto& [offsets, truth, overlap] = arrays;
+    const CandidateView view{span_of(offsets), span_of(truth), span_of(overlap)};
+    expect(view.offsets.size() == preds + 1 && view.truth.size() == view.overlap.size(),
+           "candidates for each prediction, with an overlap each");
+    check_offsets(view.offsets, view.truth.size(), "candidates whose offsets rise to their number");
+    check_below(view.truth, truths, "candidates that are truths");
+    return view;
+}
+
+inline nb::tuple to_python(Candidates&& found) {
+    return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
+                          to_numpy(std::move(found.overlap)));
+}
+
+void register_assignment(nb::module_& module);
+void register_detection(nb::module_& module);
+void register_draws(nb::module_& module);
+void register_json(nb::module_& module);
+void register_masks(nb::module_& module);
+void register_pairs(nb::module_& module);
+void register_tables(nb::module_& module);
+void register_warps(nb::module_& module);
+
+}  // namespace verite

@@ -1,0 +1,201 @@
+// Masks and polygons by COCO's rules for Python.
+#include "regions/masks.hpp"
+
+#include <algorithm>
+
+#include "bind/arrays.hpp"
+#include "columns/parallel.hpp"
+#include "regions/boundaries.hpp"
+#include "regions/pixels.hpp"
+#include "similarity/coco_masks.hpp"
+
+namespace verite {
+namespace {
+
+using namespace nb::literals;
+using PixelArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
+
+// As Python hands them over: (counts, objects, sizes), as in model.regions.Runs.
+using RunArrays = std::tuple<Column1<std::uint32_t>, Column1<std::int64_t>, SizeArray>;
+
+Runs runs_of(const RunArrays& arrays) {
+    const auto& [counts, objects, sizes] = arrays;
+    check_offsets(span_of(objects), counts.size(), "runs whose offsets rise to their number");
+    expect(objects.size() == sizes.shape(0) + 1, "a size for each mask");
+    return {{span_of(counts), span_of(objects)}, {sizes.data(), sizes.size()}};
+}
+
+// The same of outlines: masks, points, offsets of rings and of objects, boxes, heights and widths of images.
+using OutlineArrays =
+    std::tuple<RunArrays, PointArray, Column1<std::int64_t>, Column1<std::int64_t>, BoxArray, SizeArray>;
+
+struct OutlineView {
+    explicit OutlineView(const OutlineArrays& arrays) {
+        const auto& [runs, points, rings, objects, boxes, images] = arrays;
+        const std::size_t count = boxes.shape(0);
+        const Runs given = runs_of(runs);
+        expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
+        check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
+        expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
+        if (objects.size())
+            check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
+        // Offsets count points; the kernel counts numbers.
+        starts.resize(rings.size());
+        std::transform(rings.data(), rings.data() + rings.size(), starts.begin(), [](std::int64_t i) { return 2 * i; });
+        outlines = {given,
+                    {{points.data(), points.size()}, starts},
+                    span_of(objects),
+                    numbers_of(boxes),
+                    {images.data(), images.size()}};
+    }
+    OutlineView(const OutlineView&) = delete;
+
+    Array<std::int64_t> starts;
+    Outlines outlines;
+};
+
+nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Column1<std::int64_t>& rings,
+                      const Column1<std::int64_t>& objects, const BoxArray& boxes, const SizeArray& images,
+                      unsigned threads) {
+    const OutlineArrays arrays{runs, points, rings, objects, boxes, images};
+    Masks masks;
+    {
+        nb::gil_scoped_release released;
+        masks = draw_masks(OutlineView(arrays).outlines, threads);
+    }
+    const std::size_t count = boxes.shape(0);
+    return nb::make_tuple(to_numpy(std::move(masks.counts)), to_numpy(std::move(masks.offsets)),
+                          to_numpy(std::move(masks.sizes), {count, std::size_t{2}}));
+}
+
+auto mask_areas_(const RunArrays& arrays) {
+    const Runs runs = runs_of(arrays);
+    Array<double> out(runs.size());
+    mask_areas(runs, out);
+    return to_numpy(std::move(out));
+}
+
+auto mask_bounds_(const RunArrays& arrays) {
+    const Runs runs = runs_of(arrays);
+    Array<double> out(4 * runs.size());
+    mask_bounds(runs, out);
+    const std::size_t count = runs.size();
+    return to_numpy(std::move(out), {count, std::size_t{4}});
+}
+
+auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Column1<bool>& crowd) {
+    const Runs mine = runs_of(preds), others = runs_of(truths);
+    expect(crowd.size() == others.size(), "a crowd flag for each truth");
+    Array<double> out(mine.size() * others.size());
+    for (std::size_t p = 0; p < mine.size(); ++p)
+        for (std::size_t t = 0; t < others.size(); ++t)
+            out[p * others.size() + t] =
+                mask_overlap(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
+    return to_numpy(std::move(out), {mine.size(), others.size()});
+}
+
+nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_outlines, const Column1<bool>& crowd,
+                           const CellArrays& pred, const OutlineArrays& pred_outlines, double floor, unsigned threads) {
+    Candidates found;
+    {
+        nb::gil_scoped_release released;
+        const OutlineView truths(truth_outlines), preds(pred_outlines);
+        expect(crowd.size() == truths.outlines.size(), "a crowd flag for each truth");
+        found = mask_candidates(cells_of(truth, truths.outlines.size()), truths.outlines, flags_of(crowd),
+                                cells_of(pred, preds.outlines.size()), preds.outlines, floor, threads);
+    }
+    return to_python(std::move(found));
+}
+
+// Pair i is object truth_rows[i] with object pred_rows[i]: shared pixels of both rims over all, or over the
+// prediction's where the truth is a crowd.
+auto rim_ratios(const RunArrays& truths, const RunArrays& preds, const Column1<std::int64_t>& truth_rows,
+                const Column1<std::int64_t>& pred_rows, const Column1<bool>& crowd, const Column1<std::int64_t>& widths,
+                unsigned threads) {
+    const std::size_t pairs = truth_rows.size();
+    Array<double> out(pairs);
+    {
+        nb::gil_scoped_release released;
+        const Side truth{runs_of(truths), {}, span_of(truth_rows)}, pred{runs_of(preds), {}, span_of(pred_rows)};
+        expect(pred_rows.size() == pairs && widths.size() == pairs && crowd.size() == pairs, "columns of equal length");
+        for (const auto& [side, name] : {std::pair{&truth, "truths"}, std::pair{&pred, "predictions"}})
+            for (const std::int64_t row : side->rows)
+                expect(row >= 0 && row < static_cast<std::int64_t>(side->masks.size()), name);
+        expect(first_unsound(truth.masks) == truth.masks.size() && first_unsound(pred.masks) == pred.masks.size(),
+               "masks whose runs add up to their size");
+        constexpr std::size_t piece = 256;
+        in_parallel((pairs + piece - 1) / piece, threads, [&](std::size_t at) {
+            const std::size_t first = at * piece, count = std::min(piece, pairs - first);
+            std::vector<double> sizes(3 * count);
+            rim_overlaps({truth.masks, {}, truth.rows.subspan(first, count)},
+                         {pred.masks, {}, pred.rows.subspan(first, count)}, span_of(widths).subspan(first, count),
+                         sizes);
+            for (std::size_t i = 0; i < count; ++i) {
+                const double mine = sizes[3 * i + 1], shared = sizes[3 * i + 2];
+                const double all = crowd.data()[first + i] ? mine : sizes[3 * i] + mine - shared;
+                out[first + i] = shared > 0 ? shared / all : 0;
+            }
+        });
+    }
+    return to_numpy(std::move(out));
+}
+
+// [row, column, mask] in column order, as pycocotools wants them.
+nb::tuple encode_masks(const PixelArray& pixels) {
+    const std::size_t count = pixels.shape(2), size = pixels.shape(0) * pixels.shape(1);
+    std::vector<std::uint32_t> counts;
+    std::vector<std::int64_t> offsets{0};
+    for (std::size_t i = 0; i < count; ++i) {
+        encode_pixels({pixels.data() + i * size, size}, counts);
+        offsets.push_back(static_cast<std::int64_t>(counts.size()));
+    }
+    return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(offsets)));
+}
+
+// All masks must be of one size: [mask, column, row].
+auto decode_masks(const RunArrays& arrays) {
+    const Runs runs = runs_of(arrays);
+    const Size size = runs.size() ? runs.size_of(0) : Size{0, 0};
+    const std::size_t pixels = size.pixels(), count = runs.size();
+    for (std::size_t i = 0; i < count; ++i) expect(runs.size_of(i) == size, "masks of one size");
+    Array<std::uint8_t> out(count * pixels);
+    for (std::size_t i = 0; i < count; ++i) decode_pixels(runs.counts[i], std::span(out).subspan(i * pixels, pixels));
+    return to_numpy(std::move(out),
+                    {count, static_cast<std::size_t>(size.width), static_cast<std::size_t>(size.height)});
+}
+
+auto merge_masks(const RunArrays& arrays, bool is_intersection) {
+    const Runs runs = runs_of(arrays);
+    expect(runs.size() > 0, "at least one mask");
+    std::vector<std::uint32_t> merged(runs.counts[0].begin(), runs.counts[0].end()), next;
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        expect(runs.size_of(i) == runs.size_of(0), "masks of one size");
+        next.clear();
+        merge_runs(merged, runs.counts[i], is_intersection, next);
+        merged.swap(next);
+    }
+    return to_numpy(std::move(merged));
+}
+
+}  // namespace
+
+void register_masks(nb::module_& module) {
+    module.def("draw_masks", &draw_masks_, "runs"_a, "points"_a, "rings"_a, "objects"_a, "boxes"_a, "images"_a,
+               "threads"_a = 1,
+               "The mask of every object by COCO's rule: as given, else its polygons drawn, else its box.");
+    module.def("mask_areas", &mask_areas_, "masks"_a, "How many pixels each mask has.");
+    module.def("mask_bounds", &mask_bounds_, "masks"_a, "Left, top, width and height of each mask.");
+    module.def("mask_overlaps", &mask_overlaps_, "pred"_a, "truth"_a, "crowd"_a,
+               "COCO's overlap of every prediction (rows) with every truth (columns).");
+    module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_outlines"_a, "crowd"_a, "pred"_a,
+               "pred_outlines"_a, "floor"_a, "threads"_a = 1,
+               "Pairs of the same cell whose masks overlap by COCO's rule: as given, else drawn.");
+    module.def("rim_ratios", &rim_ratios, "truth"_a, "pred"_a, "truth_rows"_a, "pred_rows"_a, "crowd"_a, "widths"_a,
+               "threads"_a = 1, "How much the rims of pairs of masks overlap.");
+    module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
+    module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
+    module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,
+               "Runs of the union or intersection of masks.");
+}
+
+}  // namespace verite

@@ -1,0 +1,84 @@
+// The module. Only bind files know Python: they check the arrays, let go of the interpreter, hand memory over.
+#include <algorithm>
+
+#include "bind/arrays.hpp"
+#include "regions/masks.hpp"
+#include "similarity/boxes.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using verite::BoxArray;
+using verite::to_numpy;
+using CellArray = verite::Column1<std::int64_t>;
+using RunArray = verite::Column1<std::uint32_t>;
+
+verite::Boxes boxes(const BoxArray& array) { return {{array.data(), array.size()}}; }
+
+std::span<const std::int64_t> cells(const CellArray& array, const BoxArray& boxes, const char* name) {
+    if (array.size() != boxes.shape(0))
+        throw std::invalid_argument(std::string(name) + ": expected one cell a box, " + std::to_string(boxes.shape(0)) +
+                                    ", found " + std::to_string(array.size()));
+    return {array.data(), array.size()};
+}
+
+auto box_iou(const BoxArray& truth, const BoxArray& pred, double pixel) {
+    const std::size_t rows = truth.shape(0), columns = pred.shape(0);
+    std::vector<double> out(rows * columns);
+    {
+        nb::gil_scoped_release released;
+        verite::box_iou(boxes(truth), boxes(pred), pixel, out);
+    }
+    return to_numpy(std::move(out), {rows, columns});
+}
+
+nb::tuple box_candidates(const BoxArray& truth, const CellArray& truth_cells, const BoxArray& pred,
+                         const CellArray& pred_cells, double pixel, double floor) {
+    const auto truth_keys = cells(truth_cells, truth, "truth_cells");
+    const auto pred_keys = cells(pred_cells, pred, "pred_cells");
+    if (!std::is_sorted(truth_keys.begin(), truth_keys.end()))
+        throw std::invalid_argument("truth_cells: expected truths sorted by cell");
+    verite::Candidates found;
+    {
+        nb::gil_scoped_release released;
+        found = verite::box_candidates(boxes(truth), truth_keys, boxes(pred), pred_keys, pixel, floor);
+    }
+    return verite::to_python(std::move(found));
+}
+
+auto decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width) {
+    if (height < 0 || width < 0) throw std::invalid_argument("a negative size");
+    std::vector<std::uint32_t> counts;
+    verite::decode_runs({text.c_str(), text.size()}, static_cast<std::uint64_t>(height) * width, counts);
+    return to_numpy(std::move(counts));
+}
+
+nb::bytes encode_runs(const RunArray& counts) {
+    std::string text;
+    verite::encode_runs({counts.data(), counts.size()}, text);
+    return nb::bytes(text.data(), text.size());
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+    module.doc() = "The native core of verite: loops over plain arrays.";
+    module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
+               "Intersection over union of every truth (rows) with every prediction (columns); boxes are corners.");
+    module.def("box_candidates", &box_candidates, "truth"_a, "truth_cells"_a, "pred"_a, "pred_cells"_a, "pixel"_a = 0.0,
+               "floor"_a = 0.0,
+               "Overlapping pairs within cells: offsets per prediction, truth of each pair, its overlap.");
+    module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
+               "Runs of a mask from COCO's compressed text, every bound checked.");
+    module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+    verite::register_assignment(module);
+    verite::register_detection(module);
+    verite::register_draws(module);
+    verite::register_json(module);
+    verite::register_masks(module);
+    verite::register_pairs(module);
+    verite::register_tables(module);
+    verite::register_warps(module);
+}

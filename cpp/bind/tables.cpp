@@ -1,0 +1,69 @@
+// Ids, positions and digests for Python.
+#include "bind/arrays.hpp"
+#include "columns/digest.hpp"
+#include "columns/glance.hpp"
+#include "columns/lookup.hpp"
+
+namespace verite {
+namespace {
+
+using namespace nb::literals;
+
+nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table, unsigned threads) {
+    Array<std::int32_t> positions(ids.size());
+    std::size_t unknown;
+    {
+        nb::gil_scoped_release released;
+        unknown = find_positions(span_of(ids), span_of(table), positions, threads);
+    }
+    return nb::make_tuple(to_numpy(std::move(positions)), unknown);
+}
+
+auto mark_used_(const Column1<std::int32_t>& positions, std::size_t count) {
+    Column<bool> used;
+    mark_used(span_of(positions), {used.extend(count), count});
+    used.keep_more(count);
+    return to_numpy(std::move(used));
+}
+
+auto rows_at_(const Column1<std::int32_t>& positions, const Column1<bool>& wanted) {
+    return to_numpy(rows_at(span_of(positions), flags_of(wanted)));
+}
+
+// Image, label and numbers of each object, and whether the numbers are corners.
+using GlimpsedArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, BoxArray, bool>;
+
+Glimpsed glimpsed(const GlimpsedArrays& arrays) {
+    const auto& [image, label, numbers, is_corners] = arrays;
+    return {span_of(image), span_of(label), numbers_of(numbers), is_corners};
+}
+
+bool looks_sound_(const GlimpsedArrays& truth, const Column1<bool>& left_out, const GlimpsedArrays& pred,
+                  const Column1<double>& confidence, std::size_t images) {
+    nb::gil_scoped_release released;
+    return looks_sound(glimpsed(truth), flags_of(left_out), glimpsed(pred), span_of(confidence), images);
+}
+
+// Anything whose memory can be looked at: bytes, or an array without gaps.
+std::uint64_t digest_(nb::handle thing) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(thing.ptr(), &buffer, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+    const std::uint64_t found =
+        digest({static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len)});
+    PyBuffer_Release(&buffer);
+    return found;
+}
+
+}  // namespace
+
+void register_tables(nb::module_& module) {
+    module.def("find_positions", &find_positions_, "ids"_a, "table"_a, "threads"_a = 1,
+               "The position of each id in a table, -1 where it is not, and how many are not.");
+    module.def("mark_used", &mark_used_, "positions"_a, "count"_a, "Which of `count` rows positions point at.");
+    module.def("rows_at", &rows_at_, "positions"_a, "wanted"_a, "The objects whose position is wanted, in order.");
+    module.def("looks_sound", &looks_sound_, "truth"_a, "left_out"_a, "pred"_a, "confidence"_a, "images"_a,
+               "Whether predictions fit their truth so well that nobody need look for mistakes.");
+    module.def("digest", &digest_, "thing"_a, "XXH64 of the bytes of anything with a buffer.");
+}
+
+}  // namespace verite

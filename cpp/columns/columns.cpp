@@ -1,0 +1,95 @@
+#include "columns/columns.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace verite {
+
+namespace {
+
+void* resize_on_heap(void* block, std::size_t bytes) {
+    if (bytes == 0) {
+        std::free(block);
+        return nullptr;
+    }
+    void* resized = std::realloc(block, bytes);
+    if (!resized) throw std::bad_alloc();
+    return resized;
+}
+
+#if defined(__linux__)
+
+// As much at a time comes in huge pages; what is more comes in ordinary ones. Where the host of a virtual machine has
+// to find the memory first, a huge page takes up to 6 ms instead of 0.2: 300 MB in them took from 0.1 to 1 s of system
+// time on the same machine, 300 MB in ordinary ones 0.3 s, and with this limit 0.2 s.
+constexpr std::size_t most_in_huge_pages = std::size_t{96} << 20;
+std::atomic<std::size_t> mapped_bytes{0};
+
+bool is_mapped(std::size_t bytes) { return bytes >= huge_page; }
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+// Fresh pages that start on a huge-page border, so that the system can use huge ones.
+char* map_pages(std::size_t bytes) {
+    const std::size_t reserved = bytes + huge_page;
+    void* start = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) throw std::bad_alloc();
+    char* first = static_cast<char*>(start);
+    const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
+    if (before > 0) munmap(first, before);
+    munmap(first + before + bytes, huge_page - before);
+    if (mapped_bytes.fetch_add(bytes) + bytes <= most_in_huge_pages) madvise(first + before, bytes, MADV_HUGEPAGE);
+    return first + before;
+}
+
+void unmap_pages(void* block, std::size_t bytes) {
+    munmap(block, bytes);
+    mapped_bytes -= bytes;
+}
+
+// Takes the pages along instead of copying them.
+void* move_pages(void* block, std::size_t old_bytes, std::size_t new_bytes) {
+    char* target = map_pages(new_bytes);
+    void* moved = mremap(block, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    if (moved == MAP_FAILED) throw std::bad_alloc();
+    mapped_bytes -= old_bytes;
+    return moved;
+}
+
+#endif
+
+}  // namespace
+
+void* resize_block(void* block, std::size_t old_bytes, std::size_t new_bytes) {
+#if defined(__linux__)
+    if (is_mapped(old_bytes) && is_mapped(new_bytes)) {
+        const std::size_t old_pages = whole_pages(old_bytes), new_pages = whole_pages(new_bytes);
+        if (new_pages > old_pages) return move_pages(block, old_pages, new_pages);
+        if (new_pages < old_pages) unmap_pages(static_cast<char*>(block) + new_pages, old_pages - new_pages);
+        return block;
+    }
+    if (is_mapped(old_bytes) || is_mapped(new_bytes)) {
+        void* resized = is_mapped(new_bytes) ? map_pages(whole_pages(new_bytes)) : resize_on_heap(nullptr, new_bytes);
+        if (block && new_bytes > 0) std::memcpy(resized, block, std::min(old_bytes, new_bytes));
+        if (is_mapped(old_bytes)) {
+            unmap_pages(block, whole_pages(old_bytes));
+        } else {
+            std::free(block);
+        }
+        return resized;
+    }
+#endif
+    return resize_on_heap(block, new_bytes);
+}
+
+std::shared_ptr<char> make_shared_block(std::size_t bytes) {
+    bytes = std::max(bytes, huge_page);
+    return {static_cast<char*>(resize_block(nullptr, 0, bytes)), [bytes](char* block) { free_block(block, bytes); }};
+}
+
+}  // namespace verite

@@ -1,0 +1,91 @@
+// One pass over a stretch of a COCO file: from the start of the file or of some record, up to a record behind a limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "json/document.hpp"
+#include "json/layout.hpp"
+#include "json/scan.hpp"
+
+namespace verite::json {
+
+enum class Section : std::uint8_t { none, images, categories, annotations };
+
+// Where a reading stands: at the first byte of a record of some section, or at the end of the document.
+struct Position {
+    std::size_t byte = 0;
+    Section section = Section::none;
+    bool is_at_end = false;
+
+    bool operator==(const Position&) const = default;
+};
+
+// What stopped a pass, and where. The record is counted within the document that the pass wrote to.
+struct Stop {
+    Defect defect;
+    Section section;
+    std::int64_t record;
+    std::string_view field;
+};
+
+class Pass {
+  public:
+    // `text` must be followed by `zeros_behind_text` zero bytes.
+    explicit Pass(std::span<const char> text, int deepest = usual_deepest) : in_(text) { in_.deepest = deepest; }
+
+    // Each of these three ends at a record, at the end of the document, or stopped.
+    // Reads all that comes before the first record.
+    void open(Document& into);
+    // Goes to a place that another pass over the same text has reached.
+    void open_at(const Position& position, Document& into);
+    // Goes to something in [first, last) that looks like a record. False if there is none.
+    bool guess(std::size_t first, std::size_t last, Document& into);
+
+    // From now on, throws TooFar if a record goes on behind `byte`.
+    void look_no_further_than(std::size_t byte) { in_.set_horizon(byte); }
+
+    // Reads until a record starts at or behind `limit`, the document ends, or a defect is met. With a limit beyond the
+    // size of the text, one of the last two.
+    void run(std::size_t limit);
+
+    Position position() const { return {in_.byte(), section_, is_at_end_}; }
+    const std::optional<Stop>& stop() const { return stop_; }
+
+  private:
+    template <class Function>
+    void until_defect(Function&& function);
+    std::int64_t current_record() const;
+    int depth_of_records() const { return out_->is_results ? 2 : 3; }
+    bool reads_as(Section section, const char* record, const char*& end);
+
+    void read_opening();
+    void read_up_to_section();
+    void read_member();
+    void enter_section(Section section);
+    void leave_section();
+    void finish_document();
+
+    void read_section(const char* limit);
+    template <class Table>
+    void read_records(Table& table, Layout& layout, const char* limit);
+    template <class Table>
+    void read_record(Table& table, Layout& layout);
+    template <class Table>
+    bool read_value(Table& table, unsigned field);
+    void skip_unknown();
+
+    Scanner in_;
+    Document* out_ = nullptr;
+    Section section_ = Section::none;
+    bool is_in_record_ = false;
+    std::string_view field_;
+    bool is_at_end_ = false;
+    std::optional<Stop> stop_;
+    Layout image_layout_, category_layout_, annotation_layout_;
+};
+
+}  // namespace verite::json

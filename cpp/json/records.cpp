@@ -1,0 +1,227 @@
+#include "json/records.hpp"
+
+#include <string>
+
+namespace verite::json {
+
+void Presence::append(const Presence& other) {
+    fields.append(other.fields.values());
+    every &= other.every;
+    some |= other.some;
+}
+
+void Presence::clear() {
+    fields.clear();
+    every = static_cast<FieldSet>(~0u);
+    some = 0;
+}
+
+void Ids::settle(Kind found, const char* start, const Scanner& in) {
+    if (kind != Kind::none && kind != found)
+        in.fail_at(start, Fault::mixed_ids,
+                   found == Kind::text ? "expected a number as in the records before, found text"
+                                       : "expected text as in the records before, found a number");
+    kind = found;
+}
+
+void Ids::read(Scanner& in, std::size_t record) {
+    const char* start = in.at;
+    if (*start == '"') {
+        settle(Kind::text, start, in);
+        text.pad(record);
+        in.read_string(text.values);
+        text.end_row();
+    } else {
+        const std::int64_t number = in.read_integer();
+        settle(Kind::numbers, start, in);
+        numbers.put(record, number);
+    }
+}
+
+void Ids::append(const Ids& other, std::size_t first_record) {
+    if (other.kind == Kind::none) return;
+    kind = other.kind;
+    if (kind == Kind::text) {
+        text.append(other.text, first_record);
+    } else {
+        numbers.pad(first_record);
+        numbers.append(other.numbers.values());
+    }
+}
+
+void Ids::finish(std::size_t records) {
+    if (kind == Kind::numbers) numbers.pad(records);
+    if (kind == Kind::text) text.pad(records);
+    numbers.shrink();
+    text.shrink();
+}
+
+void Ids::clear() {
+    kind = Kind::none;
+    numbers.clear();
+    text.clear();
+}
+
+bool Annotations::read(Scanner& in, unsigned field) {
+    switch (field) {
+        case image_id:
+            image_ids.read(in, count);
+            return true;
+        case category_id:
+            category_ids.put(count, in.read_integer());
+            return true;
+        case bbox:
+            return read_box(in);
+        case score:
+            scores.put(count, in.read_double(Constants::allowed));
+            return true;
+        case area:
+            areas.put(count, in.read_double(Constants::allowed));
+            return true;
+        case iscrowd:
+            crowds.put(count, in.read_flag());
+            return true;
+        case ignore:
+            ignores.put(count, in.read_flag());
+            return true;
+        case id:
+            ids.read(in, count);
+            return true;
+        default:
+            read_region(in);
+            return true;
+    }
+}
+
+void Annotations::reserve(std::size_t records) {
+    const auto visit_used = [this](auto&& visit) {
+        const auto visit_if_used = [&](auto& column) {
+            if (column.rows() > 0) visit(column);
+        };
+        visit_columns([&](auto column) { visit_if_used(this->*column); });
+        visit_ids([&](auto column) { visit_if_used((this->*column).numbers); });
+        visit_if_used(presence.fields);
+    };
+    std::size_t bytes = 0;
+    visit_used([&](auto& column) { bytes += column.bytes_for(records); });
+    constexpr std::size_t most_shared = std::size_t{16} << 20;  // large columns can better be freed one by one
+    if (bytes > most_shared) return visit_used([&](auto& column) { column.reserve(records); });
+    const auto block = make_shared_block(bytes);
+    char* room = block.get();
+    visit_used([&](auto& column) {
+        column.move_to(block, room, records);
+        room += column.bytes_for(records);
+    });
+}
+
+// An empty list is what pycocotools takes for "no box".
+bool Annotations::read_box(Scanner& in) {
+    if (*in.at != '[') in.fail_expected(Fault::type, "an array of 4 numbers");
+    ++in.at;
+    in.skip_blanks();
+    if (in.skip_if(']')) return false;
+    double* box = boxes.place(count);
+    for (int i = 0; i < 4; ++i) {
+        if (i > 0) {
+            if (*in.at == ']') in.fail(Fault::type, "expected 4 numbers in bbox, found " + std::to_string(i));
+            in.expect(',', "','");
+            in.skip_blanks();
+        }
+        box[i] = in.read_double(Constants::allowed);
+        in.skip_blanks();
+    }
+    if (*in.at == ',') in.fail(Fault::type, "expected 4 numbers in bbox, found more");
+    in.expect(']', "']'");
+    boxes.keep(count);
+    return true;
+}
+
+// Only notes what and where it is: most readers never ask for it.
+void Annotations::read_region(Scanner& in) {
+    const char* start = in.at;
+    auto kind = RegionKind::runs;
+    if (*in.at == '[') {
+        ++in.at;
+        in.skip_blanks();
+        if (*in.at != ']' && *in.at != '[') in.fail_expected(Fault::type, "polygons as an array of arrays");
+        kind = *in.at == ']' ? RegionKind::empty : RegionKind::polygons;
+        in.at = start;
+    } else if (*in.at != '{') {
+        in.fail_expected(Fault::type, "polygons (an array) or runs (an object)");
+    }
+    in.skip_value();
+    region_kinds.put(count, kind);
+    region_bytes.put(count, static_cast<std::uint64_t>(start - in.begin()));
+    region_lengths.put(count, static_cast<std::uint64_t>(in.at - start));
+}
+
+bool Images::read(Scanner& in, unsigned field) {
+    switch (field) {
+        case id:
+            ids.read(in, count);
+            return true;
+        case file_name:
+            file_names.pad(count);
+            in.read_string(file_names.values);
+            file_names.end_row();
+            return true;
+        case width:
+            widths.put(count, in.read_integer());
+            return true;
+        case height:
+            heights.put(count, in.read_integer());
+            return true;
+        case neg_category_ids:
+            read_classes(in, negatives);
+            return true;
+        default:
+            read_classes(in, not_exhaustives);
+            return true;
+    }
+}
+
+void Images::read_classes(Scanner& in, RaggedColumn<std::int64_t>& classes) {
+    if (*in.at != '[') in.fail_expected(Fault::type, "an array of category ids");
+    ++in.at;
+    classes.pad(count);
+    in.skip_blanks();
+    if (!in.skip_if(']')) {
+        for (;;) {
+            classes.values.push(in.read_integer());
+            in.skip_blanks();
+            if (in.skip_if(']')) break;
+            in.expect(',', "',' or ']'");
+            in.skip_blanks();
+        }
+    }
+    classes.end_row();
+}
+
+bool Categories::read(Scanner& in, unsigned field) {
+    const auto read_text = [&](RaggedColumn<char>& column) {
+        column.pad(count);
+        in.read_string(column.values);
+        column.end_row();
+    };
+    switch (field) {
+        case id:
+            ids.put(count, in.read_integer());
+            return true;
+        case name:
+            read_text(labels);
+            return true;
+        case supercategory:
+            read_text(supercategories);
+            return true;
+        default: {
+            const char* start = in.at;
+            const std::string text = in.read_string();
+            if (text != "r" && text != "c" && text != "f")
+                in.fail_at(start, Fault::type, "expected frequency \"r\", \"c\" or \"f\"");
+            frequencies.put(count, text[0]);
+            return true;
+        }
+    }
+}
+
+}  // namespace verite::json

@@ -1,0 +1,86 @@
+#include "json/regions.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "columns/parallel.hpp"
+#include "json/error.hpp"
+#include "json/polygons.hpp"
+#include "json/runs.hpp"
+
+namespace verite::json {
+
+namespace {
+
+template <class Reader>
+void check_records(const Annotations& annotations, std::span<const std::int64_t> records) {
+    for (const std::int64_t record : records) {
+        const auto row = static_cast<std::size_t>(record);  // far too large if negative
+        if (row >= annotations.count)
+            throw std::invalid_argument("record " + std::to_string(record) + " of " +
+                                        std::to_string(annotations.count));
+        const bool has_kinds = annotations.region_kinds.rows() > 0;
+        if (!Reader::takes(has_kinds ? annotations.region_kinds[row] : RegionKind::absent))
+            throw std::invalid_argument("the segmentation of record " + std::to_string(record) + " is not " +
+                                        std::string(Reader::kind));
+    }
+}
+
+template <class Reader>
+void read_some(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+               Reader& reader) {
+    const Annotations& annotations = document.annotations;
+    std::size_t bytes = 0;
+    for (const std::int64_t record : records) bytes += annotations.region_lengths[static_cast<std::size_t>(record)];
+    reader.reserve(bytes);
+    Scanner in(text);
+    for (const std::int64_t record : records) {
+        try {
+            in.at = in.begin() + annotations.region_bytes[static_cast<std::size_t>(record)];
+            reader.read(in);
+        } catch (const Defect& defect) {
+            throw ParseError(defect, {document.section_of_annotations(), record, "segmentation"}, text);
+        }
+    }
+}
+
+// Shares the records out in equal parts. The first part that fails has the first error.
+template <class Reader>
+auto read_regions(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+                  const RegionLimits& limits, unsigned threads) {
+    check_records<Reader>(document.annotations, records);
+    constexpr std::size_t least_records = 256;  // a thread for fewer costs more than it brings
+    const std::size_t parts = std::clamp<std::size_t>(records.size() / least_records, 1, std::max(threads, 1u));
+    std::vector<Reader> readers;
+    for (std::size_t part = 0; part < parts; ++part) readers.emplace_back(limits);
+    std::vector<std::exception_ptr> failures(parts);
+    run_on_threads(parts, [&](std::size_t part) {
+        const std::size_t first = records.size() * part / parts, last = records.size() * (part + 1) / parts;
+        try {
+            read_some(text, document, records.subspan(first, last - first), readers[part]);
+        } catch (...) {
+            failures[part] = std::current_exception();
+        }
+    });
+    for (const auto& failure : failures)
+        if (failure) std::rethrow_exception(failure);
+    for (std::size_t part = 1; part < parts; ++part) readers[0].append(readers[part]);
+    return readers[0].take();
+}
+
+}  // namespace
+
+Polygons read_polygons(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+                       const RegionLimits& limits, unsigned threads) {
+    return read_regions<PolygonReader>(text, document, records, limits, threads);
+}
+
+Runs read_runs(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+               const RegionLimits& limits, unsigned threads) {
+    return read_regions<RunReader>(text, document, records, limits, threads);
+}
+
+}  // namespace verite::json

@@ -1,0 +1,42 @@
+// Converts segmentations, which read_coco only located, to numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "columns/columns.hpp"
+#include "json/document.hpp"
+
+namespace verite::json {
+
+struct RegionLimits {
+    std::int64_t side_px = 65535;
+    std::int64_t pixels = 500'000'000;
+    std::int64_t points = 1'000'000;  // of one object
+    double coordinate_px = 1e7;
+    // Strict: runs fill their image exactly and rings have three points or more.
+    // Otherwise runs may end early and rings may have any even number of coordinates.
+    bool is_strict = true;
+};
+
+// Objects of rings of points. Object i has rings object_starts[i] to object_starts[i + 1], a ring points likewise.
+struct Polygons {
+    Column<double, 2> points;  // x, y
+    Column<std::int64_t> ring_starts, object_starts;
+};
+
+// Run-length masks: lengths of runs of 0 and 1 in turn, column by column of the image, starting with 0.
+struct Runs {
+    Column<std::uint32_t> lengths;
+    Column<std::int64_t> starts;
+    Column<std::int32_t, 2> sizes;  // height, width
+};
+
+// The segmentations of these records of `document`, which was read from `text`. Throws ParseError for the first that is
+// wrong, and std::invalid_argument for a record that does not exist or whose segmentation is of another kind.
+Polygons read_polygons(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+                       const RegionLimits& limits = {}, unsigned threads = 1);
+Runs read_runs(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+               const RegionLimits& limits = {}, unsigned threads = 1);
+
+}  // namespace verite::json

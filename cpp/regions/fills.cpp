@@ -1,0 +1,105 @@
+#include "regions/fills.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "regions/masks.hpp"
+#include "regions/rasters.hpp"
+
+namespace verite {
+namespace {
+
+void check(Size size) {
+    if (size.pixels() > UINT32_MAX)
+        throw std::invalid_argument("an image: expected at most 4,294,967,295 pixels, found " +
+                                    std::to_string(size.pixels()));
+}
+
+}  // namespace
+
+void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& counts) {
+    check(size);
+    for (int i = 0; i < 4; ++i)
+        if (std::isnan(corners[i])) throw std::invalid_argument("a box: expected four numbers, found nan");
+    const std::int64_t x1 = first_pixel(corners[0], size.width), x2 = first_pixel(corners[2], size.width);
+    const std::int64_t y1 = first_pixel(corners[1], size.height), y2 = first_pixel(corners[3], size.height);
+    RunWriter writer(size, counts);
+    for (std::int64_t x = x1; x < x2; ++x) writer.tell(x, y1, y2);
+    writer.close();
+}
+
+void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
+    check(size);
+    for (const double value : xy)
+        if (!std::isfinite(value))
+            throw std::invalid_argument("a polygon point: expected a finite number, found " + std::to_string(value));
+    // Where each edge crosses the middles of columns.
+    std::vector<std::pair<std::int64_t, double>> crossed;
+    const std::size_t corners = xy.size() / 2;
+    for (std::size_t i = 0; i < corners; ++i) {
+        const double *a = &xy[2 * i], *b = &xy[2 * ((i + 1) % corners)];
+        const std::int64_t first = first_pixel(std::min(a[0], b[0]), size.width);
+        const std::int64_t last = first_pixel(std::max(a[0], b[0]), size.width);
+        if (crossed.size() + static_cast<std::size_t>(last - first) > most_crossings)
+            throw std::invalid_argument("a polygon: expected at most 268,435,456 crossings of pixel columns");
+        for (std::int64_t x = first; x < last; ++x) {
+            const double middle = static_cast<double>(x) + .5;
+            crossed.emplace_back(x, a[1] + (middle - a[0]) / (b[0] - a[0]) * (b[1] - a[1]));
+        }
+    }
+    std::sort(crossed.begin(), crossed.end());
+    RunWriter writer(size, counts);
+    for (std::size_t i = 0; i + 1 < crossed.size(); i += 2)  // a closed ring crosses a column an even number of times
+        writer.tell(crossed[i].first, first_pixel(crossed[i].second, size.height),
+                    first_pixel(crossed[i + 1].second, size.height));
+    writer.close();
+}
+
+void fill_rings(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
+                std::vector<std::uint32_t>& counts) {
+    unite_each(first, last, size, counts,
+               [&](std::size_t r, std::vector<std::uint32_t>& ring) { fill_ring(rings[r], size, ring); });
+}
+
+void fill_outline(std::span<const std::uint32_t> outline, Size size, std::vector<std::uint32_t>& counts) {
+    Raster curve;
+    curve.read(outline, size);
+    const Frame frame = curve.frame();
+    // One byte a pixel with a free border all around the curve's frame.
+    const std::int64_t height = frame.height() + 2, width = frame.width() + 2;
+    constexpr std::uint8_t free = 0, wall = 1, outside = 2;
+    std::vector<std::uint8_t> place(static_cast<std::size_t>(height * width), free);
+    std::vector<Pixel> pixels;
+    curve.pixels(pixels);
+    for (const Pixel& pixel : pixels) place[(pixel.x - frame.x1 + 1) * height + (pixel.y - frame.y1 + 1)] = wall;
+    std::vector<std::int64_t> open{0};
+    place[0] = outside;
+    while (!open.empty()) {
+        const std::int64_t at = open.back(), x = at / height, y = at % height;
+        open.pop_back();
+        const auto visit = [&](bool exists, std::int64_t next) {
+            if (exists && place[next] == free) place[next] = outside, open.push_back(next);
+        };
+        visit(y > 0, at - 1);
+        visit(y + 1 < height, at + 1);
+        visit(x > 0, at - height);
+        visit(x + 1 < width, at + height);
+    }
+    RunWriter writer(size, counts);
+    for (std::int64_t x = 1; x + 1 < width; ++x)
+        for (std::int64_t y = 1; y + 1 < height;) {
+            if (place[x * height + y] == outside) {
+                ++y;
+                continue;
+            }
+            const std::int64_t from = y;
+            while (y + 1 < height && place[x * height + y] != outside) ++y;
+            writer.tell(frame.x1 + x - 1, frame.y1 + from - 1, frame.y1 + y - 1);
+        }
+    writer.close();
+}
+
+}  // namespace verite

@@ -1,0 +1,33 @@
+// Which pixels lie inside a box, a ring or a closed curve of pixels?
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "columns/views.hpp"
+
+namespace verite {
+
+// The first pixel whose middle is not before `edge`, within 0 .. limit.
+inline std::int64_t first_pixel(double edge, std::int64_t limit) {
+    return static_cast<std::int64_t>(std::clamp(std::ceil(edge - .5), 0., static_cast<double>(limit)));
+}
+
+// A pixel is inside where its middle is, edges left and above included: column j of a box where x1 <= j + 1/2 < x2.
+// All append the runs of one object, cut at the border of the image.
+void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& counts);
+
+// A ring is filled where a ray crosses it an odd number of times.
+// Throws std::invalid_argument where a coordinate is not a finite number.
+void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts);
+
+// The pixels of the rings first .. last, each filled for itself.
+void fill_rings(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
+                std::vector<std::uint32_t>& counts);
+
+// A curve of pixels together with everything it encloses: what cannot be reached from outside by steps to the
+// 4-neighbours without stepping on the curve.
+void fill_outline(std::span<const std::uint32_t> outline, Size size, std::vector<std::uint32_t>& counts);
+
+}  // namespace verite

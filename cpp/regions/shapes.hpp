@@ -1,0 +1,36 @@
+// One side of the pairs, and one region of it with its contour.
+#pragma once
+
+#include <vector>
+
+#include "regions/rasters.hpp"
+
+namespace verite {
+
+// Masks, and for some objects an outline of their own: a contour that was given rather than derived from the mask.
+// An object without one has no runs in `outlines`.
+struct Side {
+    Runs masks;
+    Runs outlines;                       // as many objects as masks, or none at all
+    std::span<const std::int64_t> rows;  // pair i takes object rows[i]
+};
+
+// One region, read once however many pairs in a row ask for it.
+class Shape {
+  public:
+    void read(const Side& side, std::int64_t row);
+
+    const Raster& region() const { return region_; }
+    const Raster& contour() const { return contour_; }
+    std::span<const Pixel> pixels() const { return pixels_; }  // of the contour, column by column, downwards
+    std::uint64_t area() const { return area_; }
+    Frame frame() const { return around(region_.frame(), contour_.frame()); }
+
+  private:
+    std::int64_t row_ = -1;
+    Raster region_, contour_;
+    std::vector<Pixel> pixels_;
+    std::uint64_t area_ = 0;
+};
+
+}  // namespace verite

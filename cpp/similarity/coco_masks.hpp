@@ -1,0 +1,66 @@
+// Masks by COCO's rules: what objects look like, and how much they overlap.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "columns/memory.hpp"
+#include "columns/views.hpp"
+#include "regions/polygons.hpp"
+#include "similarity/overlaps.hpp"
+
+namespace verite {
+
+// What is known of the shape of objects. The mask counts; where there is none the polygons, and without them the box.
+struct Outlines {
+    Runs runs;                              // an object without a mask has no runs; may hold no objects at all
+    Ragged<double> rings;                   // x1, y1, x2, y2, … of each ring
+    std::span<const std::int64_t> objects;  // object i has the rings objects[i] .. objects[i + 1]; may be empty
+    std::span<const double> boxes;          // left, top, width, height
+    std::span<const std::int32_t> images;   // height and width of the image of each object
+
+    std::size_t size() const { return images.size() / 2; }
+    Size image_of(std::size_t i) const { return {images[2 * i], images[2 * i + 1]}; }
+};
+
+// Half-open ranges of columns and rows; empty where there is no pixel.
+struct Bounds {
+    std::int64_t left = 0, top = 0, right = 0, bottom = 0;
+};
+
+// The ring of object i: its polygon, or the corners of its box, which are put into `corners`. Empty where it has
+// several.
+std::span<const double> only_ring(const Outlines& outlines, std::size_t i, std::array<double, 8>& corners);
+
+// The size of an object's image, in which it is drawn.
+Size drawing_size(const Outlines& outlines, std::size_t i);
+
+// The runs of an object that has no mask, appended to `counts`.
+void draw_outline(const Outlines& outlines, std::size_t i, RingDrawer& drawer, std::vector<std::uint32_t>& counts);
+
+struct Masks {
+    Column<std::uint32_t> counts;
+    Array<std::int64_t> offsets;  // object i has the runs offsets[i] .. offsets[i + 1]
+    Array<std::int32_t> sizes;    // height and width of each mask
+};
+
+// The mask of every object: as given, or drawn the way pycocotools draws polygons (a box is a polygon of its corners).
+Masks draw_masks(const Outlines& outlines, unsigned threads);
+
+// The number of pixels of each mask.
+void mask_areas(const Runs& masks, std::span<double> out);
+
+// Left, top, width and height of the pixels of each mask, as pycocotools tells them.
+void mask_bounds(const Runs& masks, std::span<double> out);
+
+// The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where
+// the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
+double mask_overlap(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
+                    Size truth_size, bool is_crowd);
+
+// Candidates of laid-out cells by that overlap. `crowd` has one entry a truth. What must be drawn is drawn cell by
+// cell, and only where both sides have objects: masks of a whole data set would fill more memory than everything else.
+Candidates mask_candidates(const Cells& truth, const Outlines& truths, std::span<const std::uint8_t> crowd,
+                           const Cells& pred, const Outlines& preds, double floor, unsigned threads);
+
+}  // namespace verite

@@ -1,0 +1,125 @@
+// Pairs that overlap enough to matter. Nothing here knows of boxes or masks; each brings its own measure.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "columns/cells.hpp"
+#include "columns/memory.hpp"
+#include "columns/parallel.hpp"
+
+namespace verite {
+
+// Pairs prediction by prediction, truths in their order within a prediction. Both sides are slots where predictions
+// are laid out in cells, else objects as given.
+struct Candidates {
+    Array<std::int64_t> offsets;  // prediction i has the candidates offsets[i] .. offsets[i + 1]
+    Column<std::int32_t> truth;
+    Column<double> overlap;
+};
+
+// The same in the caller's memory.
+struct CandidateView {
+    std::span<const std::int64_t> offsets;
+    std::span<const std::int32_t> truth;
+    std::span<const double> overlap;
+};
+
+// Calls meet(first, last of the truth's slots, first, last of the predictions') for every cell of an image in which
+// both sides have objects.
+template <class Meet>
+void each_meeting(const Cells& truth, const Cells& pred, std::size_t image, Meet&& meet) {
+    std::int64_t t = truth.images[image], p = pred.images[image];
+    const std::int64_t last_t = truth.images[image + 1], last_p = pred.images[image + 1];
+    const auto end_of_cell = [](const Cells& side, std::int64_t at, std::int64_t last) {
+        const std::int32_t label = side.labels[at];
+        while (++at < last && side.labels[at] == label) continue;
+        return at;
+    };
+    while (t < last_t && p < last_p) {
+        if (truth.labels[t] < pred.labels[p]) {
+            ++t;
+        } else if (truth.labels[t] > pred.labels[p]) {
+            ++p;
+        } else {
+            const std::int64_t next_t = end_of_cell(truth, t, last_t), next_p = end_of_cell(pred, p, last_p);
+            meet(t, next_t, p, next_p);
+            t = next_t;
+            p = next_p;
+        }
+    }
+}
+
+// All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
+// prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
+// floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
+// cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep scratch memory.
+template <class MakeMeasure>
+Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, unsigned threads,
+                           MakeMeasure&& make_measure) {
+    if (truth.image_count() != pred.image_count())
+        throw std::invalid_argument("cells: expected as many images on both sides");
+    const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
+    const std::size_t pieces = cuts.size() - 1;
+    std::vector<Candidates> parts(pieces);
+    Candidates found;
+    found.offsets.resize(pred.rows.size() + 1);
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+        auto measure = make_measure();
+        Candidates& part = parts[piece];
+        std::int64_t done = pred.images[cuts[piece]];
+        const auto end_slots = [&](std::int64_t last) {
+            for (; done < last; ++done) found.offsets[done + 1] = static_cast<std::int64_t>(part.truth.rows());
+        };
+        const auto add = [&](std::int64_t t, double overlap) {
+            part.truth.push(static_cast<std::int32_t>(t));
+            part.overlap.push(overlap);
+        };
+        for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
+            each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
+                end_slots(p1);
+                const auto count = static_cast<std::size_t>(t2 - t1);
+                measure.meet(truth.rows.subspan(t1, count));
+                for (std::int64_t p = p1; p < p2; ++p) {
+                    measure.start(pred.rows[p]);
+                    const std::size_t before = part.truth.rows();
+                    bool has_nan = false;
+                    measure.each_possible([&](std::size_t t) {
+                        const double overlap = measure.overlap(t);
+                        if (overlap < floor) return;
+                        has_nan |= std::isnan(overlap);
+                        add(t1 + static_cast<std::int64_t>(t), overlap);
+                    });
+                    if (has_nan) {
+                        part.truth.cut(before);
+                        part.overlap.cut(before);
+                        for (std::size_t t = 0; t < count; ++t)
+                            add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
+                    }
+                    end_slots(p + 1);
+                }
+            });
+        }
+        end_slots(pred.images[cuts[piece + 1]]);
+    });
+    found.offsets[0] = 0;
+    if (pieces == 1) {
+        found.truth = std::move(parts[0].truth);
+        found.overlap = std::move(parts[0].overlap);
+        return found;
+    }
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const auto start = static_cast<std::int64_t>(found.truth.rows());
+        found.truth.append(parts[i].truth.values());
+        found.overlap.append(parts[i].overlap.values());
+        parts[i] = {};
+        for (std::int64_t slot = pred.images[cuts[i]]; slot < pred.images[cuts[i + 1]]; ++slot)
+            found.offsets[slot + 1] += start;
+    }
+    return found;
+}
+
+}  // namespace verite
