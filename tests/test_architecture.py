@@ -20,10 +20,12 @@ FLOORS = (
     {"limits", "signature", "threads"},
     {"files"},
     {"model"},
-    {"formats", "health", "matching", "pairs"},
+    {"formats", "checks"},
+    {"evaluation", "pairs"},
     {"protocols", "metrics"},
     {"interpretation"},
-    {"studies", "ranking", "analysis"},
+    {"truth_errors"},
+    {"studies", "ranking"},
     {"reporting"},
     {"compat"},
     {"cli"},
@@ -135,7 +137,7 @@ def test_help_does_not_even_load_numpy():
     [
         "import verite.formats.panoptic, verite.formats.lvis, verite.formats.coco, verite.formats.coco_results",
         "import verite.model.results, verite.model.digests, verite.model.alignment",
-        "import verite.health, verite.protocols.coco",
+        "import verite.checks, verite.protocols.coco",
         "import verite as v; v.read; v.inspect; v.Annotations; v.Regions; v.Results; v.compare; v.coco; v.CocoResults",
     ],
 )
@@ -159,3 +161,27 @@ def test_public_names_are_all_there():
 def test_unknown_attribute_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         verite.nonsense  # noqa: B018
+
+
+# What each room of the core may include besides itself; bind/ alone knows Python.
+NATIVE = Path(__file__).parent.parent / "cpp"
+NATIVE_FLOORS = (
+    {"columns"},
+    {"json", "regions", "ranking"},
+    {"similarity", "pairs"},
+    {"evaluation"},
+    {"bind"},
+)
+
+
+def test_rooms_of_the_core_include_downwards_only():
+    height = {name: i for i, names in enumerate(NATIVE_FLOORS) for name in names}
+    files = sorted(NATIVE.rglob("*.?pp"))
+    assert {path.parent.name for path in files} == set(height)
+    for path in files:
+        mine, text = path.parent.name, path.read_text()
+        for line in text.splitlines():
+            if line.startswith('#include "'):
+                theirs = line.split('"')[1].split("/")[0]
+                assert theirs == mine or height[theirs] < height[mine], f"{path.relative_to(NATIVE)}: {line}"
+        assert mine == "bind" or "nanobind" not in text, path.relative_to(NATIVE)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from verite.loading import importing
 
 if TYPE_CHECKING:
+    from verite.checks import inspect as inspect
     from verite.errors import BadParameter as BadParameter
     from verite.errors import DataError as DataError
     from verite.errors import NotComparable as NotComparable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from verite.errors import VeriteError as VeriteError
     from verite.formats import read as read
     from verite.formats import write as write
-    from verite.health import inspect as inspect
     from verite.interpretation.class_distances import ClassDistances as ClassDistances
     from verite.interpretation.class_distances import class_distances as class_distances
     from verite.interpretation.descriptors import learn_distances as learn_distances
@@ -58,13 +58,6 @@ if TYPE_CHECKING:
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
     from verite.ranking.confidence import Confidences as Confidences
-    from verite.ranking.models import Asymmetric as Asymmetric
-    from verite.ranking.models import AtMost as AtMost
-    from verite.ranking.models import Audit as Audit
-    from verite.ranking.models import Bernoulli as Bernoulli
-    from verite.ranking.models import Exactly as Exactly
-    from verite.ranking.models import PerItem as PerItem
-    from verite.ranking.models import Shared as Shared
     from verite.ranking.rank import rank as rank
     from verite.ranking.result import Ranking as Ranking
     from verite.reporting.interpretation import draw_distances as draw_distances
@@ -75,6 +68,13 @@ if TYPE_CHECKING:
     from verite.studies.judging import Rules as Rules
     from verite.studies.study import Study as Study
     from verite.studies.study import study as study
+    from verite.truth_errors.models import Asymmetric as Asymmetric
+    from verite.truth_errors.models import AtMost as AtMost
+    from verite.truth_errors.models import Audit as Audit
+    from verite.truth_errors.models import Bernoulli as Bernoulli
+    from verite.truth_errors.models import Exactly as Exactly
+    from verite.truth_errors.models import PerItem as PerItem
+    from verite.truth_errors.models import Shared as Shared
 
 __version__ = "0.1.0"
 
@@ -82,7 +82,7 @@ __version__ = "0.1.0"
 HOMES = {
     "verite.errors": ["BadParameter", "DataError", "NotComparable", "ReadError", "UnknownMetric", "VeriteError"],
     "verite.formats": ["read", "write"],
-    "verite.health": ["inspect"],
+    "verite.checks": ["inspect"],
     "verite.interpretation.class_distances": ["ClassDistances", "class_distances"],
     "verite.interpretation.descriptors": ["learn_distances"],
     "verite.interpretation.interpret": ["interpret"],
@@ -110,7 +110,7 @@ HOMES = {
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.ranking.answers": ["Answers"],
     "verite.ranking.confidence": ["Confidences"],
-    "verite.ranking.models": ["Asymmetric", "AtMost", "Audit", "Bernoulli", "Exactly", "PerItem", "Shared"],
+    "verite.truth_errors.models": ["Asymmetric", "AtMost", "Audit", "Bernoulli", "Exactly", "PerItem", "Shared"],
     "verite.ranking.rank": ["rank"],
     "verite.ranking.result": ["Ranking"],
     "verite.signature": ["Signature"],

@@ -11,7 +11,7 @@ import pytest
 
 import verite as vt
 from tests.oracles import voc as oracle
-from verite.protocols.curves import Curve
+from verite.evaluation.curves import Curve
 
 # Seed example, confidences and outcomes in the order of its second table.
 TABLE = [

@@ -13,8 +13,8 @@ from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError
 from verite.ranking import confidence, curves
 from verite.ranking.confidence import Confidences, losses
-from verite.ranking.models import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
+from verite.truth_errors.models import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def random_confidences(seed, algorithms=3, items=5, labels=3):

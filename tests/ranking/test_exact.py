@@ -15,10 +15,10 @@ from verite.ranking import exchangeable, sums
 from verite.ranking.answers import Answers
 from verite.ranking.contest import AnswerContest
 from verite.ranking.exact import sides
-from verite.ranking.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.rank import rank
 from verite.ranking.sums import Pieces, Steps, three_sides
+from verite.truth_errors.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 
 SEEDS = range(12)
 

@@ -12,8 +12,8 @@ from tests.oracles import worlds
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Answers
 from verite.ranking.contest import AnswerContest
-from verite.ranking.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
+from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def random_labels(seed, algorithms, items, labels):

@@ -11,10 +11,10 @@ from tests.oracles import draws as oracle
 from verite import _core
 from verite.ranking import montecarlo
 from verite.ranking.answers import Answers
-from verite.ranking.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, drawn_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.ranking.places import wilson
+from verite.truth_errors.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 @pytest.mark.parametrize(("share", "draws"), [(0.0, 100), (1.0, 100), (0.3, 1000), (0.001, 100_000), (0.5, 7)])

@@ -14,8 +14,8 @@ from verite.errors import BadParameter
 from verite.ranking import lattice
 from verite.ranking.answers import Answers
 from verite.ranking.contest import AnswerContest
-from verite.ranking.models import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
+from verite.truth_errors.models import Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def named(answers):

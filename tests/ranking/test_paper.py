@@ -17,8 +17,8 @@ from tests.ranking.paper import (
     kept_in_table_3,
     table_2,
 )
-from verite.ranking.models import Asymmetric, Audit, Exactly
 from verite.ranking.rank import rank
+from verite.truth_errors.models import Asymmetric, Audit, Exactly
 
 
 def test_table_2_has_the_published_shares_and_order():

@@ -8,9 +8,9 @@ import pytest
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
 from verite.ranking.answers import Answers
-from verite.ranking.models import AtMost, Audit, Exactly, PerItem, Shared
 from verite.ranking.rank import rank
 from verite.ranking.tables import is_table, read_confusion, read_table
+from verite.truth_errors.models import AtMost, Audit, Exactly, PerItem, Shared
 
 ONE = [1], {"a": [1], "b": [0]}
 BINARY = "item,truth,a,b\nd1,1,1,0\nd2,0,0,0\nd3,1,1,1\n"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from verite.errors import BadParameter
-from verite.ranking.models import AtMost, Bernoulli, PerItem, share_of
 from verite.ranking.rank import rank
+from verite.truth_errors.models import AtMost, Bernoulli, PerItem, share_of
 
 
 def table_of(ahead, behind, equal):

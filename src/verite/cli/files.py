@@ -34,8 +34,8 @@ The first file is the truth unless it has confidences; the others are prediction
 @click.pass_context
 def inspect(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
     """What is in a file, what is suspicious, what to do about it."""
+    from verite.checks import inspect as look
     from verite.cli.output import emit
-    from verite.health import inspect as look
 
     truth = read_side(paths[0], "truth", given)
     preds = [read_side(path, "pred", given, truth) for path in paths[1:]]

@@ -11,8 +11,8 @@ import click
 from verite.cli.options import checks_option, output_options, read_side, reading_options
 
 if TYPE_CHECKING:
-    from verite.ranking.models import ErrorModel
     from verite.ranking.result import Ranking
+    from verite.truth_errors.models import ErrorModel
 
 
 HOW_MANY = (
@@ -121,7 +121,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
 
 def model_of(given: dict[str, Any]) -> ErrorModel:
     """The one error model that the options name."""
-    from verite.ranking.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
+    from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
     names = ("epsilon", "asymmetric", "rates", "audit", "exactly", "at_most")
     named = [name for name in names if given[name] is not None]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
-from verite.matching import match_one_to_one
+from verite.evaluation.matching import match_one_to_one
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.checks import Finding, examine_pair, stop_on_errors
 from verite.errors import BadParameter, DataError
-from verite.health import Finding, examine_pair, stop_on_errors
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import Matched, Settings, Use, match, pairs_of

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, check_choices
-from verite.matching import Candidates, box_candidates, match_free
+from verite.evaluation.matching import Candidates, box_candidates, match_free
 from verite.model.annotations import Annotations
 from verite.model.ragged import offsets_of
 from verite.model.rasters import PolygonRule, spell_size

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
+from verite.evaluation.prepare import prepare
 from verite.model.results import Finds, Results, one_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
 from verite.protocols.coco_settings import On, Settings
-from verite.protocols.preparation import prepare
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
     from verite.protocols.coco_stages import Arrays, Evaluation
-    from verite.protocols.preparation import Checks
     from verite.signature import Signature
 
     Floats = NDArray[np.float64]

@@ -9,13 +9,13 @@ import numpy as np
 
 from verite import _core
 from verite.errors import DataError
-from verite.matching import Candidates
+from verite.evaluation.matching import Candidates
 from verite.model.regions import BOX, Runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.matching import Cells
+    from verite.evaluation.matching import Cells
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 
 from verite import _core
 from verite.errors import DataError
-from verite.matching import (
+from verite.evaluation.matching import (
     NO_FLAGS,
     Candidates,
     Cells,

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
+from verite.evaluation.curves import Curve, Interpolation
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.protocols.curves import Curve, Interpolation
 from verite.signature import Signature
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
+from verite.evaluation.curves import Curve, Interpolation
+from verite.evaluation.matching import box_candidates, match_free
+from verite.evaluation.prepare import Checks, prepare
 from verite.formats.blacklists import read_blacklist
-from verite.matching import box_candidates, match_free
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
 from verite.protocols.curve_results import CurveResults
-from verite.protocols.curves import Curve, Interpolation
-from verite.protocols.preparation import Checks, prepare
 from verite.protocols.voc import by_label_and_confidence
 from verite.signature import Signature
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from verite import _core
 from verite.errors import BadParameter, DataError
+from verite.evaluation.prepare import prepare
 from verite.model.verdicts import ABSENT, INCOMPLETE, is_in
 from verite.protocols.coco import CocoResults
 from verite.protocols.coco_masks import masks_of, pred_areas
 from verite.protocols.coco_settings import Settings
 from verite.protocols.coco_stages import Evaluation
-from verite.protocols.preparation import prepare
 from verite.signature import Signature
 from verite.threads import thread_count
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
-    from verite.protocols.preparation import Checks
 
 MOST = 300  # predictions of an image that count, whatever their classes
 FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}

@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError, check_choices
+from verite.evaluation.curves import Curve, Interpolation
+from verite.evaluation.matching import (
+    FALSE,
+    IGNORED,
+    TRUE,
+    Candidates,
+    Cells,
+    best_candidates,
+    group_truths,
+    match_best,
+)
+from verite.evaluation.prepare import Checks, prepare
 from verite.formats import read
 from verite.formats.openimages_classes import read_descriptions, read_hierarchy
-from verite.matching import FALSE, IGNORED, TRUE, Candidates, Cells, best_candidates, group_truths, match_best
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
@@ -23,8 +34,6 @@ from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.coco_masks import outlines_of
 from verite.protocols.curve_results import CurveResults
-from verite.protocols.curves import Curve, Interpolation
-from verite.protocols.preparation import Checks, prepare
 from verite.signature import Signature
 from verite.threads import thread_count
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
+from verite.evaluation.prepare import Checks, prepare
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.coco_masks import masks_of
-from verite.protocols.preparation import Checks, prepare
 from verite.signature import Signature
 from verite.threads import thread_count
 

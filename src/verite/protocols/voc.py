@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, check_choices
-from verite.matching import IGNORED, TRUE, Matches, box_candidates, match_best
+from verite.evaluation.curves import Curve, Interpolation
+from verite.evaluation.matching import IGNORED, TRUE, Matches, box_candidates, match_best
+from verite.evaluation.prepare import Checks, prepare
 from verite.model.annotations import Annotations
 from verite.model.results import Finds, one_threshold
 from verite.protocols.curve_results import CurveResults
-from verite.protocols.curves import Curve, Interpolation
-from verite.protocols.preparation import Checks, prepare
 from verite.signature import Signature
 
 Pixel = Literal["plus1", "continuous"]

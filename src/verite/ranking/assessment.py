@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
-from verite.ranking.models import AtMost, checked_count
 from verite.ranking.places import Standings, differs, stood, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
+from verite.truth_errors.models import AtMost, checked_count
 
 Array = NDArray[np.float64]
 Method = Literal["auto", "exact", "montecarlo"]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, digest_of, numbered_item, same_items
 from verite.ranking.exchangeable import binomial, errors_law
-from verite.ranking.models import Audit, ErrorModel, Exactly, is_shared
 from verite.ranking.montecarlo import Moves
 from verite.ranking.places import order_holds
+from verite.truth_errors.models import Audit, ErrorModel, Exactly, is_shared
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]

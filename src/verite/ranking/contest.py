@@ -18,7 +18,11 @@ from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, 
 from verite.ranking.exact import Drops, shared_sides, sides, worst_drops
 from verite.ranking.exchangeable import binomial, groups_of
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
-from verite.ranking.models import (
+from verite.ranking.montecarlo import Moves, drawn_changes
+from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
+from verite.ranking.places import Standings, stood, three_independent
+from verite.ranking.sums import Sides, three_sides
+from verite.truth_errors.models import (
     WHY_HALF,
     Asymmetric,
     AtMost,
@@ -30,10 +34,6 @@ from verite.ranking.models import (
     Shared,
     is_shared,
 )
-from verite.ranking.montecarlo import Moves, drawn_changes
-from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
-from verite.ranking.places import Standings, stood, three_independent
-from verite.ranking.sums import Sides, three_sides
 
 Array = NDArray[np.float64]
 

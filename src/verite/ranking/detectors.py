@@ -15,7 +15,7 @@ from verite.model.results import Finds, Results, check_comparable, distinct_name
 from verite.ranking.answers import Answers
 
 if TYPE_CHECKING:
-    from verite.protocols.preparation import Checks
+    from verite.evaluation.prepare import Checks
 
 
 def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float, checks: Checks = "stop") -> Answers:

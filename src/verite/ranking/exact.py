@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import Group, exactly_sides, groups_of
-from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.sums import NEGLIGIBLE, Pieces, Sides, Steps, three_sides
+from verite.truth_errors.models import AtMost, Audit, ErrorModel, Exactly, Shared
 
 Array = NDArray[np.float64]
 

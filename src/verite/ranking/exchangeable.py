@@ -14,9 +14,9 @@ from math import inf, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.models import Audit, Exactly, Shared
 from verite.ranking.outcomes import Duel
 from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
+from verite.truth_errors.models import Audit, Exactly, Shared
 
 Array = NDArray[np.float64]
 

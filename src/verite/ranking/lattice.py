@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from verite.ranking.exact import averaged_logs
 from verite.ranking.exchangeable import beta_binomial, binomial, certain, hypergeometric
-from verite.ranking.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.places import Standings, order_holds, stood, three_independent
 from verite.ranking.sums import Steps, law_of_sum, merged
+from verite.truth_errors.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 
 Array = NDArray[np.float64]
 WORK = 300_000_000  # additions a walk may take

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import errors_law
-from verite.ranking.models import Audit, ErrorModel, Exactly, Shared, is_shared
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
 from verite.threads import thread_count
+from verite.truth_errors.models import Audit, ErrorModel, Exactly, Shared, is_shared
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Answers
-from verite.ranking.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, checked_rates
 from verite.ranking.sums import Steps, merged_rows
+from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, checked_rates
 
 Wrong = Literal["reverses", "vanishes"]
 

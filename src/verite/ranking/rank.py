@@ -9,18 +9,18 @@ from os import PathLike
 from typing import Any, Literal
 
 from verite.errors import BadParameter
+from verite.evaluation.prepare import Checks
 from verite.model.annotations import Annotations
 from verite.model.results import Results
-from verite.protocols.preparation import Checks
 from verite.ranking.answers import Answers
 from verite.ranking.assessment import Assessment, Method, rank_intervals, whole_interval
 from verite.ranking.confidence import Confidences, Loss, Sums
 from verite.ranking.contest import AnswerContest, ConfidenceContest, Contest
-from verite.ranking.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared, fingerprint
 from verite.ranking.outcomes import Wrong
 from verite.ranking.result import Ranking
 from verite.ranking.tables import checked_confusion, read_confusion, read_table
 from verite.signature import Signature
+from verite.truth_errors.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared, fingerprint
 
 HOW_MANY = (
     "epsilon: expected the share of wrong records, or an error model as errors, found neither; "

@@ -15,9 +15,9 @@ import verite
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
-from verite.ranking.models import checked_rate
 from verite.ranking.sums import Sides
 from verite.signature import Signature
+from verite.truth_errors.models import checked_rate
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]

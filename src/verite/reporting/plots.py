@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from verite.evaluation.curves import Curve
     from verite.protocols.curve_results import CurveResults
-    from verite.protocols.curves import Curve
 
 # Okabe and Ito's colours, told apart by readers of every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from verite.checks import Finding, examine_pair, stop_on_errors
 from verite.errors import BadParameter
-from verite.health import Finding, examine_pair, stop_on_errors
 from verite.model.annotations import Annotations
 
 Checks = Literal["stop", "warn", "off"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verite.matching import Candidates, match_free
+from verite.evaluation.matching import Candidates, match_free
 
 
 def one_by_one(candidates, order, truths, threshold):

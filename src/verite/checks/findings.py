@@ -1,4 +1,4 @@
-"""What is wrong, how much of it, and what to paste: the words in which health speaks."""
+"""What is wrong, how much of it, and what to paste: the words in which checks speak."""
 
 from __future__ import annotations
 

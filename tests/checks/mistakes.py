@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tests.health.sets import DataSet, best, to_xywh
+from tests.checks.sets import DataSet, best, to_xywh
 from verite.formats.sizes import in_pixels
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.health.sets import DataSet, Objects, draw_labels, draw_pred, draw_set, draw_truth, jittered
+from tests.checks.sets import DataSet, Objects, draw_labels, draw_pred, draw_set, draw_truth, jittered
 
 ADVERSARIES = {}
 

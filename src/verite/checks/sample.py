@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.health.readings import Reading, as_read
+from verite.checks.readings import Reading, as_read
 from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
 from verite.model.layouts import Floats, to_corners

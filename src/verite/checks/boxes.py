@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite import _core
-from verite.health.explanations import Explanation, boxes_under
-from verite.health.findings import EXAMPLES, Finding, Fix, Side
-from verite.health.hypotheses import looks_like_fractions, looks_like_pixels
-from verite.health.readings import NAMES, Reading, code_of, fix_of
-from verite.health.sample import Sample
-from verite.health.values import spelled
+from verite.checks.explanations import Explanation, boxes_under
+from verite.checks.findings import EXAMPLES, Finding, Fix, Side
+from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
+from verite.checks.readings import NAMES, Reading, code_of, fix_of
+from verite.checks.sample import Sample
+from verite.checks.values import spelled
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 

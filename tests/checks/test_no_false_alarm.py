@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.health.adversaries import ADVERSARIES
-from tests.health.mistakes import Files
-from tests.health.sets import KINDS, draw_set
-from verite.health import examine_pair
+from tests.checks.adversaries import ADVERSARIES
+from tests.checks.mistakes import Files
+from tests.checks.sets import KINDS, draw_set
+from verite.checks import examine_pair
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.health import Fix, examine_pair
+from verite.checks import Fix, examine_pair
 
 SETS = 100
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verite.health.findings import Finding, Fix, stop_on_errors
-from verite.health.glance import looks_sound
+from verite.checks.findings import Finding, Fix, stop_on_errors
+from verite.checks.glance import looks_sound
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
-    from verite.health.inspection import Inspection
+    from verite.checks.inspection import Inspection
 
 __all__ = ["Finding", "Fix", "examine", "examine_pair", "inspect", "stop_on_errors"]
 
 
 def examine(annotations: Annotations, *, is_truth: bool) -> list[Finding]:
     """What is wrong with one side alone."""
-    from verite.health.values import value_findings
+    from verite.checks.values import value_findings
 
     return list(value_findings(annotations, is_truth=is_truth))
 
@@ -29,11 +29,11 @@ def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
     """What is wrong with predictions that are aligned with their truth, and with the two together; errors first."""
     if looks_sound(truth, pred):
         return []
-    from verite.health.boxes import box_findings
-    from verite.health.classes import class_findings
-    from verite.health.geometry import explain
-    from verite.health.images import image_findings
-    from verite.health.sample import draw
+    from verite.checks.boxes import box_findings
+    from verite.checks.classes import class_findings
+    from verite.checks.geometry import explain
+    from verite.checks.images import image_findings
+    from verite.checks.sample import draw
 
     alone = examine(pred, is_truth=False)
     sample = draw(truth, pred)
@@ -55,7 +55,7 @@ def inspect(truth: Annotations, *preds: Annotations) -> Inspection:
     >>> print(inspect(truth).findings)
     ()
     """
-    from verite.health.inspection import Inspection
+    from verite.checks.inspection import Inspection
 
     if not preds and truth.confidence is not None:
         return Inspection.of(None, [truth], [examine(truth, is_truth=False)])

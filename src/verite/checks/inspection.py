@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from verite.checks.findings import Finding
 from verite.errors import one_line
-from verite.health.findings import Finding
 from verite.model.annotations import Annotations
 from verite.model.results import to_json
 from verite.records import record

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from verite.health.evidence import FEWEST, MORE, is_dominant, most_possible, places, wins
-from verite.health.explanations import Explanation, overlaps_under, share_outside
-from verite.health.hypotheses import Tried, plain_readings, scaled_readings
-from verite.health.plausibility import OUTSIDE, PLACES, is_plausible, reach
-from verite.health.readings import SCALED
-from verite.health.sample import Sample
-from verite.health.scaling import estimated, rounded
+from verite.checks.evidence import FEWEST, MORE, is_dominant, most_possible, places, wins
+from verite.checks.explanations import Explanation, overlaps_under, share_outside
+from verite.checks.hypotheses import Tried, plain_readings, scaled_readings
+from verite.checks.plausibility import OUTSIDE, PLACES, is_plausible, reach
+from verite.checks.readings import SCALED
+from verite.checks.sample import Sample
+from verite.checks.scaling import estimated, rounded
 
 TWOFOLD = 2.0  # truths won for each one found before, where two things are changed
 

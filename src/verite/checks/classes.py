@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.checks.evidence import FEWEST, ODDS, best_pairs
+from verite.checks.explanations import Explanation, overlapping
+from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
+from verite.checks.sample import Sample, speaks_by_id
 from verite.errors import excerpt
-from verite.health.evidence import FEWEST, ODDS, best_pairs
-from verite.health.explanations import Explanation, overlapping
-from verite.health.findings import EXAMPLES, Finding, Fix, near_word
-from verite.health.sample import Sample, speaks_by_id
 from verite.model.annotations import Annotations
 from verite.records import record
 

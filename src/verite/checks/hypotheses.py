@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verite.health.findings import Side
-from verite.health.readings import NAMES, READINGS, SCALED, Measure, Reading
-from verite.health.sample import Group, Sample
-from verite.health.scaling import USUAL, estimated
+from verite.checks.findings import Side
+from verite.checks.readings import NAMES, READINGS, SCALED, Measure, Reading
+from verite.checks.sample import Group, Sample
+from verite.checks.scaling import USUAL, estimated
 from verite.model.layouts import Floats
 
 Tried = tuple[Side, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight

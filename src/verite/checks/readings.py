@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from verite.health.findings import Fix, Side
+from verite.checks.findings import Fix, Side
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats, keep, spell_as, to_corners
 from verite.records import record

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.health.findings import EXAMPLES, Finding
+from verite.checks.findings import EXAMPLES, Finding
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 

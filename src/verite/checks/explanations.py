@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from verite import _core
-from verite.health.evidence import FOUND, PRECISE, best_overlaps
-from verite.health.findings import Side
-from verite.health.readings import Reading
-from verite.health.sample import Sample
+from verite.checks.evidence import FOUND, PRECISE, best_overlaps
+from verite.checks.findings import Side
+from verite.checks.readings import Reading
+from verite.checks.sample import Sample
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 from verite.records import record

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from verite import _core
-from verite.health.evidence import FEWEST, FOUND, best_overlaps, best_pairs
-from verite.health.readings import Measure, Reading, scale_and_pad
-from verite.health.sample import Group
+from verite.checks.evidence import FEWEST, FOUND, best_overlaps, best_pairs
+from verite.checks.readings import Measure, Reading, scale_and_pad
+from verite.checks.sample import Group
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, offsets_of
 

@@ -13,7 +13,7 @@ from math import log
 import numpy as np
 
 from verite import _core
-from verite.health.sample import Group
+from verite.checks.sample import Group
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.checks.evidence import FEWEST, FOUND, NATS
+from verite.checks.explanations import Explanation, overlaps_under
+from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
+from verite.checks.sample import Sample, speaks_by_id
 from verite.errors import excerpt
-from verite.health.evidence import FEWEST, FOUND, NATS
-from verite.health.explanations import Explanation, overlaps_under
-from verite.health.findings import EXAMPLES, Finding, Fix, near_word
-from verite.health.sample import Sample, speaks_by_id
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from verite.health.evidence import (
+from verite.checks.evidence import (
     FOUND,
     PRECISE,
     best_overlaps,
@@ -19,10 +19,10 @@ from verite.health.evidence import (
     relative_to_images,
     turns,
 )
-from verite.health.explanations import Explanation, boxes_under, overlapping, overlaps_under
-from verite.health.readings import SCALED
-from verite.health.sample import Group, Sample
-from verite.health.scaling import estimated
+from verite.checks.explanations import Explanation, boxes_under, overlapping, overlaps_under
+from verite.checks.readings import SCALED
+from verite.checks.sample import Group, Sample
+from verite.checks.scaling import estimated
 from verite.model.layouts import Floats
 
 OUTSIDE = 0.3  # share of boxes that leave their images only as read, from which chance is no question

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.health.adversaries import ADVERSARIES
-from tests.health.mistakes import GEOMETRY, Files, with_wrong_boxes
-from tests.health.sets import KINDS, draw_set
-from verite import health
-from verite.health.glance import looks_sound
+from tests.checks.adversaries import ADVERSARIES
+from tests.checks.mistakes import GEOMETRY, Files, with_wrong_boxes
+from tests.checks.sets import KINDS, draw_set
+from verite import checks
+from verite.checks.glance import looks_sound
 
 
 def long_look(truth, pred, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(health, "looks_sound", lambda truth, pred: False)
-        return health.examine_pair(truth, pred)
+        patched.setattr(checks, "looks_sound", lambda truth, pred: False)
+        return checks.examine_pair(truth, pred)
 
 
 def cases():

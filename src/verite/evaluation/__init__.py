@@ -1,0 +1,1 @@
+"""One evaluation: what is brought together, who meets whom, what comes out."""

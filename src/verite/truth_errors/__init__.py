@@ -1,0 +1,1 @@
+"""In what ways may a truth be wrong?"""
