@@ -67,11 +67,11 @@ def test_written_boxes_are_the_same_again(tmp_path):
     [
         (
             "a,/m/cat 0.5 0 0 1",
-            r":2: expected 6 words an object, LABEL CONFIDENCE XMIN YMIN XMAX YMAX, found 5 words \(",
+            r":2: expected 6 words per object, LABEL CONFIDENCE XMIN YMIN XMAX YMAX, found 5 words \(",
         ),
-        ("a,/m/cat 0.5 0 0 1 1 /m/dog", ":2: expected 6 words an object, .*found 7 words"),
+        ("a,/m/cat 0.5 0 0 1 1 /m/dog", ":2: expected 6 words per object, .*found 7 words"),
         ("a,/m/cat high 0 0 1 1", ":2: expected a number in LABEL CONFIDENCE .*found 'high'"),
-        ("a,x\na,y", ":2: expected 6 words an object"),
+        ("a,x\na,y", ":2: expected 6 words per object"),
         ("a,\na,", ":3: expected each image once, found a second 'a'"),
     ],
 )
@@ -85,7 +85,7 @@ def test_broken_prediction_strings_are_one_line(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ("2,2,/m/cat 0.5", r":2: expected 3 words an object, LABEL CONFIDENCE MASK, found 2 words"),
+        ("2,2,/m/cat 0.5", r":2: expected 3 words per object, LABEL CONFIDENCE MASK, found 2 words"),
         ("2,2,/m/cat 0.5 %%%", ":2: expected a mask: COCO's run-length text, compressed with zlib, in base 64, found"),
         ("2,2,/m/cat 0.5 " + base64.b64encode(b"no").decode(), ":2: expected a mask: .*incorrect header"),
         ("2,2,/m/cat 0.5 " + word(b"22")[:8], ":2: expected a mask"),
@@ -255,10 +255,13 @@ def test_broken_names_are_one_line(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("ImageId,PredictionString\na,n01 1 2 3\n", ":2: expected 5 words an object, CLASS X1 Y1 X2 Y2, found 4 words"),
-        ("ImageId,PredictionString\na,1 2 3\n", ":2: expected 5 words an object"),
-        ("ImageID,PredictionString\na,/m/cat 0.5 0 0 1 1 7\n", ":2: expected 6 words an object, LABEL CONFIDENCE"),
-        ("ImageId,PredictionString\nb,\na,/m/cat 0.5 0 0 1 1\nc,/m/cat 0.5\n", ":4: expected 6 words an object"),
+        (
+            "ImageId,PredictionString\na,n01 1 2 3\n",
+            ":2: expected 5 words per object, CLASS X1 Y1 X2 Y2, found 4 words",
+        ),
+        ("ImageId,PredictionString\na,1 2 3\n", ":2: expected 5 words per object"),
+        ("ImageID,PredictionString\na,/m/cat 0.5 0 0 1 1 7\n", ":2: expected 6 words per object, LABEL CONFIDENCE"),
+        ("ImageId,PredictionString\nb,\na,/m/cat 0.5 0 0 1 1\nc,/m/cat 0.5\n", ":4: expected 6 words per object"),
     ],
 )
 def test_whose_prediction_strings_they_are_is_seen_in_broken_ones_too(tmp_path, content, message):

@@ -208,9 +208,9 @@ def test_written_file_is_the_same_again(tmp_path):
         (
             ["a,n01 0 0 9"],
             None,
-            r":2: expected 5 words an object, CLASS X1 Y1 X2 Y2, found 4 words \('n01 0 0 9' at the",
+            r":2: expected 5 words per object, CLASS X1 Y1 X2 Y2, found 4 words \('n01 0 0 9' at the",
         ),
-        (["a,n01 0 0 9 9 n02"], None, ":2: expected 5 words an object, CLASS X1 Y1 X2 Y2, found 6 words"),
+        (["a,n01 0 0 9 9 n02"], None, ":2: expected 5 words per object, CLASS X1 Y1 X2 Y2, found 6 words"),
         (["a,n01 0 0 9 nine"], None, ":2: expected a number in CLASS X1 Y1 X2 Y2, found 'nine'"),
         (["a,n01 0 0 9 9", "a,n01 0 0 9 9"], None, ":3: expected each image once, found a second 'a'"),
         ([",n01 0 0 9 9"], None, ":2: expected the name of an image, found an empty one"),

@@ -17,7 +17,7 @@ Line = tuple[int, list[str]]  # its number and its cells
 
 
 @dataclass(frozen=True)
-class Sheet:
+class CsvTable:
     """A file's columns that we know, by name, and its lines below the header."""
 
     file: Path
@@ -53,7 +53,7 @@ def columns_of(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def read_sheet(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> Sheet:
+def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> CsvTable:
     """The file, its required columns all there and no known one twice. `longest`: characters that a cell may have."""
     file = the_file(path)
     lines = lines_of(file, longest)
@@ -68,7 +68,7 @@ def read_sheet(path: Path, required: Sequence[str], known: Sequence[str], *, lon
     again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c], known)), None)
     if again is not None:
         raise ReadError(f"{file}:{number}", expected="each column once", found=f"a second {excerpt(again)}")
-    return Sheet(file, len(header), columns, list(lines))
+    return CsvTable(file, len(header), columns, list(lines))
 
 
 def separator_of(header: str) -> str:

@@ -22,7 +22,7 @@ from verite.formats.cvat_masks import box_runs, image_runs
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options
 from verite.formats.markup import Element, check_writable, parse, to_whole
-from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, checked_ring, checked_runs
+from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import to_numbers
@@ -104,7 +104,7 @@ def read_box(shape: Element, height: int, width: int) -> Outline:
     x, y, cos, sin = (left + right) / 2, (top + bottom) / 2, math.cos(angle), math.sin(angle)
     corners = [(left - x, top - y), (right - x, top - y), (right - x, bottom - y), (left - x, bottom - y)]
     ring = [v for dx, dy in corners for v in (x + dx * cos - dy * sin, y + dx * sin + dy * cos)]
-    return bounds_of_rings([checked_ring(shape.where, ring)]), ring, None
+    return bounds_of_rings([check_ring(shape.where, ring)]), ring, None
 
 
 def read_polygon(shape: Element, height: int, width: int) -> Outline:
@@ -113,7 +113,7 @@ def read_polygon(shape: Element, height: int, width: int) -> Outline:
     if odd is not None:
         raise ReadError(shape.where, expected="points 'x,y;x,y;…'", found=excerpt(odd))
     ring = to_numbers(",".join(points).split(","), shape.where, "a number in 'points'") if points else []
-    return bounds_of_rings([checked_ring(shape.where, ring)]), ring, None
+    return bounds_of_rings([check_ring(shape.where, ring)]), ring, None
 
 
 def read_mask(shape: Element, height: int, width: int) -> Outline:
@@ -128,7 +128,7 @@ def read_mask(shape: Element, height: int, width: int) -> Outline:
     odd = next((word for word in words if not word.isdecimal() or len(word) > 9), None)
     if odd is not None:
         raise ReadError(shape.where, expected="whole numbers in 'rle'", found=excerpt(odd))
-    counts = checked_runs(shape.where, [int(word) for word in words], box_height, box_width)
+    counts = parse_runs(shape.where, [int(word) for word in words], box_height, box_width)
     runs = image_runs(counts, (left, top, box_width, box_height), height, width)
     x, y, w, h = bounds_of_runs(runs, height)
     return [x, y, x + w, y + h], None, (runs, (height, width))

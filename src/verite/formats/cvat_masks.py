@@ -24,7 +24,7 @@ def image_runs(
     array([3, 2, 2, 1, 1], dtype=uint32)
     """
     left, top, box_width, box_height = box
-    column, start, end = turned(segments(counts, box_width), box_height, box_width)
+    column, start, end = transpose(segments(counts, box_width), box_height, box_width)
     return runs((column + left, start + top, end + top), height, width)
 
 
@@ -35,7 +35,7 @@ def box_runs(counts: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32
         return np.array([1], dtype=np.uint32), (0, 0, 1, 1)
     left, top = int(column.min()), int(start.min())
     box_width, box_height = int(column.max()) + 1 - left, int(end.max()) - top
-    rows = turned((column - left, start - top, end - top), box_width, box_height)
+    rows = transpose((column - left, start - top, end - top), box_width, box_height)
     return runs(rows, box_width, box_height), (left, top, box_width, box_height)
 
 
@@ -53,7 +53,7 @@ def segments(counts: NDArray[np.uint32], length: int) -> Segments:
     return line, begin, until
 
 
-def turned(mask: Segments, lines: int, length: int) -> Segments:
+def transpose(mask: Segments, lines: int, length: int) -> Segments:
     """Segments of the rows of a mask from those of its columns, or the reverse."""
     line, start, end = mask
     parts: list[Segments] = []

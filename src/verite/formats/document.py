@@ -29,26 +29,26 @@ def decode(path: Path, kind: Any, *, nan_in: frozenset[str] = frozenset()) -> An
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise misfit(path, error) from None
+        raise explain_misfit(path, error) from None
     except msgspec.DecodeError as error:
-        if re.search(rb"NaN|Infinity", data) and (document := with_nan(path, data, nan_in)) is not None:
-            return converted(path, document, kind)
-        raise malformed(path, data, error) from None
+        if re.search(rb"NaN|Infinity", data) and (document := decode_with_nan(path, data, nan_in)) is not None:
+            return convert_document(path, document, kind)
+        raise explain_syntax(path, data, error) from None
     except UnicodeDecodeError as error:
         read_text(path)  # names the line and the byte
         raise ReadError(path, expected="UTF-8 text", found=str(error)) from None
     except RecursionError:
-        raise too_deep(path) from None
+        raise explain_depth(path) from None
 
 
-def converted(path: Path, document: Any, kind: Any) -> Any:
+def convert_document(path: Path, document: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise misfit(path, error) from None
+        raise explain_misfit(path, error) from None
 
 
-def with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
+def decode_with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
     """The document if all that is wrong with it is NaN in the right places; None if something else is wrong, too."""
     try:
         document = json.loads(data.decode())
@@ -76,17 +76,17 @@ def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str,
     return next((odd for where, child in inside if (odd := odd_value(child, where, nan_in)) is not None), None)
 
 
-def misfit(path: Path, error: msgspec.ValidationError) -> ReadError:
+def explain_misfit(path: Path, error: msgspec.ValidationError) -> ReadError:
     """A value of the wrong kind, in our words instead of msgspec's."""
     message, _, place = str(error).partition(" - at `$")
-    expected, found = wanted(message)
+    expected, found = translate(message)
     return ReadError(f"{path}: {place.strip('`.') or 'top level'}", expected=expected, found=found)
 
 
-def wanted(message: str) -> tuple[str, str]:
+def translate(message: str) -> tuple[str, str]:
     """What was expected and found, from msgspec's sentence.
 
-    >>> wanted("Expected `float | null`, got `str`")
+    >>> translate("Expected `float | null`, got `str`")
     ('a number', 'text')
     """
     if match := re.match(r"Expected `array` of length (\d+)(?:, got (\d+))?", message):
@@ -101,7 +101,7 @@ def wanted(message: str) -> tuple[str, str]:
     return "a value that fits", excerpt(message)
 
 
-def malformed(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadError:
+def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadError:
     """What is no JSON at all, and where."""
     if "truncated" in str(error):
         found = f"the end of the file at byte {len(data)}"
@@ -119,7 +119,7 @@ def check_depth(path: Path, data: bytes) -> None:
         return
     # Brackets inside texts count for nothing; cutting texts out takes time, and is done only in doubt.
     if depth_of(STRING.sub(b"", data)) > most:
-        raise too_deep(path)
+        raise explain_depth(path)
 
 
 def depth_of(data: bytes) -> int:
@@ -128,7 +128,7 @@ def depth_of(data: bytes) -> int:
     return int(np.cumsum(np.where(is_opening, 1, -1), dtype=np.int64).max(initial=0))
 
 
-def too_deep(path: Path) -> ReadError:
+def explain_depth(path: Path) -> ReadError:
     most = limit("json_depth")
     return ReadError(path, expected=f"at most {most} levels of nesting", found="more", remedy=remedy("json_depth"))
 

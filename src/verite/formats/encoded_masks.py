@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import ReadError, excerpt
-from verite.formats.outlines import check_mask_size, checked_runs
+from verite.formats.outlines import check_mask_size, parse_runs
 
 LONGEST = 1 << 26  # bytes of one mask's text, however far it was compressed
 
 
-def decoded(text: str, height: int, width: int, where: str) -> NDArray[np.uint32]:
+def decode_mask(text: str, height: int, width: int, where: str) -> NDArray[np.uint32]:
     """The runs of a mask of this size."""
     check_mask_size(where, height, width)
     expected = "a mask: COCO's run-length text, compressed with zlib, in base 64"
@@ -28,15 +28,15 @@ def decoded(text: str, height: int, width: int, where: str) -> NDArray[np.uint32
         raise ReadError(where, expected=expected, found=f"{excerpt(text, 30)} ({error})") from None
     if not unpacker.eof or unpacker.unconsumed_tail:
         raise ReadError(where, expected=expected, found=f"{excerpt(text, 30)}, which is cut off or far too long")
-    return checked_runs(where, plain.decode("latin-1"), height, width)
+    return parse_runs(where, plain.decode("latin-1"), height, width)
 
 
-def encoded(runs: NDArray[np.uint32]) -> str:
+def encode_mask(runs: NDArray[np.uint32]) -> str:
     """A mask as a word without blanks."""
     return base64.b64encode(zlib.compress(_core.encode_runs(np.ascontiguousarray(runs)), 9)).decode()
 
 
-def checked_side(cell: str, where: str, column: str) -> int:
+def parse_side(cell: str, where: str, column: str) -> int:
     """Width or height of an image in a cell."""
     word = cell.strip().removesuffix(".0")
     if not word.isdecimal() or len(word) > 9:

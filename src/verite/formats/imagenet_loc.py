@@ -1,4 +1,4 @@
-"""ImageNet localization CSV: a line an image, `ImageId,PredictionString`, five words an object.
+"""ImageNet localization CSV: a line per image, `ImageId,PredictionString`, five words per object.
 
 `LOC_val_solution.csv` and predictions look the same: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
 indices of two corners, again and again. Guesses come best first.
@@ -15,7 +15,7 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Look, Options
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
@@ -28,12 +28,12 @@ LONGEST = 1 << 24  # characters of one image's predictions
 
 
 def recognise(look: Look) -> str | None:
-    if len(header_columns(look, COLUMNS)) == len(COLUMNS) and words_an_object(look) == WORDS:
-        return "a CSV file with ImageId and PredictionString, a class and four numbers an object"
+    if len(header_columns(look, COLUMNS)) == len(COLUMNS) and words_per_object(look) == WORDS:
+        return "a CSV file with ImageId and PredictionString, a class and four numbers per object"
     return None
 
 
-def words_an_object(look: Look) -> int:
+def words_per_object(look: Look) -> int:
     """How many words a prediction string has for an object: five in ImageNet's, six in Open Images'.
 
     The first image that has any decides; where its words fit neither, ImageNet's way to spell `ImageId` does.
@@ -53,7 +53,7 @@ def words_an_object(look: Look) -> int:
 
 def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
-    for where, line in read_sheet(path, COLUMNS, COLUMNS, longest=LONGEST):
+    for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST):
         image = line["ImageId"].strip()
         rows.add_image(where, image)
         for label, numbers in objects_in(line["PredictionString"], WORDS, "CLASS X1 Y1 X2 Y2", where):
@@ -62,11 +62,11 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def objects_in(text: str, count: int, wanted: str, where: str) -> list[tuple[str, list[float]]]:
-    """Class and numbers of each object of a prediction string of so many words an object."""
+    """Class and numbers of each object of a prediction string of so many words per object."""
     words = text.split()
     if len(words) % count:
         found = f"{len(words)} words ({excerpt(' '.join(words[-count:]))} at the end)"
-        raise ReadError(where, expected=f"{count} words an object, {wanted}", found=found)
+        raise ReadError(where, expected=f"{count} words per object, {wanted}", found=found)
     parts = [words[i : i + count] for i in range(0, len(words), count)]
     return [(label, to_numbers(rest, where, f"a number in {wanted}")) for label, *rest in parts]
 

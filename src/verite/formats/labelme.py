@@ -22,7 +22,7 @@ from verite.files import folder_atomically
 from verite.formats.document import check_finite, decode
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
-from verite.formats.outlines import bounds_of_rings, checked_ring
+from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.model.annotations import FLAGS, Annotations
@@ -70,7 +70,7 @@ def read(path: Path, options: Options) -> Annotations:
         document = decode(file, Document)
         name = document.image_path or file.stem
         rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
-        for group in grouped(document.shapes, remarks):
+        for group in group_shapes(document.shapes, remarks):
             add_object(rows, file, name, group)
     rows.notes += [f"{count} {what}" for what, count in sorted(remarks.items()) if count]
     return rows.annotations("labelme", layout="xyxy")
@@ -79,7 +79,7 @@ def read(path: Path, options: Options) -> Annotations:
 Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
 
 
-def grouped(shapes: list[Shape], remarks: Counter[str]) -> list[Group]:
+def group_shapes(shapes: list[Shape], remarks: Counter[str]) -> list[Group]:
     """The shapes object by object; those that have no inside are counted and left out."""
     groups: dict[Any, Group] = {}
     for i, shape in enumerate(shapes):
@@ -122,7 +122,7 @@ Points = list[tuple[float, float]]
 
 
 def polygon_ring(points: Points, where: str) -> Sequence[float]:
-    return checked_ring(f"{where}.points", [v for point in points for v in point])
+    return check_ring(f"{where}.points", [v for point in points for v in point])
 
 
 def rectangle_ring(points: Points, where: str) -> Sequence[float]:
@@ -130,7 +130,7 @@ def rectangle_ring(points: Points, where: str) -> Sequence[float]:
     if len(points) not in (2, 4):
         raise ReadError(f"{where}.points", expected="2 or 4 corners of a rectangle", found=str(len(points)))
     (left, top), (right, bottom) = map(min, zip(*points, strict=True)), map(max, zip(*points, strict=True))
-    return checked_ring(f"{where}.points", [left, top, right, top, right, bottom, left, bottom])
+    return check_ring(f"{where}.points", [left, top, right, top, right, bottom, left, bottom])
 
 
 def circle_ring(points: Points, where: str) -> Sequence[float]:
@@ -142,7 +142,7 @@ def circle_ring(points: Points, where: str) -> Sequence[float]:
     radius = math.dist((x, y), edge)
     angles = (2 * math.pi * k / CIRCLE_CORNERS for k in range(CIRCLE_CORNERS))
     ring = [v for angle in angles for v in (x + radius * math.cos(angle), y + radius * math.sin(angle))]
-    return checked_ring(f"{where}.points", ring)
+    return check_ring(f"{where}.points", ring)
 
 
 READERS = {"polygon": polygon_ring, "rectangle": rectangle_ring, "circle": circle_ring}

@@ -1,4 +1,4 @@
-"""Open Images boxes: one CSV, a line an object, corners as fractions of the image.
+"""Open Images boxes: one CSV, a line per object, corners as fractions of the image.
 
 `ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside` is a
 truth; columns come in any order, only ImageID, LabelName and the corners must be there. `ImageWidth,ImageHeight,Mask`
@@ -15,8 +15,8 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.csv_lines import SHORT, header_columns, read_sheet
-from verite.formats.encoded_masks import checked_side, decoded
+from verite.formats.csv_lines import SHORT, header_columns, read_csv_table
+from verite.formats.encoded_masks import decode_mask, parse_side
 from verite.formats.format import Format, Look, Options
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, fractions
@@ -47,7 +47,7 @@ def recognise(look: Look) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     longest = LONGEST if header_columns(Look(path), MASKED) else SHORT
-    sheet = read_sheet(path, REQUIRED, COLUMNS, longest=longest)
+    sheet = read_csv_table(path, REQUIRED, COLUMNS, longest=longest)
     if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
         place = f"{sheet.file}:1"
         raise ReadError(place, expected="columns ImageWidth and ImageHeight beside Mask", found="one alone")
@@ -85,7 +85,7 @@ def add_line(rows: Rows, where: str, cells: dict[str, str], score: str | None) -
     flags = [flag for column, flag in FLAG_COLUMNS.items() if column in cells and is_yes(cells[column], where, column)]
     runs = None
     if all(name in cells for name in MASKED[:2]):
-        width, height = (checked_side(cells[name], where, name) for name in MASKED[:2])
+        width, height = (parse_side(cells[name], where, name) for name in MASKED[:2])
         check_size(where, width, height)
         known = rows.images.get(cells["ImageID"], (width, height))
         if known != (width, height):
@@ -93,7 +93,7 @@ def add_line(rows: Rows, where: str, cells: dict[str, str], score: str | None) -
             raise ReadError(where, expected=expected, found=f"{width} x {height}")
         rows.remember_image(where, cells["ImageID"], (width, height))
         if cells.get("Mask", "").strip():
-            runs = (decoded(cells["Mask"].strip(), height, width, where), (height, width))
+            runs = (decode_mask(cells["Mask"].strip(), height, width, where), (height, width))
     rows.add(where, cells["ImageID"], cells["LabelName"], box, confidence, runs=runs, flags=flags)
 
 

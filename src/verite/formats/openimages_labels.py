@@ -14,7 +14,7 @@ import numpy as np
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
 from verite.formats.class_names import check_name
-from verite.formats.csv_lines import header_columns, read_sheet
+from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Look, Options
 from verite.formats.openimages import CORNERS
 from verite.model.annotations import Annotations, Source
@@ -37,7 +37,7 @@ def read(path: Path, options: Options) -> Annotations:
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
     rows = []
-    for where, line in read_sheet(path, REQUIRED, REQUIRED):
+    for where, line in read_csv_table(path, REQUIRED, REQUIRED):
         image, label, word = (line[name].strip() for name in REQUIRED)
         if not image:
             raise ReadError(where, expected="the name of an image", found="an empty one")

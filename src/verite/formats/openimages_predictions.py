@@ -1,6 +1,6 @@
-"""Open Images challenge predictions: a CSV with a line an image, `ImageId,PredictionString`.
+"""Open Images challenge predictions: a CSV with a line per image, `ImageId,PredictionString`.
 
-For boxes six words an object, `LABEL CONFIDENCE XMIN YMIN XMAX YMAX` in fractions of the image; for masks three,
+For boxes six words per object, `LABEL CONFIDENCE XMIN YMIN XMAX YMAX` in fractions of the image; for masks three,
 `LABEL CONFIDENCE MASK`, with the columns `ImageWidth` and `ImageHeight`.
 """
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.csv_lines import header_columns, read_sheet
-from verite.formats.encoded_masks import checked_side, decoded, encoded
+from verite.formats.csv_lines import header_columns, read_csv_table
+from verite.formats.encoded_masks import decode_mask, encode_mask, parse_side
 from verite.formats.format import Format, Look, Options
-from verite.formats.imagenet_loc import LONGEST, check_words, objects_in, words_an_object
+from verite.formats.imagenet_loc import LONGEST, check_words, objects_in, words_per_object
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions
@@ -33,20 +33,20 @@ def recognise(look: Look) -> str | None:
     if len(header_columns(look, REQUIRED)) != len(REQUIRED):
         return None
     if len(header_columns(look, SIZES)) == len(SIZES):
-        return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask an object"
-    if words_an_object(look) == BOX_WORDS:
-        return "a CSV file with ImageID and PredictionString, a label and five numbers an object"
+        return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask per object"
+    if words_per_object(look) == BOX_WORDS:
+        return "a CSV file with ImageID and PredictionString, a label and five numbers per object"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    sheet = read_sheet(path, REQUIRED, (*REQUIRED, *SIZES), longest=LONGEST)
+    sheet = read_csv_table(path, REQUIRED, (*REQUIRED, *SIZES), longest=LONGEST)
     has_masks = all(name in sheet.columns for name in SIZES)
     rows = Rows(path, options)
     for where, line in sheet:
         image = line["ImageID"].strip()
         if has_masks:
-            width, height = (checked_side(line[name], where, name) for name in SIZES)
+            width, height = (parse_side(line[name], where, name) for name in SIZES)
             rows.add_image(where, image, width, height)
             add_masks(rows, where, image, line["PredictionString"], height, width)
         else:
@@ -62,10 +62,10 @@ def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width:
     words = text.split()
     if len(words) % MASK_WORDS:
         found = f"{len(words)} words ({excerpt(' '.join(words[-MASK_WORDS:]))} at the end)"
-        raise ReadError(where, expected=f"{MASK_WORDS} words an object, {MASK_WORDING}", found=found)
+        raise ReadError(where, expected=f"{MASK_WORDS} words per object, {MASK_WORDING}", found=found)
     for i in range(0, len(words), MASK_WORDS):
         label, confidence, mask = words[i : i + MASK_WORDS]
-        runs = decoded(mask, height, width, where)
+        runs = decode_mask(mask, height, width, where)
         score = to_number(confidence, where, f"a number in {MASK_WORDING}")
         rows.add(where, image, label, bounds_of_runs(runs, height), score, runs=(runs, (height, width)))
 
@@ -83,7 +83,7 @@ def write(annotations: Annotations, path: Path) -> None:
         assert annotations.confidence is not None
         texts[image] += [annotations.labels.name(int(annotations.label[row])), repr(float(annotations.confidence[row]))]
         if has_masks and runs is not None:
-            texts[image].append(encoded(runs[row]))
+            texts[image].append(encode_mask(runs[row]))
         else:
             texts[image] += map(repr, boxes[row])
     out = io.StringIO(newline="")

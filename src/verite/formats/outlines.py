@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NO_BOX = (0.0, 0.0, 0.0, 0.0)
 
 
-def checked_ring(place: str, ring: Sequence[float]) -> Sequence[float]:
+def check_ring(place: str, ring: Sequence[float]) -> Sequence[float]:
     """A ring as flat coordinates x, y, x, y …, if it is one."""
     if len(ring) < 6 or len(ring) % 2:
         expected = "an even number of coordinates, at least 6 (V408)"
@@ -40,7 +40,7 @@ def check_mask_size(place: str, height: int, width: int) -> None:
         raise ReadError(place, expected=most, found=f"{height} x {width}", remedy=remedy("image_side"))
 
 
-def checked_runs(place: str, counts: str | Sequence[int], height: int, width: int) -> NDArray[np.uint32]:
+def parse_runs(place: str, counts: str | Sequence[int], height: int, width: int) -> NDArray[np.uint32]:
     """Runs of a mask, from COCO's compressed text or from numbers, that add up to its pixels."""
     pixels = height * width
     try:

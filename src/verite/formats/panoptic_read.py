@@ -82,7 +82,7 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
         image += [at] * len(record.segments_info)
         label += [index[s.category_id + options.label_offset] for s in record.segments_info]
         listed += record.segments_info
-    runs = joined(parts)
+    runs = join_segments(parts)
     areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
     notes = area_notes(listed, areas)
     boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
@@ -285,7 +285,7 @@ class Segments:
         return cls(counts, lengths.astype(np.int64), (ids.shape[0], ids.shape[1]))
 
 
-def joined(parts: Sequence[Segments]) -> Runs:
+def join_segments(parts: Sequence[Segments]) -> Runs:
     """The masks of all images, one after the other."""
     counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
     lengths = [part.lengths for part in parts] or [np.empty(0, np.int64)]

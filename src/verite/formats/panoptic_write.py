@@ -31,7 +31,7 @@ def write_panoptic(annotations: Annotations, path: Path) -> None:
     with folder_atomically(path.with_suffix("")) as folder:
         for at, name in enumerate(stems):
             rows = order[bounds[at] : bounds[at + 1]]
-            pixels = painted(annotations, at, rows, path)
+            pixels = paint(annotations, at, rows, path)
             save(pixels, folder / f"{name}.png")
             segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
             records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
@@ -43,7 +43,7 @@ def write_panoptic(annotations: Annotations, path: Path) -> None:
         write_json(path, document)
 
 
-def painted(annotations: Annotations, at: int, rows: NDArray[np.int64], path: Path) -> NDArray[np.uint32]:
+def paint(annotations: Annotations, at: int, rows: NDArray[np.int64], path: Path) -> NDArray[np.uint32]:
     """The number of the segment of every pixel, from 1; 0 where there is none."""
     images, runs = annotations.images, annotations.regions.runs
     height, width = int(images.heights[at]), int(images.widths[at])

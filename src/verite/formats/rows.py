@@ -112,7 +112,7 @@ class Rows:
             label=label,
             regions=regions,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
-            flags={name: mark(count, rows) for name, rows in self.flags.items()},
+            flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
             unit=unit,
             source=Source(str(self.path), format, why, tuple(self.notes)),
         )
@@ -168,7 +168,7 @@ class Rows:
         return 0, 0
 
 
-def mark(count: int, rows: list[int]) -> NDArray[np.bool_]:
+def mask_of_rows(count: int, rows: list[int]) -> NDArray[np.bool_]:
     out = np.zeros(count, dtype=np.bool_)
     out[rows] = True
     return out

@@ -30,7 +30,7 @@ def recognise(look: Look) -> str | None:
     fitting = [words for words in lines if len(words) in (5, 6) and all(is_number(word) for word in words[1:])]
     if 2 * len(fitting) <= len(lines):
         return None
-    why = "text files with a class and 4 numbers a line"
+    why = "text files with a class and 4 numbers per line"
     if reason := why_relative(lines):
         return f"{why}; {reason}"
     return why + (", confidence before them" if any(len(words) == 6 for words in fitting) else "")

@@ -16,7 +16,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
 from verite.formats.format import Format, Look, Options, file_stems, head_of, is_list
-from verite.formats.outlines import bounds_of_rings, checked_ring
+from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
@@ -38,7 +38,7 @@ def recognise(look: Look) -> str | None:
     place, reason = confidence_place(lines) or ("", "")
     if place == "before" or not relative_lines(lines):
         return None
-    why = "text files with a class number and fractions of the image a line"
+    why = "text files with a class number and fractions of the image per line"
     return f"{why}; {reason}" if reason else why
 
 
@@ -115,7 +115,7 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str)
     if len(numbers) == 4:
         rows.add(where, file.stem, label, numbers, confidence)
     else:
-        ring = checked_ring(where, numbers)
+        ring = check_ring(where, numbers)
         box = spell_as(np.array([bounds_of_rings([ring])]), layout)[0]
         rows.add(where, file.stem, label, box.tolist(), confidence, polygon=[ring])
 
