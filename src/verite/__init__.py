@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from verite.reporting.localization import draw_distributions as draw_distributions
     from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
-    from verite.studies.judging import Rules as Rules
+    from verite.studies.judging import Tolerances as Tolerances
     from verite.studies.study import Study as Study
     from verite.studies.study import study as study
     from verite.truth_errors.models import Asymmetric as Asymmetric
@@ -114,7 +114,7 @@ HOMES = {
     "verite.ranking.rank": ["rank"],
     "verite.ranking.result": ["Ranking"],
     "verite.signature": ["Signature"],
-    "verite.studies.judging": ["Rules"],
+    "verite.studies.judging": ["Tolerances"],
     "verite.studies.study": ["Study", "study"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from verite.studies.gretsi import StarRules, drop, halfway, lines_of, reproduce_gretsi, rotated_box, stars
-from verite.studies.published import UNEXPLAINED, published
+from verite.studies.published import UNEXPLAINED, read_table
 from verite.studies.truths import boxes
 
 RULES = StarRules()
@@ -62,7 +62,7 @@ def test_the_stars_of_2009_come_out():
     found = reproduce_gretsi(progress=told.append)
     assert found.outcome.results == sum(told) == 1696
     cells, of = found.agreement["all"]
-    assert of == 78 == sum(len(row) for row in published("gretsi-table2").values())
+    assert of == 78 == sum(len(row) for row in read_table("gretsi-table2").values())
     assert cells >= 70
     assert len(found.differences) == 78 - cells
     assert all(difference.reason != UNEXPLAINED for difference in found.differences)

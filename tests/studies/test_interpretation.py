@@ -15,7 +15,7 @@ from verite.formats.voc_segmentation import read_segmentation
 from verite.interpretation.score import Rules
 from verite.model.rasters import frames_of
 from verite.model.regions import Regions
-from verite.studies.alterations import Outline, drawn
+from verite.studies.alterations import Outline, draw
 from verite.studies.claims import checks_of, jumps_of
 from verite.studies.interpretation import study_interpretation
 from verite.studies.localization_errors import WAYS, alter_scenes, masks_of, ways
@@ -70,7 +70,7 @@ def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
             rows = np.flatnonzero(scenes.image == group.images[i])
             truth = scenes.take(rows)
             outline = Outline.of(mask_of(masks, rows[k]))
-            altered = drawn(outline, ways(outline)[[way]])
+            altered = draw(outline, ways(outline)[[way]])
             parts = [altered if row == rows[k] else masks.take(np.array([row])) for row in rows]
             runs = vt.Runs.of([(part[0], tuple(part.sizes[0])) for part in parts])
             pred = replace(truth, regions=Regions(frames_of(runs), runs=runs))

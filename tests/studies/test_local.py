@@ -25,7 +25,7 @@ def drawn(sweep, truth=SQUARE):
 
 def test_a_bite_takes_a_disc_and_a_bump_adds_one():
     at = np.array([10, 20])  # on the upper edge
-    bite, bump = (kind().changed(SQUARE, at, 1) for kind in (Bite, Bump))
+    bite, bump = (kind().change(SQUARE, at, 1) for kind in (Bite, Bump))
     # A disc of radius 1 has 5 pixels: 4 of them inside, 1 above the edge.
     assert (MASK & ~bite).sum() == 4
     assert not (bite & ~MASK).any()

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from verite.studies.published import JEI_TABLES, UNEXPLAINED, jei_scores, jei_table, published
+from verite.studies.property_tables import PropertyTable
+from verite.studies.published import JEI_TABLES, UNEXPLAINED, jei_scores, jei_table, read_table
 from verite.studies.reproduction import Comparison, reproduce_jei
 from verite.studies.rows import JEI
 from verite.studies.sensitivity import sensitivity
-from verite.studies.sheets import Sheet
 
 
 def test_published_tables_have_836_cells_of_the_same_38_metrics():
@@ -38,7 +38,7 @@ def test_ticks_add_up_to_the_printed_final_scores_but_for_one():
 
 def test_a_differing_cell_is_counted_marked_and_explained():
     cells = [{"symmetry": False, "separation": False, "triangle": False}] * 38
-    found = Comparison("T3", Sheet.of("distance", list(JEI), ["mask"] * 38, cells), jei_table("T3"))
+    found = Comparison("T3", PropertyTable.of("distance", list(JEI), ["mask"] * 38, cells), jei_table("T3"))
     ticks = sum(cell == "1" for row in jei_table("T3").values() for cell in row.values())
     assert found.agreement == [114 - ticks, 114]
     assert len(found.differences) == ticks
@@ -88,5 +88,5 @@ def test_the_scores_of_2009_and_2010_are_those_of_the_papers(shared):
     ):
         with (shared / "reference" / f"{theirs}.csv").open() as file:
             for row in csv.DictReader(file):
-                mine = published(ours)[row["metric"]]
+                mine = read_table(ours)[row["metric"]]
                 assert mine == {column: row[column] for column in mine}

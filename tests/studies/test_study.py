@@ -14,8 +14,8 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter, DataError, UnknownMetric
 from verite.studies.measuring import count_results
+from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import jei_rows, rows_of
-from verite.studies.sheets import Sheet
 from verite.studies.sweeps import COMBINED, JEI_SWEEPS, sweeps_of
 from verite.studies.triangle import triangle_shares
 from verite.studies.truths import all_truths, truths_of
@@ -84,7 +84,7 @@ def test_tables_come_as_csv_markdown_and_latex():
 
 
 def test_latex_escapes_names():
-    sheet = Sheet.of("distance", ["a_b"], ["mask"], [{"symmetry": True}])
+    sheet = PropertyTable.of("distance", ["a_b"], ["mask"], [{"symmetry": True}])
     assert r"a\_b & mask" in sheet.to_latex()
 
 
@@ -109,17 +109,17 @@ def test_an_interrupt_ends_the_threads():
 
 
 def test_tolerances_are_named_and_change_cells():
-    strict = small().with_rules(axial=0.0)
+    strict = small().with_tolerances(axial=0.0)
     assert "axial:0.00" in str(strict.signature)
     assert small().tables["rotation(reach=10)"].to_dict()["iou"]["axial"] is True
     with pytest.raises(BadParameter, match="did you mean 'axial'"):
-        small().with_rules(axal=0.1)
+        small().with_tolerances(axal=0.1)
     with pytest.raises(BadParameter, match="expected 0 or more"):
-        small().with_rules(axial=-1.0)
+        small().with_tolerances(axial=-1.0)
     with pytest.raises(BadParameter, match="share from 0 to 1"):
-        small().with_rules(quorum=2.0)
+        small().with_tolerances(quorum=2.0)
     with pytest.raises(BadParameter, match="expected a value like"):
-        small().with_rules(axial="much")
+        small().with_tolerances(axial="much")
 
 
 def test_a_quorum_of_truths_is_enough():
@@ -189,7 +189,7 @@ def test_a_metric_resembles_one_that_orders_results_alike():
     # Dice is 2 IoU / (1 + IoU): the same order throughout.
     name, alike = study.verdict("dice").resembles[0]
     assert alike == pytest.approx(1)
-    assert study.resembling(0)[0] == (name, alike)
+    assert study.find_resembling(0)[0] == (name, alike)
 
 
 def test_own_functions_that_fail_are_told_in_one_line():

@@ -105,9 +105,9 @@ def study(context: click.Context, /, **given: Any) -> None:
 
     check(context, given)
     quiet = given["quiet"] or given["as_json"]
-    outcome, changes = reproduced(given, quiet) if given["reproduce"] else studied(given, quiet)
+    outcome, changes = run_reproduction(given, quiet) if given["reproduce"] else run_study(given, quiet)
     if given["output"]:
-        keep(outcome, changes, Path(given["output"]), given)
+        save_results(outcome, changes, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
     tell(outcome, changes, given, quiet)
 
@@ -125,7 +125,7 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError("--table: expected a study of metrics, found --reproduce", context)
 
 
-def studied(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     """The study that was asked for, and its sensitivity if that was."""
     from verite.cli.metrics import look_here
     from verite.errors import BadParameter
@@ -151,21 +151,21 @@ def studied(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
 
 
-def reproduced(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+def run_reproduction(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     """A published study made anew."""
     if given["reproduce"] == "gretsi":
         from verite.studies.gretsi import reproduce_gretsi
 
         with progress_bar(1696, quiet) as advance:
             return reproduce_gretsi(progress=advance), None
-    from verite.studies.reproduction import agreement, compared, reproduce_jei
+    from verite.studies.reproduction import compare_tables, count_agreement, reproduce_jei
     from verite.studies.sensitivity import sensitivity
 
     with progress_bar(118_080, quiet) as advance:
         outcome = reproduce_jei(jobs=given["jobs"], progress=advance)
     if not given["asks_sensitivity"]:
         return outcome, None
-    return outcome, sensitivity(outcome.outcome, lambda other: agreement(compared(other))["all"][0])
+    return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
 
 
 @contextmanager
@@ -203,7 +203,7 @@ def tell(outcome: Any, changes: Any, given: dict[str, Any], quiet: bool) -> None
         click.echo(f"\n{changes}" if given["style"] == "text" else f"\n{changes.to_csv()}".rstrip("\n"))
 
 
-def keep(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
+def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
     from verite.files import make_folder, write_atomically
     from verite.reporting.plots import file_names

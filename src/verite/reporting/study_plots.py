@@ -65,20 +65,20 @@ def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
     return saved
 
 
-def sweep_named(study: Study, name: str) -> Sweep:
+def find_sweep(study: Study, name: str) -> Sweep:
     known = {sweep.name: sweep for sweep in study.sweeps}
     if name not in known:
         raise BadParameter(f"plot: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")
     return known[name]
 
 
-def truth_shown(study: Study, what: str, sweep: Sweep) -> Truth:
+def choose_truth(study: Study, what: str, sweep: Sweep) -> Truth:
     """The truth that the paper shows, where the study has it, else the first."""
-    truths = study.evidence.judged(sweep)
+    truths = study.evidence.truths_under(sweep)
     return next((truth for truth in truths if truth.name == TRUTH_SHOWN.get(what)), truths[0])
 
 
-def rows_shown(study: Study, what: str, asked: Sequence[str] | None = None) -> list[int]:
+def choose_rows(study: Study, what: str, asked: Sequence[str] | None = None) -> list[int]:
     """The places of the metrics to show: those asked for, those of the paper, or the first few."""
     labels = [row.label for row in study.rows]
     for label in asked or ():
@@ -125,7 +125,9 @@ def draw_alterations(study: Study, truth: str | None = None) -> Figure:
     """Examples of every alteration: the altered region filled, the truth as a dashed line."""
     examples: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_]]] = []
     for sweep in study.sweeps:
-        chosen = next((t for t in study.evidence.judged(sweep) if t.name == truth), study.evidence.judged(sweep)[0])
+        chosen = next(
+            (t for t in study.evidence.truths_under(sweep) if t.name == truth), study.evidence.truths_under(sweep)[0]
+        )
         runs = sweep.draw(chosen)
         for label, i in example_places(sweep, chosen):
             examples.append((f"{sweep.name}\n{label}", chosen.mask, array_of(runs, i)))
@@ -157,11 +159,11 @@ def example_places(sweep: Sweep, truth: Truth) -> list[tuple[str, int]]:
 
 def draw_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Penalties over both parameters of an alteration, as surfaces."""
-    plan = sweep_named(study, sweep)
+    plan = find_sweep(study, sweep)
     if not isinstance(plan, Grid) or plan.is_line:
         raise BadParameter(f"surfaces: expected an alteration of two parameters, found {sweep}")
-    truth = truth_shown(study, "surfaces", plan)
-    rows = rows_shown(study, "surfaces", metrics)
+    truth = choose_truth(study, "surfaces", plan)
+    rows = choose_rows(study, "surfaces", metrics)
     figure, places = panels(len(rows), 2, 4.2, 3.4)
     x, y = np.meshgrid(plan.marks, plan.marks, indexing="ij")
     for i, place in zip(rows, places, strict=True):
@@ -178,11 +180,11 @@ def draw_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None
 
 def draw_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, truth: str | None = None) -> Figure:
     """Penalties along the diagonal of an alteration, or over its angle, as shares of each metric's largest."""
-    plan = sweep_named(study, sweep)
+    plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
-    shown = next((t for t in study.truths if t.name == truth), truth_shown(study, plan.alteration, plan))
+    shown = next((t for t in study.truths if t.name == truth), choose_truth(study, plan.alteration, plan))
     figure, axes = empty(6.8, 4.4)
-    rows = rows_shown(study, plan.alteration, metrics)
+    rows = choose_rows(study, plan.alteration, metrics)
     for k, i in enumerate(rows):
         values = curves_of(study, shown.name, sweep)[i]
         line = values if values.ndim == 1 else np.diagonal(values)
@@ -201,9 +203,9 @@ def style(k: int) -> dict[str, Any]:
 
 def draw_behaviour(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Monotony and continuity: penalties along x alone, a panel for each metric, steps that are gaps marked."""
-    plan = sweep_named(study, sweep)
+    plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
-    rows = rows_shown(study, "behaviour", metrics)[:4]
+    rows = choose_rows(study, "behaviour", metrics)[:4]
     figure, places = panels(len(rows), 3, 3.2, 2.6)
     middle = len(plan.marks) // 2
 
@@ -234,16 +236,16 @@ def gap_places(line: Floats, curve: Floats, study: Study) -> list[int]:
     """Where along a line through the origin the steps that count as gaps begin."""
     from verite.studies.properties import amplitude, jumps
 
-    threshold, middle = study.rules.gap * amplitude(curve), len(line) // 2
-    right, left = (np.flatnonzero(jumps(part, threshold, study.rules.factor)) for part in outward(line))
+    threshold, middle = study.tolerances.gap * amplitude(curve), len(line) // 2
+    right, left = (np.flatnonzero(jumps(part, threshold, study.tolerances.factor)) for part in outward(line))
     return [*(middle + right).tolist(), *(middle - 1 - left).tolist()]
 
 
 def draw_scales(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Scale dependency: penalties along x at the largest y, of a small object and of a large one."""
-    plan = sweep_named(study, sweep)
+    plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
-    rows = rows_shown(study, "scales", metrics)[:4]
+    rows = choose_rows(study, "scales", metrics)[:4]
     figure, places = panels(len(rows), 3, 3.2, 2.6)
     for i, place in zip(rows, places, strict=True):
         axes = figure.add_subplot(*place)
@@ -263,9 +265,9 @@ def draw_scales(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
 
 def draw_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Penalties of a change that grows, over its size: mean and range over all places."""
-    plan = sweep_named(study, sweep)
-    truth = truth_shown(study, "growth", plan)
-    rows = rows_shown(study, "translation", metrics)
+    plan = find_sweep(study, sweep)
+    truth = choose_truth(study, "growth", plan)
+    rows = choose_rows(study, "translation", metrics)
     figure, axes = empty(6.8, 4.4)
     for k, i in enumerate(rows):
         values = curves_of(study, truth.name, sweep)[i]
@@ -280,10 +282,10 @@ def draw_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
 
 def draw_places(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
     """Where along the contour a local change is penalised how much, at its largest size."""
-    plan = sweep_named(study, sweep)
+    plan = find_sweep(study, sweep)
     assert isinstance(plan, Disc)
-    truth = study.evidence.judged(plan)[-1]
-    rows = rows_shown(study, "translation", metrics)
+    truth = study.evidence.truths_under(plan)[-1]
+    rows = choose_rows(study, "translation", metrics)
     figure, panel = panels(len(rows), 3, 3.0, 2.6)
     spots = plan.places(truth)
     left, top, right, bottom = truth.outline.box
@@ -313,7 +315,7 @@ def draw_synthesis(study: Study) -> Figure:
     shares = points / np.array([*most.values(), study.out_of])
     figure, axes = empty(1.6 + 0.95 * len(columns), 1.3 + 0.24 * len(order))
     axes.imshow(shares, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="auto")
-    axes.set_xticks(range(len(columns)), [wrapped(c) for c in columns], fontsize=8)
+    axes.set_xticks(range(len(columns)), [wrap_name(c) for c in columns], fontsize=8)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(order)), [sheet.labels[i] for i in order], fontsize=8)
     axes.grid(visible=False)
@@ -330,5 +332,5 @@ def draw_synthesis(study: Study) -> Figure:
     return figure
 
 
-def wrapped(name: str) -> str:
+def wrap_name(name: str) -> str:
     return name.replace("(", "\n(").replace("+", "+\n")

@@ -142,18 +142,18 @@ def perspective(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
 ORDER = ("scale", "perspective", "rotation", "translation")
 
 
-def composed(outline: Outline, parameters: Mapping[str, ArrayLike]) -> Warps:
+def compose(outline: Outline, parameters: Mapping[str, ArrayLike]) -> Warps:
     """Several alterations at once, each by one parameter along both axes (a rotation by its angle)."""
     result = None
     for name in sorted(parameters, key=ORDER.index):
         x = parameters[name]
         warps = ALTERATIONS[name](outline, x, 0.0 if name == "rotation" else x)
-        result = warps if result is None else after(outline, warps, result)
+        result = warps if result is None else chain(outline, warps, result)
     assert result is not None
     return result
 
 
-def after(outline: Outline, second: Warps, first: Warps) -> Warps:
+def chain(outline: Outline, second: Warps, first: Warps) -> Warps:
     """Both warps one after the other; the first leaves the axes where they are unless the second is linear."""
     moved = first.copy()
     moved[:, :, 0] -= outline.centre  # the second one, too, measures from the centre
@@ -182,7 +182,7 @@ def alteration(name: str) -> Alter:
     return ALTERATIONS[name]
 
 
-def drawn(outline: Outline, warps: Warps) -> Runs:
+def draw(outline: Outline, warps: Warps) -> Runs:
     """The region moved by each warp, cut at the border of the image."""
     height, width = outline.mask.shape
     counts, objects = _core.warp_runs(outline.edges, np.ascontiguousarray(warps), height, width)
@@ -190,19 +190,19 @@ def drawn(outline: Outline, warps: Warps) -> Runs:
     return Runs(counts, objects, sizes)
 
 
-def altered(mask: ArrayLike, name: str, x: float = 0.0, y: float = 0.0) -> Mask:
+def alter(mask: ArrayLike, name: str, x: float = 0.0, y: float = 0.0) -> Mask:
     """A mask after one alteration: "translation", "scale", "rotation" (x in degrees) or "perspective".
 
     >>> mask = np.zeros((4, 5), bool); mask[1:3, 1:3] = True
-    >>> altered(mask, "translation", 1, 2).astype(int)
+    >>> alter(mask, "translation", 1, 2).astype(int)
     array([[0, 0, 0, 0, 0],
            [0, 0, 0, 0, 0],
            [0, 0, 0, 1, 1],
            [0, 0, 0, 1, 1]])
-    >>> int(altered(mask, "scale", 1, 0).sum())      # two rows become four
+    >>> int(alter(mask, "scale", 1, 0).sum())      # two rows become four
     8
     """
     from verite.model.rasters import array_of
 
     outline = Outline.of(mask)
-    return array_of(drawn(outline, alteration(name)(outline, x, y)), 0)
+    return array_of(draw(outline, alteration(name)(outline, x, y)), 0)

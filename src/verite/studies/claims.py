@@ -49,9 +49,9 @@ def localization_checks(c: Curves) -> Iterator[Check]:
             if b <= a
         ]
         rising = f"{len(by_count)} of {len(by_count)} curves rise at every step"
-        yield Check(10, f"{kind}: rises strictly with the power", not falls, told(falls, rising))
+        yield Check(10, f"{kind}: rises strictly with the power", not falls, tell(falls, rising))
         jumps = [f"{n} objects, at power {power}" for n, curve in by_count.items() for power in jumps_of([0.0, *curve])]
-        yield Check(10, f"{kind}: has no jump", not jumps, told(jumps, f"none in {len(by_count)} curves"))
+        yield Check(10, f"{kind}: has no jump", not jumps, tell(jumps, f"none in {len(by_count)} curves"))
         yield fewer_cost_more(kind, by_count, c.errors[kind])
     for dear, cheap in (("translation", "scale"), ("rotation", "scale"), ("scale", "perspective")):
         a, b = c.pooled[dear], c.pooled[cheap]
@@ -76,7 +76,7 @@ def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapp
     if len(by_count) > 1 and any(b >= a for a, b in zip(first, last, strict=True)):
         rises.append(f"{max(by_count)} objects cost no less than {min(by_count)}")
     found = f"{steps - small} of {steps} steps fall" + ", the others rise within two standard errors" * bool(small)
-    return Check(10, f"{kind}: costs less the more objects there are", not rises, told(rises, found))
+    return Check(10, f"{kind}: costs less the more objects there are", not rises, tell(rises, found))
 
 
 def recognition_checks(c: Curves, alpha: float) -> Iterator[Check]:
@@ -86,23 +86,23 @@ def recognition_checks(c: Curves, alpha: float) -> Iterator[Check]:
         for wrong, value in enumerate(curve)
         if abs(value - (1 - alpha) * wrong / n) > EXACT
     ]
-    yield Check(11, "wrong classes: the score is linear in their number", not off, told(off, "to 1e-12"))
+    yield Check(11, "wrong classes: the score is linear in their number", not off, tell(off, "to 1e-12"))
     last = {n: curve[-1] for n, curve in c.recognition.items()}
     off = [f"{n} objects: {value:.6f}" for n, value in last.items() if abs(value - (1 - alpha)) > EXACT]
-    yield Check(11, f"all classes wrong: exactly {1 - alpha:.3g}", not off, told(off, f"{1 - alpha:.3g} everywhere"))
+    yield Check(11, f"all classes wrong: exactly {1 - alpha:.3g}", not off, tell(off, f"{1 - alpha:.3g} everywhere"))
 
 
 def detection_checks(c: Curves) -> Iterator[Check]:
     for word, curves in (("removed", c.removed), ("added", c.added)):
         falls = [f"{n} objects" for n, curve in curves.items() if any(b <= a for a, b in pairwise(curve))]
-        yield Check(12, f"{word} objects: rises with their number", not falls, told(falls, "at every step"))
+        yield Check(12, f"{word} objects: rises with their number", not falls, tell(falls, "at every step"))
         above = [
             f"{more} objects cost as much as {fewer}, {k} {word}"
             for (fewer, first), (more, second) in pairwise(curves.items())
             for k, (a, b) in enumerate(zip(first, second, strict=False))
             if k and b >= a
         ]
-        yield Check(12, f"{word} objects: cost more the fewer there are", not above, told(above, "for every number"))
+        yield Check(12, f"{word} objects: cost more the fewer there are", not above, tell(above, "for every number"))
     cheaper = [
         f"{n} objects, {k}: {gone:.4f} removed, {new:.4f} added"
         for n, curve in c.removed.items()
@@ -111,7 +111,7 @@ def detection_checks(c: Curves) -> Iterator[Check]:
     ]
     first = next(iter(c.removed))
     example = f"e.g. {c.removed[first][1]:.3f} against {c.added[first][1]:.3f} for one of {first}"
-    yield Check(12, "a removal costs more than an addition", not cheaper, told(cheaper, example))
+    yield Check(12, "a removal costs more than an addition", not cheaper, tell(cheaper, example))
 
 
 def matching_checks(c: Curves) -> Iterator[Check]:
@@ -141,16 +141,16 @@ def matching_checks(c: Curves) -> Iterator[Check]:
         13,
         "multiple matching is more severe than one to one",
         not milder + strict,
-        told(milder + strict, f"rotation 20: {shown}"),
+        tell(milder + strict, f"rotation 20: {shown}"),
     )
     same = [f"{kind}: thresholds 0.2 and 0.5 alike at power 20" for kind in ("translation", "rotation")
             if not list(ends[kind].values())[-1] > list(ends[kind].values())[1]]  # fmt: skip
-    yield Check(13, "a higher threshold is more severe", not unsteady + same, told(unsteady + same, "at every power"))
+    yield Check(13, "a higher threshold is more severe", not unsteady + same, tell(unsteady + same, "at every power"))
     modes = c.matching["perspective"]
     lost = [
         f"{name}: {max(curve):.4f}" for name, curve in modes.items() if abs(curve[-1] - modes["one-to-one"][-1]) > EXACT
     ]
-    yield Check(13, "perspective up to 20 never loses a match", not lost, told(lost, "all ways of matching agree"))
+    yield Check(13, "perspective up to 20 never loses a match", not lost, tell(lost, "all ways of matching agree"))
 
 
 def confidence_checks(c: Curves) -> Iterator[Check]:
@@ -160,7 +160,7 @@ def confidence_checks(c: Curves) -> Iterator[Check]:
         if wrong < right or (i and wrong <= right)
     ]
     found = f"equal at 0 ({c.right[0]:g}), then {c.wrong[-1] - c.right[-1]:g} apart at 1"
-    yield Check(14, "a wrong class weighs more than a right one", not below, told([f"step {i}" for i in below], found))
+    yield Check(14, "a wrong class weighs more than a right one", not below, tell([f"step {i}" for i in below], found))
 
 
 def class_checks(c: Curves) -> Iterator[Check]:
@@ -203,7 +203,7 @@ def jumps_of(curve: Sequence[float]) -> list[int]:
     ]
 
 
-def told(problems: Sequence[str], otherwise: str) -> str:
+def tell(problems: Sequence[str], otherwise: str) -> str:
     """The first problem and how many there are, or what was found instead."""
     if not problems:
         return otherwise

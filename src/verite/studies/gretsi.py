@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from verite.metrics.catalogue import metric
 from verite.metrics.tables import GRETSI_2009
 from verite.signature import Signature
-from verite.studies.alterations import Outline, Warps, drawn, scale, translation
+from verite.studies.alterations import Outline, Warps, draw, scale, translation
 from verite.studies.measuring import Progress, values_of
-from verite.studies.published import published
+from verite.studies.property_tables import PropertyTable
+from verite.studies.published import read_table
 from verite.studies.reproduction import Comparison, Reproduction
 from verite.studies.rows import Row
-from verite.studies.sheets import Sheet
 from verite.studies.truths import boxes
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def lines_of(outline: Outline) -> dict[str, list[Warps]]:
     }
 
 
-def outward(line: Floats, origin: int) -> list[Floats]:
+def halves_of(line: Floats, origin: int) -> list[Floats]:
     """Both halves of a line, from the truth outwards."""
     return [half for half in (line[origin:], line[origin::-1]) if len(half) > 1]
 
@@ -81,13 +81,13 @@ def is_at_once(line: Floats, origin: int, *, share: float = 0.7) -> bool:
     (True, False)
     """
     largest = np.abs(line).max()
-    firsts = [np.abs(half[np.abs(half) > 1e-9 * largest][:1]) for half in outward(line, origin)]
+    firsts = [np.abs(half[np.abs(half) > 1e-9 * largest][:1]) for half in halves_of(line, origin)]
     return any(len(first) > 0 and first[0] >= share * largest for first in firsts)
 
 
 def halfway(line: Floats, origin: int) -> list[float]:
     """What half the alteration gets of what the whole gets, on either side that is penalised."""
-    halves = [half for half in outward(line, origin) if np.abs(half).max() > 0]
+    halves = [half for half in halves_of(line, origin) if np.abs(half).max() > 0]
     return [float(half[(len(half) - 1) // 2] / np.abs(half).max()) for half in halves]
 
 
@@ -98,7 +98,7 @@ def drop(line: Floats, origin: int) -> float:
     0.25
     """
     most = float(np.abs(line).max())
-    return max(float((np.maximum.accumulate(half) - half).max()) for half in outward(line, origin)) / most
+    return max(float((np.maximum.accumulate(half) - half).max()) for half in halves_of(line, origin)) / most
 
 
 def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, rules: StarRules) -> int:
@@ -113,7 +113,7 @@ def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, r
         return 2
     if turning:
         return 2 if max(drop(line, origin) for line in noticed) > rules.falls else 3
-    sides = [[float(np.abs(part).max()) for part in outward(line, origin)] for line in noticed]
+    sides = [[float(np.abs(part).max()) for part in halves_of(line, origin)] for line in noticed]
     is_one_sided = any(min(pair) < rules.one_sided * max(pair) for pair in sides)
     return 2 if is_one_sided or max(half) > rules.early else 3
 
@@ -137,10 +137,10 @@ class Stars:
         return int(lines)
 
     @cached_property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> PropertyTable:
         cells = []
         for i in range(len(self.rows)):
-            curves = {name: looked_at(name, self.values[JUDGED, name][i]) for name in ALTERATIONS}
+            curves = {name: look_at(name, self.values[JUDGED, name][i]) for name in ALTERATIONS}
             curves = {name: lines - lines[0, origin_of(name)] for name, lines in curves.items()}
             largest = max(float(np.abs(lines).max()) for lines in curves.values())
             cells.append({
@@ -148,10 +148,10 @@ class Stars:
                 for name, lines in curves.items()
             })  # fmt: skip
         labels, kinds = tuple(row.label for row in self.rows), tuple(row.on for row in self.rows)
-        return Sheet("stars", ALTERATIONS, labels, kinds, tuple(cells), "stars")
+        return PropertyTable("stars", ALTERATIONS, labels, kinds, tuple(cells), "stars")
 
 
-def looked_at(name: str, lines: Floats) -> Floats:
+def look_at(name: str, lines: Floats) -> Floats:
     """Where curves are looked at: of a scale change every second step, at which all sides have moved alike."""
     return lines[:, ::2] if name == "scale" else lines
 
@@ -166,7 +166,7 @@ class GretsiReproduction(Reproduction):
     """Table 2 of the study of 2009."""
 
     def __init__(self, outcome: Stars) -> None:
-        super().__init__("gretsi", [Comparison("T2", outcome.sheet, published("gretsi-table2"))], outcome)
+        super().__init__("gretsi", [Comparison("T2", outcome.sheet, read_table("gretsi-table2"))], outcome)
 
     def remarks(self) -> list[str]:
         rule = ", ".join(f"{name} {value:.2g}" for name, value in asdict(self.outcome.rules).items())
@@ -188,7 +188,7 @@ def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | Non
     found = {}
     for truth in boxes():
         for name, lines in lines_of(truth.outline).items():
-            results = drawn(truth.outline, np.concatenate(lines))
+            results = draw(truth.outline, np.concatenate(lines))
             forward = values_of(rows, truth.mask[None], results, both_ways=False)[0].reshape(len(rows), len(lines), -1)
             found[truth.name, name] = forward
             if progress is not None:

@@ -1,4 +1,4 @@
-"""Which properties does each metric have? From values to cells, under rules whose every tolerance has a name."""
+"""Which properties does each metric have? From values to cells, under tolerances that all have names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DISTANCE = ("symmetry", "separation", "triangle")
 
 
 @dataclass(frozen=True)
-class Rules:
+class Tolerances:
     """Every tolerance of the study, by the property that uses it."""
 
     symmetry: float = 1e-9  # relative
@@ -79,22 +79,22 @@ class Evidence:
         part.columns = np.array([list(self.everyone).index(truth) for truth in chosen])
         return part
 
-    def turned(self, values: Floats) -> Floats:
+    def turn(self, values: Floats) -> Floats:
         return np.stack([turn(values[i]) for i, turn in enumerate(self.turns)])
 
     def relative(self, values: Values) -> Floats:
         """Penalties less what identical regions get."""
-        penalties = self.turned(values.forward)
-        itself = self.turned(values.itself[:, None])[:, 0]
+        penalties = self.turn(values.forward)
+        itself = self.turn(values.itself[:, None])[:, 0]
         return penalties - itself.reshape(-1, *[1] * (penalties.ndim - 1))
 
-    def judged(self, sweep: Sweep) -> Sequence[Truth]:
+    def truths_under(self, sweep: Sweep) -> Sequence[Truth]:
         """The truths a sweep alters."""
         return sweep.truths or self.truths
 
-    def held(self, sweep: Sweep, name: str, check: Callable[[Floats], bool], *tolerances: float) -> Held:
-        """On which truths a property of curves holds; asked again with the same tolerances it is known."""
-        key = (sweep.name, name, tolerances)
+    def hold(self, sweep: Sweep, name: str, check: Callable[[Floats], bool], *limits: float) -> Held:
+        """On which truths a property of curves holds; asked again with the same limits it is known."""
+        key = (sweep.name, name, limits)
         if key not in self.known:
             truths = sweep.truths or self.everyone
             found = [[check(curve) for curve in self.curves[truth.name, sweep.name]] for truth in truths]
@@ -131,9 +131,9 @@ class Evidence:
         most: Floats = np.max(spans, axis=0)
         return most
 
-    def indifferent(self, sweep: Sweep, rules: Rules) -> list[bool]:
+    def indifferent(self, sweep: Sweep, tolerances: Tolerances) -> list[bool]:
         """Which rows an alteration leaves cold. A local change may move a metric as little as it likes, if it does."""
-        share = rules.indifferent if sweep.is_comparable else 1e-9
+        share = tolerances.indifferent if sweep.is_comparable else 1e-9
         amplitudes = np.stack([self.amplitudes[truth.name, sweep.name] for truth in self.probes(sweep)])
         largest = self.largest()
         return [
@@ -146,59 +146,61 @@ class Evidence:
 
     def probes(self, sweep: Sweep) -> list[Truth]:
         """The boxes among the truths, on which it is seen whether a metric cares; all where there is no box."""
-        truths = self.judged(sweep)
+        truths = self.truths_under(sweep)
         return [t for t in truths if t.kind == "box"] or list(truths)
 
 
-def judge_distance(evidence: Evidence, rules: Rules) -> list[dict[str, Cell]]:
+def judge_distance(evidence: Evidence, tolerances: Tolerances) -> list[dict[str, Cell]]:
     """Symmetry, separation and triangle inequality of each row; one exception is enough."""
-    symmetric = [bool(kept.all()) for kept in evidence.distance("symmetry", rules.symmetry)]
-    separated = [bool(kept.all()) for kept in evidence.distance("separation", rules.zero)]
+    symmetric = [bool(kept.all()) for kept in evidence.distance("symmetry", tolerances.symmetry)]
+    separated = [bool(kept.all()) for kept in evidence.distance("separation", tolerances.zero)]
     cells: list[dict[str, Cell]] = []
     for i, violated in enumerate(evidence.triangle):
-        obeys = properties.obeys_triangle(float(violated), separated[i], share=rules.triangle)
-        if rules.triangle_as_separation:
+        obeys = properties.obeys_triangle(float(violated), separated[i], share=tolerances.triangle)
+        if tolerances.triangle_as_separation:
             obeys = separated[i]
         cells.append({"symmetry": symmetric[i], "separation": separated[i], "triangle": obeys})
     return cells
 
 
-def judge_sweep(evidence: Evidence, sweep: Sweep, rules: Rules) -> list[dict[str, Cell]]:
+def judge_sweep(evidence: Evidence, sweep: Sweep, tolerances: Tolerances) -> list[dict[str, Cell]]:
     """The properties of each row under one alteration."""
-    indifferent = evidence.indifferent(sweep, rules)
+    indifferent = evidence.indifferent(sweep, tolerances)
     shares = {
-        name: shares_held(evidence, sweep, name, rules) for name in sweep.columns if name not in ("scale", "shape")
+        name: shares_held(evidence, sweep, name, tolerances) for name in sweep.columns if name not in ("scale", "shape")
     }
     cells = []
     for i in range(len(evidence.rows)):
         cold = indifferent[i]
-        found: dict[str, Cell] = {name: bool(share[i] >= rules.quorum) and not cold for name, share in shares.items()}
+        found: dict[str, Cell] = {
+            name: bool(share[i] >= tolerances.quorum) and not cold for name, share in shares.items()
+        }
         if "scale" in sweep.columns:
             small, large = (evidence.curves[name, sweep.name][i] for name in SCALE_PAIR)
-            found["scale"] = "" if cold else properties.scale_dependency(small, large, tie=rules.tie)
+            found["scale"] = "" if cold else properties.scale_dependency(small, large, tie=tolerances.tie)
         if "shape" in sweep.columns:
             wide, tall = (evidence.curves[name, sweep.name][i] for name in SHAPE_PAIR)
-            found["shape"] = not cold and properties.depends_on_shape(wide, tall, tolerance=rules.shape)
+            found["shape"] = not cold and properties.depends_on_shape(wide, tall, tolerance=tolerances.shape)
         cells.append(found)
     return cells
 
 
-def shares_held(evidence: Evidence, sweep: Sweep, name: str, rules: Rules) -> Floats:
+def shares_held(evidence: Evidence, sweep: Sweep, name: str, tolerances: Tolerances) -> Floats:
     """For each row the share of truths on which a property holds."""
     is_plane = isinstance(sweep, Grid)
-    until = max(1, rules.until // sweep.step) if isinstance(sweep, Grid) else rules.until
+    until = max(1, tolerances.until // sweep.step) if isinstance(sweep, Grid) else tolerances.until
     checks: dict[str, tuple[Callable[..., bool], dict[str, float]]] = {
-        "axial": (properties.is_axially_symmetric, {"tolerance": rules.axial}),
+        "axial": (properties.is_axially_symmetric, {"tolerance": tolerances.axial}),
         "monotony": (properties.is_strictly_monotonous,
-                     {"allowed": rules.monotony, "allowed_turning": rules.turning, "until": until})
-        if is_plane else (properties.grows, {"allowed": rules.turning}),
+                     {"allowed": tolerances.monotony, "allowed_turning": tolerances.turning, "until": until})
+        if is_plane else (properties.grows, {"allowed": tolerances.turning}),
         "continuity": (properties.is_uniformly_continuous if is_plane else properties.grows_continuously,
-                       {"amplitude_share": rules.gap, "factor": rules.factor}),
-        "noticed": (properties.is_noticed, {"zero": rules.zero}),
-        "evenness": (properties.is_even, {"tolerance": rules.evenness}),
+                       {"amplitude_share": tolerances.gap, "factor": tolerances.factor}),
+        "noticed": (properties.is_noticed, {"zero": tolerances.zero}),
+        "evenness": (properties.is_even, {"tolerance": tolerances.evenness}),
     }  # fmt: skip
-    check, tolerances = checks[name]
-    held = evidence.held(sweep, name, partial(check, **tolerances), *tolerances.values())
+    check, limits = checks[name]
+    held = evidence.hold(sweep, name, partial(check, **limits), *limits.values())
     shares: Floats = held.mean(axis=1)
     return shares
 

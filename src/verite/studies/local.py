@@ -16,7 +16,7 @@ from verite.errors import BadParameter
 from verite.metrics import names
 from verite.model.rasters import array_of, outlines_of, runs_of
 from verite.model.regions import Runs
-from verite.studies.alterations import Mask, Outline, drawn, translation
+from verite.studies.alterations import Mask, Outline, draw, translation
 from verite.studies.truths import Truth, box, disc
 
 GROWTH = ("noticed", "monotony", "continuity", "evenness")
@@ -48,7 +48,7 @@ class Growing:
     def places(self, truth: Truth) -> NDArray[np.int64]:
         raise NotImplementedError
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         raise NotImplementedError
 
     def shape(self, truth: Truth) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ class Growing:
 
     def draw(self, truth: Truth) -> Runs:
         masks = [
-            truth.mask if size == 0 else self.changed(truth, place, size)
+            truth.mask if size == 0 else self.change(truth, place, size)
             for place in self.places(truth)
             for size in (0, *self.sizes)
         ]
@@ -113,7 +113,7 @@ class Disc(Growing):
 class Bite(Disc):
     alteration: ClassVar[str] = "bite"
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         return truth.mask & ~self.disc(truth, place, size)
 
 
@@ -121,7 +121,7 @@ class Bite(Disc):
 class Bump(Disc):
     alteration: ClassVar[str] = "bump"
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         return truth.mask | self.disc(truth, place, size)
 
 
@@ -147,7 +147,7 @@ class Noise(Growing):
     def places(self, truth: Truth) -> NDArray[np.int64]:
         return np.arange(self.draws)[:, None]
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         # One draw for every size: a pixel that changed sides stays there.
         chance = np.random.default_rng([self.seed, int(place[0])]).random(truth.mask.shape)
         return truth.mask ^ (rim(truth) & (chance < size))
@@ -198,7 +198,7 @@ class Missing(Growing):
     def places(self, truth: Truth) -> NDArray[np.int64]:
         return np.arange(len(scenes()[truth.name]))[:, None]
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         parts = scenes()[truth.name]
         missed = {(int(place[0]) + k) % len(parts) for k in range(int(size))}
         found: Mask = np.logical_or.reduce([part for i, part in enumerate(parts) if i not in missed])
@@ -227,10 +227,10 @@ class Stray(Growing):
     def places(self, truth: Truth) -> NDArray[np.int64]:
         return np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 
-    def changed(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+    def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         *others, last = scenes()[truth.name]
         outline = Outline(last)
-        moved = array_of(drawn(outline, translation(outline, size * place[0], size * place[1])), 0)
+        moved = array_of(draw(outline, translation(outline, size * place[0], size * place[1])), 0)
         found: Mask = np.logical_or.reduce([*others, moved])
         return found
 

@@ -18,7 +18,7 @@ from verite.model.rasters import array_of, frames_of, rasterised
 from verite.model.regions import Regions, Runs
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
-from verite.studies.alterations import ALTERATIONS, Outline, Warps, drawn
+from verite.studies.alterations import ALTERATIONS, Outline, Warps, draw
 from verite.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ def pairs_between(truths: Runs, preds: Runs, rows: NDArray[np.int64], columns: N
     return Pairs.from_shapes(mine, theirs, rows, columns)
 
 
-def compared(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats]:
+def compare(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats]:
     """Overlap and localization of every truth with every pred, [pred, truth]."""
     rows = np.tile(np.arange(len(truths)), len(preds))
     columns = np.repeat(np.arange(len(preds)), len(truths))
@@ -113,13 +113,13 @@ def compared(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats]
     return overlap.reshape(len(preds), len(truths)), localization.reshape(len(preds), len(truths))
 
 
-def altered_image(truths: Runs, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
+def alter_image(truths: Runs, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
     """One image: what its objects share with each other, and with each of them altered."""
-    base_overlap, base_localization = compared(truths, truths, metric)
+    base_overlap, base_localization = compare(truths, truths, metric)
     overlap, localization = [], []
     for k in range(len(truths)):
         outline = Outline.of(array_of(truths, k))
-        found = compared(truths, drawn(outline, ways(outline)), metric)
+        found = compare(truths, draw(outline, ways(outline)), metric)
         overlap.append(found[0])
         localization.append(found[1])
     return base_overlap.T, base_localization.T, np.array(overlap), np.array(localization)
@@ -139,7 +139,7 @@ def alter_scenes(
     rows = np.split(order, starts[1:])
 
     def one(i: int) -> tuple[Floats, Floats, Floats, Floats]:
-        found = altered_image(masks.take(rows[i]), metric)
+        found = alter_image(masks.take(rows[i]), metric)
         if report is not None:
             report(len(rows[i]))
         return found

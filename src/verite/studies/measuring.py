@@ -73,9 +73,9 @@ def measure_all(
     """The values of every row, truth and sweep; the same bits for any number of jobs."""
     tasks = tasks_of(truths, sweeps)
     stop = Event()
-    work = [partial(measured, rows, truth, sweep, stop) for truth, sweep in tasks]
+    work = [partial(measure, rows, truth, sweep, stop) for truth, sweep in tasks]
     found: dict[tuple[str, str], Values] = {}
-    for i, values in finished(work, jobs, stop):
+    for i, values in run_all(work, jobs, stop):
         truth, sweep = tasks[i]
         found[truth.name, sweep.name] = values
         if progress is not None:
@@ -83,7 +83,7 @@ def measure_all(
     return {(truth.name, sweep.name): found[truth.name, sweep.name] for truth, sweep in tasks}
 
 
-def finished(work: Sequence[Callable[[], T]], jobs: int, stop: Event) -> Iterator[tuple[int, T]]:
+def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Event) -> Iterator[tuple[int, T]]:
     """Do the work in so many threads and give what is done as it comes, with its place."""
     if jobs == 1:
         yield from ((i, todo()) for i, todo in enumerate(work))
@@ -105,7 +105,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody else has failed
     """The work is no longer wanted."""
 
 
-def measured(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Event) -> Values:
+def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Event) -> Values:
     """One truth under one sweep."""
     shape = sweep.shape(truth)
     forward, backward, is_same = values_of(rows, truth.mask[None], sweep.draw(truth), stop)

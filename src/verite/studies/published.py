@@ -14,7 +14,7 @@ GRETSI_TABLES = {"T2": "stars"}
 
 
 @cache
-def published(name: str) -> dict[str, dict[str, str]]:
+def read_table(name: str) -> dict[str, dict[str, str]]:
     """A transcribed table by its metrics: cells as files have them, 1, 0, +, - and +/-."""
     text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
@@ -22,12 +22,12 @@ def published(name: str) -> dict[str, dict[str, str]]:
 
 
 def jei_table(table: str) -> dict[str, dict[str, str]]:
-    return published(f"jei-table{table[1:]}")
+    return read_table(f"jei-table{table[1:]}")
 
 
 def jei_scores() -> dict[str, int]:
     """The printed final scores of table 8."""
-    return {name: int(row["final"]) for name, row in published("jei-table8").items()}
+    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
 
 
 TURNED = (

@@ -16,11 +16,11 @@ from verite.model.results import to_json
 from verite.model.tables import Table
 from verite.studies.judging import Evidence
 from verite.studies.measuring import Progress
+from verite.studies.property_tables import TICK, PropertyTable, code, markdown_row
 from verite.studies.published import GRETSI_TABLES, JEI_TABLES, jei_scores, jei_table, reason
 from verite.studies.rows import JEI, JEI_SWITCHED, Row, jei_rows
-from verite.studies.sheets import TICK, Sheet, code, spelled
 from verite.studies.study import Study, part_of, study
-from verite.studies.verdict import standardised_ranks
+from verite.studies.verdict import standardise_ranks
 
 Counts = dict[str, list[int]]  # agreeing cells and all cells of a table
 WIDTH = 110
@@ -62,7 +62,7 @@ class Comparison:
     """One table of ours beside a published one."""
 
     table: str  # the paper's number
-    sheet: Sheet
+    sheet: PropertyTable
     published: Mapping[str, Mapping[str, str]]
 
     @cached_property
@@ -99,7 +99,11 @@ class Comparison:
 
     def to_markdown(self) -> str:
         table = self.beside()
-        lines = [spelled(table.head), spelled(["---"] * len(table.head)), *(spelled(row) for row in table.rows)]
+        lines = [
+            markdown_row(table.head),
+            markdown_row(["---"] * len(table.head)),
+            *(markdown_row(row) for row in table.rows),
+        ]
         agreed, cells = self.agreement
         return "\n".join([f"### {self.table}: {agreed} of {cells} cells agree", "", *lines, ""])
 
@@ -113,7 +117,7 @@ class Reproduction:
     @property
     def agreement(self) -> Counts:
         """Agreeing cells and all cells, table by table and in all."""
-        return agreement(self.comparisons)
+        return count_agreement(self.comparisons)
 
     @property
     def differences(self) -> list[Difference]:
@@ -131,12 +135,12 @@ class Reproduction:
 
     def __str__(self) -> str:
         parts = [str(one) for one in self.comparisons]
-        parts += [self.explained(), self.headline + "\n" + "\n".join(wrapped(self.remarks()))]
+        parts += [self.explain(), self.headline + "\n" + "\n".join(wrap_lines(self.remarks()))]
         return "\n\n".join([*parts, str(self.outcome.signature)])
 
     __repr__ = __str__
 
-    def explained(self) -> str:
+    def explain(self) -> str:
         """Every differing cell with its reason, cells of one reason together."""
         by_reason: dict[str, list[Difference]] = {}
         for difference in self.differences:
@@ -175,12 +179,12 @@ class Reproduction:
         return "\n".join(one.sheet.to_latex() for one in self.comparisons)
 
 
-def agreement(comparisons: Sequence[Comparison]) -> Counts:
+def count_agreement(comparisons: Sequence[Comparison]) -> Counts:
     counts = {one.table: one.agreement for one in comparisons}
     return {**counts, "all": [sum(column) for column in zip(*counts.values(), strict=True)]}
 
 
-def wrapped(remarks: Sequence[str]) -> list[str]:
+def wrap_lines(remarks: Sequence[str]) -> list[str]:
     return [line for remark in remarks for line in wrap(remark, WIDTH)]
 
 
@@ -188,13 +192,13 @@ class JeiReproduction(Reproduction):
     """Tables 3 to 8 of the comparative study of 2010."""
 
     def __init__(self, outcome: Study, switched: Study) -> None:
-        super().__init__("jei", compared(outcome), outcome)
+        super().__init__("jei", compare_tables(outcome), outcome)
         self.switched = switched
 
     @property
     def agreement_as_run(self) -> Counts:
         """The same with what the published cells show to have been computed."""
-        return agreement(compared(self.switched))
+        return count_agreement(compare_tables(self.switched))
 
     @property
     def off(self) -> dict[str, int]:
@@ -207,7 +211,7 @@ class JeiReproduction(Reproduction):
         """Rank correlation of our final scores with the printed ones."""
         printed = jei_scores()
         scores = self.outcome.scores
-        ranks = standardised_ranks(np.array([list(scores.values()), [printed[label] for label in scores]], dtype=float))
+        ranks = standardise_ranks(np.array([list(scores.values()), [printed[label] for label in scores]], dtype=float))
         return float((ranks[0] * ranks[1]).mean())
 
     def remarks(self) -> list[str]:
@@ -245,7 +249,7 @@ class JeiReproduction(Reproduction):
         }
 
 
-def compared(outcome: Study) -> list[Comparison]:
+def compare_tables(outcome: Study) -> list[Comparison]:
     return [Comparison(table, outcome.tables[name], jei_table(table)) for table, name in JEI_TABLES.items()]
 
 
@@ -260,12 +264,12 @@ def reproduce_jei(*, jobs: int | None = None, progress: Progress | None = None) 
     places = {row.label: len(rows) + i for i, row in enumerate(changed)}
     plain = np.arange(len(rows))
     other = np.array([places.get(row.label, i) for i, row in enumerate(rows)])
-    outcome = Study(chosen(whole.evidence, rows, plain), whole.rules)
-    as_run = Study(chosen(whole.evidence, switched, other), whole.rules)
-    return JeiReproduction(outcome, as_run.with_rules(triangle_as_separation=True))
+    outcome = Study(choose_rows(whole.evidence, rows, plain), whole.tolerances)
+    as_run = Study(choose_rows(whole.evidence, switched, other), whole.tolerances)
+    return JeiReproduction(outcome, as_run.with_tolerances(triangle_as_separation=True))
 
 
-def chosen(evidence: Evidence, rows: Sequence[Row], places: NDArray[np.int64]) -> Evidence:
+def choose_rows(evidence: Evidence, rows: Sequence[Row], places: NDArray[np.int64]) -> Evidence:
     """The evidence on some rows."""
     measured = part_of(evidence.measured, places)
     return Evidence(rows, evidence.truths, evidence.sweeps, measured, evidence.triangle[places])

@@ -111,7 +111,7 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
     if isinstance(given, str) and given == "jei":
         return jei_rows()
     if isinstance(given, Mapping):
-        return distinct([row_of(name, str(label)) for label, name in given.items()])
+        return distinct_rows([row_of(name, str(label)) for label, name in given.items()])
     things = [given] if isinstance(given, (str, Metric)) or callable(given) else given
     if not isinstance(things, Iterable):
         raise BadParameter(f"metrics: expected names or functions, found {type(given).__name__}")
@@ -125,7 +125,7 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
             found.append(row_of(thing))
     if not found:
         raise BadParameter("metrics: expected at least one, found none")
-    return distinct(found)
+    return distinct_rows(found)
 
 
 def row_of(thing: Any, label: str | None = None) -> Row:
@@ -165,7 +165,7 @@ def takes_two(function: Callable[..., Any]) -> bool:
 def over_masks(function: Callable[..., Any]) -> Callable[..., Floats]:
     """A function of two masks as one of many pairs."""
 
-    def measured(pairs: Pairs, **parameters: Any) -> Floats:
+    def measure(pairs: Pairs, **parameters: Any) -> Floats:
         truth, pred = (Runs(*side[:3]).take(side[3]) for side in pairs.sides())
         found = np.empty(len(pairs))
         seen, mask = None, None
@@ -184,13 +184,13 @@ def over_masks(function: Callable[..., Any]) -> Callable[..., Floats]:
 
     parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
     pairs = inspect.Parameter("pairs", inspect.Parameter.POSITIONAL_ONLY)
-    measured.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
-    measured.__doc__, measured.__name__ = function.__doc__, plain_name(function)
-    measured.__module__ = getattr(function, "__module__", None) or "own"
-    return measured
+    measure.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
+    measure.__doc__, measure.__name__ = function.__doc__, plain_name(function)
+    measure.__module__ = getattr(function, "__module__", None) or "own"
+    return measure
 
 
-def distinct(rows: list[Row]) -> tuple[Row, ...]:
+def distinct_rows(rows: list[Row]) -> tuple[Row, ...]:
     """A row named twice is studied once; a label stands for one metric."""
     found: dict[str, Row] = {}
     for row in rows:

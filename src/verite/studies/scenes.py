@@ -44,7 +44,7 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     for count, images in (COUNTS if counts is None else counts).items():
         for _ in range(images):
             width, height = SIZES[int(rng.random() < 0.3)]
-            for mask in silhouettes(count, width, height, rng):
+            for mask in draw_silhouettes(count, width, height, rng):
                 masks.append((runs_of(mask[None]).counts, (height, width)))
                 image.append(len(sizes))
             sizes.append((width, height))
@@ -59,7 +59,7 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     )
 
 
-def silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
+def draw_silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
     """So many regions that share no pixel: what lies behind is cut, as annotators mark what can be seen.
 
     Together they would cover 10 to 60 % of the image, each of them a part drawn by chance, far from the others.
@@ -78,7 +78,7 @@ def silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -
                 distances = np.abs(places[:, None] - middles[None]).sum(axis=2).min(axis=1)
                 places = places[[int(distances.argmax())]]
             middles = np.concatenate([middles, places[:1]])
-            mask = drawn(blob(rng) * size / 2 + places[0], width, height) & ~taken
+            mask = draw_ring(blob(rng) * size / 2 + places[0], width, height) & ~taken
             taken |= mask
             masks.append(mask)
         if all(mask.sum() >= SMALLEST for mask in masks):
@@ -95,7 +95,7 @@ def blob(rng: np.random.Generator) -> NDArray[np.float64]:
     return np.asarray(points / np.abs(points).max(axis=0))
 
 
-def drawn(points: NDArray[np.float64], width: int, height: int) -> Mask:
+def draw_ring(points: NDArray[np.float64], width: int, height: int) -> Mask:
     """The pixels whose middle lies inside a ring."""
     size = np.array([[height, width]], dtype=np.int32)
     one = np.array([0, 1], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How much hangs on a tolerance, or on the truths? Every verdict of a study given again under other rules."""
+"""How much hangs on a tolerance, or on the truths? Every verdict of a study given again under others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verite.model.tables import Table
-from verite.studies.sheets import code
+from verite.studies.property_tables import code
 from verite.studies.study import Study
 
 # Other values for each tolerance, below and above the one in use.
@@ -108,12 +108,14 @@ def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -
         )
 
     changes = [change("as it is", "", study)]
-    in_use = vars(study.rules)
+    in_use = vars(study.tolerances)
     columns = {column for _, _, column in base}
     for name, values in OTHERS.items():
         if name == "evenness" and "evenness" not in columns:
             continue
-        changes += [change(name, spelled(v), study.with_rules(**{name: v})) for v in values if v != in_use[name]]
+        changes += [
+            change(name, spell_value(v), study.with_tolerances(**{name: v})) for v in values if v != in_use[name]
+        ]
     changes += [change("truths", label, other) for label, other in by_other_truths(study)]
     return Sensitivity(changes, len(base))
 
@@ -123,7 +125,7 @@ def by_other_truths(study: Study) -> list[tuple[str, Study]]:
     groups = {f"{kind} only": [t for t in study.truths if t.kind == kind] for kind in ("box", "silhouette", "own")}
     groups |= {f"without {truth.name}": [t for t in study.truths if t is not truth] for truth in study.truths}
     return [
-        (label, Study(study.evidence.among(chosen), study.rules))
+        (label, Study(study.evidence.among(chosen), study.tolerances))
         for label, chosen in groups.items()
         if chosen and len(chosen) < len(study.truths)
     ]
@@ -133,10 +135,10 @@ def is_tick(cell: str) -> bool:
     return cell in ("1", "+", "-")
 
 
-def spelled(value: Any) -> str:
+def spell_value(value: Any) -> str:
     """A tolerance as people write it.
 
-    >>> spelled(0.125), spelled(1e-6), spelled(True)
+    >>> spell_value(0.125), spell_value(1e-6), spell_value(True)
     ('0.125', '1e-06', 'yes')
     """
     return "yes" if value is True else "no" if value is False else f"{value:g}"

@@ -14,10 +14,10 @@ import verite
 from verite.errors import BadParameter, did_you_mean
 from verite.model.results import to_json
 from verite.signature import Signature
-from verite.studies.judging import Evidence, Rules, judge_distance, judge_sweep
+from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_sweep
 from verite.studies.measuring import Measured, Progress, Values, count_results, measure_all, turns_of
+from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import Row, jei_rows, rows_of
-from verite.studies.sheets import Sheet
 from verite.studies.sweeps import Grid, Sweep, sweeps_of
 from verite.studies.triangle import triangle_shares
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
@@ -32,8 +32,8 @@ MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only o
 class Study:
     """The outcome: tables of properties, the synthesis, and verdicts."""
 
-    def __init__(self, evidence: Evidence, rules: Rules, references: Evidence | None = None) -> None:
-        self.evidence, self.rules, self.references = evidence, rules, references
+    def __init__(self, evidence: Evidence, tolerances: Tolerances, references: Evidence | None = None) -> None:
+        self.evidence, self.tolerances, self.references = evidence, tolerances, references
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -64,20 +64,26 @@ class Study:
             metrics=[row.metric.name for row in self.rows],
             truths=[truth.name for truth in self.truths],
             alterations=[sweep.name for sweep in self.sweeps],
-            **asdict(self.rules),
+            **asdict(self.tolerances),
             rev=1,
         )
 
     @cached_property
-    def tables(self) -> dict[str, Sheet]:
+    def tables(self) -> dict[str, PropertyTable]:
         """The distance properties, one table an alteration, and the synthesis."""
         labels, kinds = [row.label for row in self.rows], [row.on for row in self.rows]
-        found = {"distance": Sheet.of("distance", labels, kinds, judge_distance(self.evidence, self.rules))}
+        found = {
+            "distance": PropertyTable.of("distance", labels, kinds, judge_distance(self.evidence, self.tolerances))
+        }
         for sweep in self.sweeps:
-            found[sweep.name] = Sheet.of(sweep.name, labels, kinds, judge_sweep(self.evidence, sweep, self.rules))
+            found[sweep.name] = PropertyTable.of(
+                sweep.name, labels, kinds, judge_sweep(self.evidence, sweep, self.tolerances)
+            )
         scores = {name: sheet.scores for name, sheet in found.items()}
         cells = [{name: column[i] for name, column in scores.items()} for i in range(len(labels))]
-        found["synthesis"] = Sheet("synthesis", tuple(scores), tuple(labels), tuple(kinds), tuple(cells), "final")
+        found["synthesis"] = PropertyTable(
+            "synthesis", tuple(scores), tuple(labels), tuple(kinds), tuple(cells), "final"
+        )
         return found
 
     @property
@@ -98,9 +104,9 @@ class Study:
         if isinstance(row, str) and row not in labels:
             raise BadParameter(f"verdict: expected a metric of the study, found {row!r}{did_you_mean(row, labels)}")
         i = labels.index(row) if isinstance(row, str) else row
-        return verdict(self.evidence, self.rules, self.tables, i, self.resembling(i))
+        return verdict(self.evidence, self.tolerances, self.tables, i, self.find_resembling(i))
 
-    def resembling(self, i: int) -> list[tuple[str, float]]:
+    def find_resembling(self, i: int) -> list[tuple[str, float]]:
         """The known metrics whose penalties are ordered most like those of row i."""
         found: dict[str, tuple[float, float]] = {}
         mine = self.rows[i].metric.signature
@@ -124,9 +130,9 @@ class Study:
     def alike_inside(self) -> tuple[Floats, Floats]:
         return likeness(self.evidence, self.evidence)
 
-    def with_rules(self, **tolerances: Any) -> Study:
+    def with_tolerances(self, **others: Any) -> Study:
         """The same values judged by other tolerances."""
-        return Study(self.evidence, rules_of(self.rules, tolerances), self.references)
+        return Study(self.evidence, tolerances_of(self.tolerances, others), self.references)
 
     def __str__(self) -> str:
         tables = [str(sheet) for sheet in self.tables.values()]
@@ -177,16 +183,16 @@ def study(
     truths: Any = "all",
     alterations: Any = "jei",
     *,
-    rules: Rules | None = None,
+    tolerances: Tolerances | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
-    **tolerances: Any,
+    **others: Any,
 ) -> Study:
     """Put metrics through the protocol of the comparative study.
 
     `metrics` are names, functions of your own (of `Pairs`, or of two masks), or "jei", the study's 38 rows; `truths`
     names, masks, image files, or "all" sixteen; `alterations` names with their reach, "jei" or "beyond". Tolerances are
-    those of `Rules`, by name.
+    those of `Tolerances`, by name.
 
     >>> import verite as vt
     >>> found = vt.study(["iou", "hen1"], "boxes", "translation(reach=4)")
@@ -194,7 +200,7 @@ def study(
     0
     """
     chosen, objects, sweeps = rows_of(metrics), truths_of(truths), sweeps_of(alterations)
-    settled = rules_of(rules or Rules(), tolerances)
+    settled = tolerances_of(tolerances or Tolerances(), others)
     threads = thread_count(jobs)
     wanted = len(chosen) <= MOST_JUDGED or any(row.is_own for row in chosen)
     known = [row for row in jei_rows() if wanted]
@@ -218,14 +224,14 @@ def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple
     return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
 
-def rules_of(rules: Rules, tolerances: Mapping[str, Any]) -> Rules:
-    """Rules with some tolerances replaced."""
-    known = asdict(rules)
-    for name, value in tolerances.items():
+def tolerances_of(tolerances: Tolerances, others: Mapping[str, Any]) -> Tolerances:
+    """Tolerances, some of them replaced."""
+    known = asdict(tolerances)
+    for name, value in others.items():
         if name not in known:
             raise BadParameter(
                 f"study: expected a tolerance out of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}"
             )
         if isinstance(value, bool) != isinstance(known[name], bool) or not isinstance(value, (int, float)):
             raise BadParameter(f"{name}: expected a value like {known[name]}, found {value!r}")
-    return replace(rules, **tolerances)
+    return replace(tolerances, **others)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.metrics import names
 from verite.model.regions import Runs
-from verite.studies.alterations import ALTERATIONS, Outline, Warps, composed, drawn
+from verite.studies.alterations import ALTERATIONS, Outline, Warps, compose, draw
 from verite.studies.local import BEYOND, LOCAL, check_steps
 from verite.studies.truths import Truth
 
@@ -124,10 +124,10 @@ class Grid:
         first, _, second = self.alteration.partition("+")
         if not second:
             return ALTERATIONS[first](outline, x, y)
-        return composed(outline, {first: x, second: y})
+        return compose(outline, {first: x, second: y})
 
     def draw(self, truth: Truth) -> Runs:
-        return drawn(truth.outline, self.warps(truth.outline))
+        return draw(truth.outline, self.warps(truth.outline))
 
 
 # Two at once: x drives the first along both axes, y the second.
@@ -142,8 +142,8 @@ def sweeps_of(given: Any = "jei") -> tuple[Sweep, ...]:
     ['translation(reach=12)', 'rotation']
     """
     found: list[Sweep] = []
-    for thing in [given] if isinstance(given, str) or hasattr(given, "draw") else list(checked(given)):
-        found += named(thing) if isinstance(thing, str) else [thing]
+    for thing in [given] if isinstance(given, str) or hasattr(given, "draw") else list(check_names(given)):
+        found += parse_sweeps(thing) if isinstance(thing, str) else [thing]
     if not found:
         raise BadParameter("alterations: expected at least one, found none")
     twice = {s.name for s in found if [t.name for t in found].count(s.name) > 1}
@@ -152,17 +152,17 @@ def sweeps_of(given: Any = "jei") -> tuple[Sweep, ...]:
     return tuple(found)
 
 
-def checked(given: Any) -> Iterable[Any]:
+def check_names(given: Any) -> Iterable[Any]:
     if not isinstance(given, Iterable):
         raise BadParameter(f"alterations: expected names, found {type(given).__name__}")
     return given
 
 
-def named(text: str) -> list[Sweep]:
+def parse_sweeps(text: str) -> list[Sweep]:
     if text == "jei":
         return list(JEI_SWEEPS)
     if text == "beyond":
-        return [sweep for name in BEYOND for sweep in named(name)]
+        return [sweep for name in BEYOND for sweep in parse_sweeps(name)]
     name, inside, rest = text.strip().partition("(")
     given = names.parse("alteration" + inside + rest)[1]
     known = [*ALTERATIONS, *COMBINED, *LOCAL]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.studies.alterations import drawn, translation
-from verite.studies.measuring import finished, pairs_of, values_of
+from verite.studies.alterations import draw, translation
+from verite.studies.measuring import pairs_of, run_all, values_of
 from verite.studies.properties import triangle_violations
 from verite.studies.rows import Row, Turn
 from verite.studies.truths import Truth, boxes
@@ -34,7 +34,7 @@ def triangle_shares(
     chosen = [truth for truth in boxes() if truth.name in ON]
     stop = Event()
     work = [partial(shares_on, rows, turns, truth, reach, slack, stop) for truth in chosen]
-    parts = sorted(finished(work, jobs, stop), key=lambda part: part[0])
+    parts = sorted(run_all(work, jobs, stop), key=lambda part: part[0])
     mean: Floats = np.mean([shares for _, shares in parts], axis=0)
     return mean
 
@@ -46,11 +46,11 @@ def shares_on(
     outline = truth.outline
     marks = np.arange(-2 * reach, 2 * reach + 1).astype(np.float64)
     x, y = (grid.ravel() for grid in np.meshgrid(marks, marks, indexing="ij"))
-    forward = values_of(rows, truth.mask[None], drawn(outline, translation(outline, x, y)), stop, both_ways=False)[0]
+    forward = values_of(rows, truth.mask[None], draw(outline, translation(outline, x, y)), stop, both_ways=False)[0]
     steps = np.linspace(-reach, reach, TRIED).round()
     a, b = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
     one, two = (grid.ravel() for grid in np.meshgrid(np.arange(len(a)), np.arange(len(a)), indexing="ij"))
-    shifted = drawn(outline, translation(outline, a, b))
+    shifted = draw(outline, translation(outline, a, b))
     pairs = pairs_of(shifted.take(one), shifted.take(two))
     size = len(marks)
     shares = np.empty(len(rows))

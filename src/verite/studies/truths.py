@@ -169,11 +169,11 @@ def truths_of(given: Any = "all") -> tuple[Truth, ...]:
     ((<truth car: silhouette, 140 × 73 pixels>,), 16)
     """
     if isinstance(given, (str, Path)):
-        return named_truth(str(given))
+        return find_truths(str(given))
     if isinstance(given, Truth):
         return (given,)
     if isinstance(given, Mapping):
-        return distinct([Truth(str(name), Outline.of(mask).mask) for name, mask in given.items()])
+        return distinct_truths([Truth(str(name), Outline.of(mask).mask) for name, mask in given.items()])
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return (Truth("mask 1", Outline.of(given).mask),)
     if not isinstance(given, Iterable):
@@ -184,10 +184,10 @@ def truths_of(given: Any = "all") -> tuple[Truth, ...]:
         found += [Truth(f"mask {len(found) + 1}", Outline.of(thing).mask)] if is_bare else truths_of(thing)
     if not found:
         raise BadParameter("truths: expected at least one, found none")
-    return distinct(found)
+    return distinct_truths(found)
 
 
-def named_truth(name: str) -> tuple[Truth, ...]:
+def find_truths(name: str) -> tuple[Truth, ...]:
     if name in SETS:
         return SETS[name]()
     known = {truth.name: truth for truth in all_truths()}
@@ -202,7 +202,7 @@ def named_truth(name: str) -> tuple[Truth, ...]:
     )
 
 
-def distinct(truths: list[Truth]) -> tuple[Truth, ...]:
+def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
     """A truth named twice is asked for once; two that share a name are an error."""
     found: dict[str, Truth] = {}
     for truth in truths:

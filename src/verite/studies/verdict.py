@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.studies import properties
-from verite.studies.judging import Evidence, Rules
-from verite.studies.sheets import Sheet
+from verite.studies.judging import Evidence, Tolerances
+from verite.studies.property_tables import PropertyTable
 from verite.studies.sweeps import Grid, Sweep
 
 Floats = NDArray[np.float64]
@@ -37,14 +37,16 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
-        lines.append(f"  It ignores {joined(self.ignores)}." if self.ignores else "  It ignores nothing it was shown.")
+        lines.append(
+            f"  It ignores {list_words(self.ignores)}." if self.ignores else "  It ignores nothing it was shown."
+        )
         lines.append(f"  It jumps: {'; '.join(self.jumps)}." if self.jumps else "  It does not jump.")
         if self.stalls:
             lines.append(f"  More alteration is not always penalised more: {'; '.join(self.stalls)}.")
         lines += [f"  {remark}" for remark in self.remarks]
         if self.resembles:
             (first, likeness), *others = self.resembles
-            also = f", then {joined([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
+            also = f", then {list_words([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
             same = " (the same order throughout)" if likeness > 1 - 1e-9 else ""
             found = f"It resembles {first} most: rank correlation {likeness:.3f}{same}{also}."
             lines.append(f"  {found if likeness >= ALIKE else 'It resembles no known metric.'}")
@@ -57,7 +59,11 @@ class Verdict:
 
 
 def verdict(
-    evidence: Evidence, rules: Rules, tables: dict[str, Sheet], i: int, resembles: Sequence[tuple[str, float]]
+    evidence: Evidence,
+    tolerances: Tolerances,
+    tables: dict[str, PropertyTable],
+    i: int,
+    resembles: Sequence[tuple[str, float]],
 ) -> Verdict:
     """The verdict on row i."""
     row = evidence.rows[i]
@@ -68,16 +74,16 @@ def verdict(
     shaped: set[bool] = set()
     for sweep in evidence.sweeps:
         cells = tables[sweep.name].cells[i]
-        if evidence.indifferent(sweep, rules)[i]:
+        if evidence.indifferent(sweep, tolerances)[i]:
             ignores.append(sweep.name)
             continue
         if "scale" in cells:
             sized.add(cells["scale"] != "")
             shaped.add(bool(cells["shape"]))
         if cells["continuity"] is False:
-            jumps.append(where_it_jumps(evidence, sweep, rules, i))
+            jumps.append(where_it_jumps(evidence, sweep, tolerances, i))
         if cells["monotony"] is False:
-            stalls.append(where_it_stalls(evidence, sweep, rules, i))
+            stalls.append(where_it_stalls(evidence, sweep, tolerances, i))
     if sized == {False}:
         ignores.append("the size of the object")
     if shaped == {False}:
@@ -87,7 +93,7 @@ def verdict(
     if not distance["symmetry"]:
         remarks.append("Exchanging truth and pred changes its value.")
     if not distance["separation"]:
-        remarks.append(why_it_does_not_separate(evidence, rules, i))
+        remarks.append(why_it_does_not_separate(evidence, tolerances, i))
     ways = {"as it is": "Larger values were read as worse.", "turned": "Larger values were read as better.",
             "distance": f"Values were read as worse the farther from {evidence.turns[i].best:g}."}  # fmt: skip
     return Verdict(
@@ -96,13 +102,13 @@ def verdict(
     )  # fmt: skip
 
 
-def why_it_does_not_separate(evidence: Evidence, rules: Rules, i: int) -> str:
+def why_it_does_not_separate(evidence: Evidence, tolerances: Tolerances, i: int) -> str:
     """What identical regions get, or which altered regions get no more."""
     turn = evidence.turns[i]
     for (truth, sweep), values in evidence.measured.items():
-        if abs(float(turn(values.itself[i : i + 1])[0])) > rules.zero:
+        if abs(float(turn(values.itself[i : i + 1])[0])) > tolerances.zero:
             return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
-        blind = ~values.is_same & (turn(values.forward[i]) <= rules.zero)
+        blind = ~values.is_same & (turn(values.forward[i]) <= tolerances.zero)
         if blind.any():
             return (
                 f"Altered regions can pass for the truth: {int(blind.sum())} of {blind.size} results of {truth} under "
@@ -111,23 +117,23 @@ def why_it_does_not_separate(evidence: Evidence, rules: Rules, i: int) -> str:
     return "It does not separate."
 
 
-def out_of(tables: dict[str, Sheet]) -> int:
+def out_of(tables: dict[str, PropertyTable]) -> int:
     """The highest score there is."""
     return sum(len(sheet.columns) for name, sheet in tables.items() if name != "synthesis")
 
 
-def where_it_jumps(evidence: Evidence, sweep: Sweep, rules: Rules, i: int) -> str:
+def where_it_jumps(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
     """How many truths show a gap, and an example of one."""
-    truths = evidence.judged(sweep)
+    truths = evidence.truths_under(sweep)
     found = []
     for truth in truths:
         curve = evidence.curves[truth.name, sweep.name][i]
-        threshold = rules.gap * properties.amplitude(curve)
+        threshold = tolerances.gap * properties.amplitude(curve)
         parts = properties.outward(curve) if isinstance(sweep, Grid) else iter([curve])
         for sign, part in zip((1, -1), parts, strict=False):
-            at = np.argwhere(properties.jumps(part, threshold, rules.factor))
+            at = np.argwhere(properties.jumps(part, threshold, tolerances.factor))
             if not len(at) and part.ndim == 2 and isinstance(sweep, Grid):
-                at = np.argwhere(properties.jumps(part.T, threshold, rules.factor))[:, ::-1]
+                at = np.argwhere(properties.jumps(part.T, threshold, tolerances.factor))[:, ::-1]
             if len(at):
                 found.append((truth.name, sign, tuple(int(n) for n in at[0])))
                 break
@@ -138,17 +144,19 @@ def where_it_jumps(evidence: Evidence, sweep: Sweep, rules: Rules, i: int) -> st
     return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
 
 
-def where_it_stalls(evidence: Evidence, sweep: Sweep, rules: Rules, i: int) -> str:
+def where_it_stalls(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
     """On how many truths it does not rise, and where the first step is."""
-    truths = evidence.judged(sweep)
+    truths = evidence.truths_under(sweep)
     example, count = "", 0
     for truth in truths:
         curve = evidence.curves[truth.name, sweep.name][i]
         if not isinstance(sweep, Grid):
-            count += not properties.grows(curve, allowed=rules.turning)
+            count += not properties.grows(curve, allowed=tolerances.turning)
             continue
-        until = max(1, rules.until // sweep.step)
-        if properties.is_strictly_monotonous(curve, allowed=rules.monotony, allowed_turning=rules.turning, until=until):
+        until = max(1, tolerances.until // sweep.step)
+        if properties.is_strictly_monotonous(
+            curve, allowed=tolerances.monotony, allowed_turning=tolerances.turning, until=until
+        ):
             continue
         count += 1
         for sign, part in zip((1, -1), properties.outward(curve), strict=True):
@@ -175,13 +183,13 @@ def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
             np.concatenate([e.curves[truth, sweep].reshape(len(e.rows), -1) for sweep in shown[truth]], axis=1)
             for e in (evidence, others)
         )
-        for k, standard in enumerate((standardised_ranks, standardised)):
+        for k, standard in enumerate((standardise_ranks, standardise)):
             total[k] += standard(mine) @ standard(theirs).T / mine.shape[1]
     ranks, values = total / max(1, len(truths))
     return ranks, values
 
 
-def standardised(values: Floats) -> Floats:
+def standardise(values: Floats) -> Floats:
     """Values along the last axis with mean 0 and variance 1; all 0 where nothing differs."""
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = centred.std(axis=-1, keepdims=True)
@@ -189,10 +197,10 @@ def standardised(values: Floats) -> Floats:
     return found
 
 
-def standardised_ranks(values: Floats) -> Floats:
+def standardise_ranks(values: Floats) -> Floats:
     """Ranks along the last axis, ties shared, of mean 0 and variance 1; all 0 where nothing differs.
 
-    >>> standardised_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
+    >>> standardise_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
     array([[ 0.   , -1.414,  0.   ,  1.414]])
     """
     ranks = np.empty_like(values)
@@ -202,13 +210,13 @@ def standardised_ranks(values: Floats) -> Floats:
         rounded = np.round(row / span, 9) if span > 0 else np.zeros_like(row)
         _, place, counts = np.unique(rounded, return_inverse=True, return_counts=True)
         ranks[i] = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return standardised(ranks)
+    return standardise(ranks)
 
 
-def joined(words: Sequence[str]) -> str:
+def list_words(words: Sequence[str]) -> str:
     """Words as a sentence lists them.
 
-    >>> joined(["a", "b", "c"])
+    >>> list_words(["a", "b", "c"])
     'a, b and c'
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -40,7 +40,7 @@ def code(cell: Cell | int) -> str:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class PropertyTable:
     """One table: a row of cells for each metric, and its score."""
 
     name: str
@@ -51,7 +51,9 @@ class Sheet:
     score: str = "score"
 
     @classmethod
-    def of(cls, name: str, labels: Sequence[str], kinds: Sequence[str], cells: Sequence[Mapping[str, Cell]]) -> Sheet:
+    def of(
+        cls, name: str, labels: Sequence[str], kinds: Sequence[str], cells: Sequence[Mapping[str, Cell]]
+    ) -> PropertyTable:
         columns = tuple(cells[0]) if cells else ()
         return cls(name, columns, tuple(labels), tuple(kinds), tuple(cells))
 
@@ -69,12 +71,12 @@ class Sheet:
     def head(self) -> tuple[str, ...]:
         return ("metric", "on", *self.columns, self.score)
 
-    def printed(self) -> list[list[str]]:
+    def spell_rows(self) -> list[list[str]]:
         rows = zip(self.labels, self.kinds, self.cells, self.scores, strict=True)
         return [[label, kind, *(mark(row[c]) for c in self.columns), str(score)] for label, kind, row, score in rows]
 
     def __str__(self) -> str:
-        return f"{self.title}\n\n{Table(self.head, tuple(tuple(row) for row in self.printed()))}"
+        return f"{self.title}\n\n{Table(self.head, tuple(tuple(row) for row in self.spell_rows()))}"
 
     def to_csv(self) -> str:
         out = io.StringIO()
@@ -85,14 +87,14 @@ class Sheet:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        lines = [f"### {self.title}", "", spelled(self.head), spelled(["---"] * len(self.head))]
-        return "\n".join([*lines, *(spelled(row) for row in self.printed())]) + "\n"
+        lines = [f"### {self.title}", "", markdown_row(self.head), markdown_row(["---"] * len(self.head))]
+        return "\n".join([*lines, *(markdown_row(row) for row in self.spell_rows())]) + "\n"
 
     def to_latex(self) -> str:
         r"""A tabular, to be put into a table; \checkmark needs amssymb."""
-        rows = [[escaped(row[0]), row[1], *(LATEX.get(c, c) for c in row[2:])] for row in self.printed()]
+        rows = [[escape_latex(row[0]), row[1], *(LATEX.get(c, c) for c in row[2:])] for row in self.spell_rows()]
         body = [" & ".join(cells) + r" \\" for cells in rows]
-        head = " & ".join(escaped(word) for word in self.head) + r" \\"
+        head = " & ".join(escape_latex(word) for word in self.head) + r" \\"
         columns = "ll" + "c" * len(self.columns) + "r"
         return "\n".join(
             [f"% {self.title}", rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *body, r"\hline",
@@ -106,14 +108,14 @@ class Sheet:
         }
 
 
-def spelled(cells: Sequence[str]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is.
 
-    >>> escaped("yasnoff1 100 %, a_b")
+    >>> escape_latex("yasnoff1 100 %, a_b")
     'yasnoff1 100 \\\\%, a\\\\_b'
     """
     return "".join("\\" + c if c in "&%$#_{}" else c for c in text)
