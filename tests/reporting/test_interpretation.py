@@ -9,7 +9,7 @@ import verite as vt
 from tests.interpretation.scenes import SIDE, judged, of_masks, scene
 from verite.errors import BadParameter
 from verite.reporting.interpretation import ALONE, draw_scores, group_colours, save_interpretation
-from verite.reporting.plots import rendered
+from verite.reporting.plots import render
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10)
 
@@ -29,7 +29,7 @@ def test_a_scene_shows_objects_matches_and_matrices():
     for text in ("truth: 2 objects, 1 missed", "found: 2 objects, 1 spurious", "1 cat", "overlap", "compensation"):
         assert text in shown
     assert len(figure.findobj(ConnectionPatch)) == 1
-    assert rendered(figure, "png")[:4] == b"\x89PNG"
+    assert render(figure, "png")[:4] == b"\x89PNG"
 
 
 def test_objects_that_hang_together_share_a_colour():
@@ -43,12 +43,12 @@ def test_masks_and_polygons_are_drawn():
     mask = np.zeros((1, SIDE, SIDE), dtype=bool)
     mask[0, 2:8, 3:9] = True
     pair = of_masks(mask, [0], [0], 1), of_masks(np.roll(mask, 1, axis=2), [0], [0], 1)
-    assert rendered(vt.draw_scene(judged(*pair).trace(0)), "svg")
+    assert render(vt.draw_scene(judged(*pair).trace(0)), "svg")
 
 
 @pytest.mark.parametrize(("truths", "preds"), [([], []), ([A], []), ([], [A]), ([A] * 40, [A] * 20)])
 def test_scenes_of_any_size_are_drawn(truths, preds):
-    assert rendered(vt.draw_scene(judged(scene(truths), scene(preds)).trace("a")), "png")
+    assert render(vt.draw_scene(judged(scene(truths), scene(preds)).trace("a")), "png")
 
 
 def test_names_are_text_and_nothing_else(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter
 from verite.reporting.localization import draw_distributions, draw_object, draw_pair, save_localization, worst_pair
-from verite.reporting.plots import rendered
+from verite.reporting.plots import render
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_colours_show_who_has_which_pixel():
 def test_pictures_are_written_and_the_same_every_time(results, tmp_path):
     names = [path.name for path in save_localization(results, tmp_path)]
     assert names == ["distributions.png", "worst-iou.png", "worst-hausdorff.png"]
-    assert rendered(draw_object(results, 0), "png") == rendered(draw_object(results, 0), "png")
+    assert render(draw_object(results, 0), "png") == render(draw_object(results, 0), "png")
 
 
 def test_an_object_that_is_not_there_is_refused(results):

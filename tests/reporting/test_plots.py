@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.reporting.plots import file_names, plot_all, plot_class, rendered, save_curves, stairs
+from verite.reporting.plots import file_names, plot_all, plot_class, render, save_curves, stairs
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_class_without_truths_gets_no_plot(results, tmp_path):
 
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_same_plot_gives_the_same_bytes(results, format):
-    assert rendered(plot_class(results, "cat"), format) == rendered(plot_class(results, "cat"), format)
+    assert render(plot_class(results, "cat"), format) == render(plot_class(results, "cat"), format)
 
 
 def test_names_of_classes_become_safe_names_of_files():

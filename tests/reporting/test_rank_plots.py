@@ -7,7 +7,7 @@ import pytest
 
 import verite as vt
 from tests.ranking.paper import TABLE_3, TABLE_3_PUBLISHED, TABLE_3_TRUTH, table_2
-from verite.reporting.plots import rendered
+from verite.reporting.plots import render
 from verite.reporting.rank_plots import (
     Published,
     in_cell,
@@ -92,7 +92,7 @@ def test_smaller_losses_are_further_to_the_right():
 
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_same_plot_gives_the_same_bytes(ranking, format):
-    assert rendered(plot_kept(ranking), format) == rendered(plot_kept(ranking), format)
+    assert render(plot_kept(ranking), format) == render(plot_kept(ranking), format)
 
 
 def test_three_plots_are_saved(ten, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter
-from verite.reporting.plots import rendered
+from verite.reporting.plots import render
 from verite.reporting.study_plots import (
     draw_alterations,
     draw_behaviour,
@@ -99,4 +99,4 @@ def test_the_same_study_gives_the_same_bytes(tmp_path):
         "places-bite-every-30.png",
         "curves-missing.png",
     }
-    assert (tmp_path / "truths.png").read_bytes() == rendered(draw_truths(study()), "png")
+    assert (tmp_path / "truths.png").read_bytes() == render(draw_truths(study()), "png")

@@ -171,8 +171,8 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
         note(f"saved {given['output']}", quiet=quiet)
     if drawn is not None:
         from verite.reporting.interpretation import draw_distances
-        from verite.reporting.plots import rendered
+        from verite.reporting.plots import render
 
-        write_atomically(drawn, rendered(draw_distances(found), drawn.suffix[1:]))
+        write_atomically(drawn, render(draw_distances(found), drawn.suffix[1:]))
         note(f"saved {drawn}", quiet=quiet)
     emit(found, as_json=given["as_json"], save=given["save"], quiet=quiet)

@@ -90,11 +90,11 @@ def keep(results: list[LocalizationResults], folder: Path, given: dict[str, Any]
         write_atomically(home / "objects.csv", result.objects_csv())
         if not given["no_plot"]:
             from verite.reporting.localization import draw_object, save_localization
-            from verite.reporting.plots import rendered
+            from verite.reporting.plots import render
 
             save_localization(result, home, given["plot_format"])
             if given["number"] is not None:
-                picture = rendered(draw_object(result, given["number"]), given["plot_format"])
+                picture = render(draw_object(result, given["number"]), given["plot_format"])
                 write_atomically(home / f"object-{given['number']}.{given['plot_format']}", picture)
     if len(results) > 1:
         write_atomically(folder / "comparison.csv", Comparison(results).to_csv())

@@ -16,7 +16,7 @@ from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
 from verite.model.annotations import Annotations
 from verite.model.rasters import PolygonRule
-from verite.model.results import Finds, Results, one_threshold
+from verite.model.results import Finds, Results, choose_threshold
 from verite.model.tables import Table
 from verite.pairs import Array, Pairs
 from verite.signature import Signature
@@ -145,7 +145,7 @@ class LocalizationResults(Results):
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found; ignored ones were not asked for."""
-        one_threshold((self.settings.iou,), iou)
+        choose_threshold((self.settings.iou,), iou)
         taken = np.full(len(self.truth), -1, dtype=np.int64)
         taken[self.matched.truth] = self.matched.pred
         asked = taken >= 0

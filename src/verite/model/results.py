@@ -246,10 +246,10 @@ def digest_for(signature: Signature, annotations: Annotations) -> str:
     return annotations.box_digest if dict(signature).get("on") == "box" else annotations.digest
 
 
-def one_threshold(thresholds: Sequence[float], iou: float | None) -> int:
+def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
     """Which of several thresholds is meant.
 
-    >>> one_threshold((0.5, 0.75), 0.75), one_threshold((0.5,), None)
+    >>> choose_threshold((0.5, 0.75), 0.75), choose_threshold((0.5,), None)
     (1, 0)
     """
     known = ", ".join(f"{t:g}" for t in thresholds)

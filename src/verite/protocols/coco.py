@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.prepare import prepare
-from verite.model.results import Finds, Results, one_threshold, to_small_json
+from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
 from verite.protocols.coco_settings import On, Settings
@@ -153,7 +153,7 @@ class CocoResults(Results):
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
-        threshold = one_threshold(self.settings.iou, iou)
+        threshold = choose_threshold(self.settings.iou, iou)
         stages = self.evaluation
         candidates, rows = stages.candidates, stages.truth_cells.rows
         is_asked = (stages.ignored & 1) == 0

@@ -14,7 +14,7 @@ from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.matching import IGNORED, TRUE, Matches, box_candidates, match_best
 from verite.evaluation.prepare import Checks, prepare
 from verite.model.annotations import Annotations
-from verite.model.results import Finds, one_threshold
+from verite.model.results import Finds, choose_threshold
 from verite.protocols.curve_results import CurveResults
 from verite.signature import Signature
 
@@ -81,7 +81,7 @@ class VocResults(CurveResults):
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found; those that are set aside were not asked for."""
-        threshold = one_threshold(self.settings.iou, iou)
+        threshold = choose_threshold(self.settings.iou, iou)
         truth = self.matches.truth[threshold]
         rows = np.flatnonzero((self.matches.outcome[threshold] == TRUE) & (truth >= 0))
         taken = np.full(len(self.truth), -1, dtype=np.int64)

@@ -13,7 +13,7 @@ from verite.files import write_atomically
 from verite.model.images import stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
-from verite.reporting.plots import COLOURS, file_names, rendered
+from verite.reporting.plots import COLOURS, file_names, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def save_interpretation(
     figures |= {name: draw_scene(trace) for name, trace in zip(names, traces, strict=True)}
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
-        write_atomically(path, rendered(figure, format))
+        write_atomically(path, render(figure, format))
     return saved
 
 

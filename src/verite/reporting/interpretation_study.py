@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, DASHES, rendered
+from verite.reporting.plots import COLOURS, DASHES, render
 from verite.studies.interpretation import CONFIDENCES
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def save_study(study: InterpretationStudy, folder: Path, format: str = "png") ->
     figures = draw_study(study)
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
-        write_atomically(path, rendered(figure, format))
+        write_atomically(path, render(figure, format))
     return saved
 
 

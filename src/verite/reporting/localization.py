@@ -16,7 +16,7 @@ from verite.metrics.catalogue import metric
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.model.regions import Runs
 from verite.pairs import Pairs
-from verite.reporting.plots import COLOURS, file_names, rendered
+from verite.reporting.plots import COLOURS, file_names, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,13 +34,13 @@ MARGIN = 3  # pixels around the objects
 def save_localization(results: LocalizationResults, folder: Path, format: str = "png") -> list[Path]:
     """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
     saved = [folder / f"distributions.{format}"]
-    write_atomically(saved[0], rendered(draw_distributions(results), format))
+    write_atomically(saved[0], render(draw_distributions(results), format))
     chosen = results.metrics[:COLUMNS]
     for m, name in zip(chosen, file_names(str(m) for m in chosen), strict=True):
         worst = worst_pair(results, m)
         if worst is not None:
             saved.append(folder / f"worst-{name}.{format}")
-            write_atomically(saved[-1], rendered(draw_object(results, worst, [m.name]), format))
+            write_atomically(saved[-1], render(draw_object(results, worst, [m.name]), format))
     return saved
 
 

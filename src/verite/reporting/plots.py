@@ -34,7 +34,7 @@ def save_curves(results: CurveResults, folder: Path, format: str = "png") -> lis
         figures |= {name: plot_class(results, name, t) for name, curve in results.curves[t].items() if curve.truths}
         for name, figure in zip(file_names(figures), figures.values(), strict=True):
             saved.append(folder / f"pr-{name}{suffix}.{format}")
-            write_atomically(saved[-1], rendered(figure, format))
+            write_atomically(saved[-1], render(figure, format))
     return saved
 
 
@@ -105,7 +105,7 @@ def stairs(curve: Curve) -> tuple[Any, Any]:
     return recall, precision
 
 
-def rendered(figure: Figure, format: str) -> bytes:
+def render(figure: Figure, format: str) -> bytes:
     """The bytes of a picture; the same figure gives the same bytes."""
     from matplotlib import rc_context
 

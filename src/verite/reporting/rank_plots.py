@@ -12,7 +12,7 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import existing, write_atomically
-from verite.reporting.plots import COLOURS, DASHES, rendered
+from verite.reporting.plots import COLOURS, DASHES, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def save_ranking(
     saved = []
     for name, figure in figures.items():
         saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], rendered(figure, format))
+        write_atomically(saved[-1], render(figure, format))
     return saved
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
-from verite.reporting.plots import COLOURS, DASHES, file_names, rendered
+from verite.reporting.plots import COLOURS, DASHES, file_names, render
 from verite.reporting.rank_plots import empty, note
 from verite.studies.local import Disc
 from verite.studies.properties import outward
@@ -61,7 +61,7 @@ def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
     saved = []
     for name, figure in zip(file_names(figures), figures.values(), strict=True):
         saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], rendered(figure, format))
+        write_atomically(saved[-1], render(figure, format))
     return saved
 
 
