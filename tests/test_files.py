@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 import verite as vt
-from verite.files import existing, folder_atomically, read_text, write_atomically
+from verite.files import find_path, folder_atomically, read_text, write_atomically
 from verite.limits import limit
 
 
@@ -64,7 +65,7 @@ def test_folder_with_files_is_never_replaced(tmp_path):
 def test_missing_file_shows_the_nearest_name(tmp_path):
     (tmp_path / "instances.json").write_text("{}")
     with pytest.raises(vt.ReadError, match=r"did you mean 'instances\.json'"):
-        existing(tmp_path / "instance.json")
+        find_path(tmp_path / "instance.json")
 
 
 def test_text_that_is_not_utf8_names_line_and_byte(tmp_path):
@@ -87,3 +88,10 @@ def test_file_beyond_the_limit_names_the_limit(tmp_path, monkeypatch):
     monkeypatch.setenv("VERITE_LIMIT_FILE_BYTES", "4")
     with pytest.raises(vt.ReadError, match="at most 4 bytes, found 5; raise the limit with VERITE_LIMIT_FILE_BYTES"):
         read_text(tmp_path / "a.txt")
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, found in ((tmp_path / "pipe", "a pipe"), (Path("/dev/null"), "a device"), (tmp_path, "a folder")):
+        with pytest.raises(vt.ReadError, match=f"expected a file, found {found}"):
+            read_text(path)

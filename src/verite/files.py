@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from verite.errors import ReadError, did_you_mean
 from verite.limits import limit, remedy
 
 
-def existing(path: str | os.PathLike[str]) -> Path:
+def find_path(path: str | os.PathLike[str]) -> Path:
     """The path, if something is there; otherwise an error that shows the nearest name beside it."""
     found = Path(path)
     try:
@@ -26,24 +27,28 @@ def existing(path: str | os.PathLike[str]) -> Path:
 
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file."""
-    check_size(path)
+    check_file(path)
     try:
         return path.read_bytes()
     except OSError as error:
         raise ReadError(path, expected="a readable file", found=reason(error)) from None
 
 
-def check_size(path: Path) -> None:
-    """Is it a file, and not too large to be read?"""
+def check_file(path: Path) -> None:
+    """Is it a file, and not too large to be read? A pipe or a device might never end."""
     try:
-        size = path.stat().st_size
+        status = path.stat()
     except OSError as error:
         raise ReadError(path, expected="a readable file", found=reason(error)) from None
-    if path.is_dir():
-        raise ReadError(path, expected="a file", found="a folder")
-    if size > limit("file_bytes"):
+    if not stat.S_ISREG(status.st_mode):
+        raise ReadError(path, expected="a file", found=KINDS.get(stat.S_IFMT(status.st_mode), "a device"))
+    if status.st_size > limit("file_bytes"):
         largest = f"at most {limit('file_bytes'):,} bytes"
-        raise ReadError(path, expected=largest, found=f"{size:,}", remedy=remedy("file_bytes"))
+        raise ReadError(path, expected=largest, found=f"{status.st_size:,}", remedy=remedy("file_bytes"))
+
+
+# What a name may stand for besides files and devices.
+KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
 def read_text(path: Path) -> str:

@@ -12,7 +12,7 @@ from verite.checks.findings import EXAMPLES, Finding, Fix, Side
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, Reading, code_of, fix_of
 from verite.checks.sample import Sample
-from verite.checks.values import spelled
+from verite.checks.values import spell
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 
@@ -65,7 +65,7 @@ def examples(
         numbers = group.numbers[best] if found.side == "pred" else sample.truth.numbers[t]
         name = truth.images.name(int(truth.image[sample.truth.rows[t]]))
         lines.append(
-            f"{name}: {spelled(numbers)} overlaps by {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} so"
+            f"{name}: {spell(numbers)} overlaps by {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} so"
         )
     return tuple(lines)
 
@@ -89,7 +89,7 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
         + " look like fractions of the image read as pixels"
         + (": pixel rules and size classes are meaningless for them" if is_both else ""),
         sum(len(truth if side == "truth" else pred) for side in sides),
-        tuple(spelled(numbers) for numbers in groups[sides[0]].numbers[:EXAMPLES]),
+        tuple(spell(numbers) for numbers in groups[sides[0]].numbers[:EXAMPLES]),
         f"add {advice}{wants_size}, and say what the numbers are with --{sides[0]}-boxes: {', '.join(NAMES)}",
     )
 
@@ -111,7 +111,7 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
         f"the boxes of both sides look like {Reading('xyxy').words} read as {Reading('xywh').words}: "
         f"the second point lies behind the first in all {len(truth) + len(pred):,} lines",
         len(truth) + len(pred),
-        tuple(spelled(numbers) for numbers in truth.regions.values[:EXAMPLES]),
+        tuple(spell(numbers) for numbers in truth.regions.values[:EXAMPLES]),
         f"if so, add {' '.join(fixes)}",
     )
 

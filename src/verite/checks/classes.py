@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.checks.evidence import FEWEST, ODDS, best_pairs
-from verite.checks.explanations import Explanation, overlapping
+from verite.checks.explanations import Explanation, find_overlapping
 from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
 from verite.checks.sample import Sample, speaks_by_id
 from verite.errors import excerpt
@@ -56,10 +56,10 @@ def advice_on_classes(names: Sequence[str], truth: Annotations) -> str:
     """What to do about classes that the truth does not have."""
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
         return "these are numbers: give the names of the classes with --names"
-    return f"the truth has {listed(truth.labels.all_names)}"
+    return f"the truth has {list_names(truth.labels.all_names)}"
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     return ", ".join(excerpt(name, 30) for name in names[:6]) + (
         f" and {len(names) - 6:,} more" if len(names) > 6 else ""
     )
@@ -138,7 +138,7 @@ def in_order(ordered: Ints, index: Ints) -> Ints:
 
 def pairings(sample: Sample, explanation: Explanation) -> Iterator[tuple[Ints, Ints]]:
     """Truths that are found, each with the prediction that overlaps it most; then each with the most confident one."""
-    which, by, overlap = overlapping(sample, explanation)
+    which, by, overlap = find_overlapping(sample, explanation)
     yield best_pairs(which, by, overlap)
     yield best_pairs(which, by, np.ones_like(overlap))
 

@@ -64,7 +64,7 @@ def share_outside(sample: Sample, side: Side, reading: Reading, shift: int) -> f
     return float(leaves.any(axis=1).mean())
 
 
-def overlapping(sample: Sample, e: Explanation) -> tuple[Ints, Ints, Floats]:
+def find_overlapping(sample: Sample, e: Explanation) -> tuple[Ints, Ints, Floats]:
     """Every pair of a truth and a prediction that overlap by half, predictions by confidence, and their overlaps."""
     truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
     pred = sample.preds[e.shift]

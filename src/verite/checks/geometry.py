@@ -11,7 +11,7 @@ from verite.checks.hypotheses import Tried, plain_readings, scaled_readings
 from verite.checks.plausibility import OUTSIDE, PLACES, is_plausible, reach
 from verite.checks.readings import SCALED
 from verite.checks.sample import Sample
-from verite.checks.scaling import estimated, rounded
+from verite.checks.scaling import estimate, round_off
 
 TWOFOLD = 2.0  # truths won for each one found before, where two things are changed
 
@@ -81,7 +81,7 @@ def on_the_right_side(sample: Sample, found: Explanation) -> Explanation:
         return found
     if truth.max() <= 1.15 and places(sample.truth.corners()) < 2 * PLACES:
         return found
-    reading = estimated(sample.truth, sample.pred, sample.truth.reading.layout, found.reading.measure)
+    reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, found.reading.measure)
     if reading is None:
         return found
     overlaps = overlaps_under(sample, "truth", reading, 0)
@@ -91,5 +91,5 @@ def on_the_right_side(sample: Sample, found: Explanation) -> Explanation:
 
 def with_round_numbers(sample: Sample, found: Explanation) -> Explanation:
     wrong, right = (sample.pred, sample.truth) if found.side == "pred" else (sample.truth, sample.pred)
-    reading = rounded(wrong, right, found.reading)
+    reading = round_off(wrong, right, found.reading)
     return replace(found, reading=reading, overlaps=overlaps_under(sample, found.side, reading, 0))

@@ -9,7 +9,7 @@ import numpy as np
 from verite.checks.findings import Side
 from verite.checks.readings import NAMES, READINGS, SCALED, Measure, Reading
 from verite.checks.sample import Group, Sample
-from verite.checks.scaling import USUAL, estimated
+from verite.checks.scaling import USUAL, estimate
 from verite.model.layouts import Floats
 
 Tried = tuple[Side, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
@@ -61,11 +61,11 @@ def scaled_readings(sample: Sample) -> Iterator[Tried]:
     layouts = list(NAMES) if is_fraction else list(dict.fromkeys(layouts))
     for layout in layouts:
         for rank, measure in enumerate(measures):
-            reading = estimated(sample.pred, sample.truth, layout, measure)
+            reading = estimate(sample.pred, sample.truth, layout, measure)
             if reading is not None and is_worth_it(reading, own):
                 yield "pred", reading, 0, 0.97 - 0.02 * rank - 0.03 * (layout != own.layout)
     if sample.truth.is_sized and np.ptp(sample.truth.sizes, axis=0).any() and sample.truth.reading.measure == "abs":
-        reading = estimated(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
+        reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
         if reading is not None:
             yield "truth", reading, 0, 0.94
 

@@ -19,10 +19,10 @@ from verite.checks.evidence import (
     relative_to_images,
     turns,
 )
-from verite.checks.explanations import Explanation, boxes_under, overlapping, overlaps_under
+from verite.checks.explanations import Explanation, boxes_under, find_overlapping, overlaps_under
 from verite.checks.readings import SCALED
 from verite.checks.sample import Group, Sample
-from verite.checks.scaling import estimated
+from verite.checks.scaling import estimate
 from verite.model.layouts import Floats
 
 OUTSIDE = 0.3  # share of boxes that leave their images only as read, from which chance is no question
@@ -73,7 +73,7 @@ def is_precise(sample: Sample, found: Explanation) -> bool:
 
 def is_biased(sample: Sample, found: Explanation) -> bool:
     """Are boxes off in one direction? A detector errs to all sides; a wrong reading that happens to fit does not."""
-    one, other = best_pairs(*overlapping(sample, found))
+    one, other = best_pairs(*find_overlapping(sample, found))
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
     truth, pred = truth_boxes[one], pred_boxes[other]
     errors = (truth - pred) / np.tile(truth[:, 2:] - truth[:, :2], 2)
@@ -127,13 +127,13 @@ def chance_of(sample: Sample, found: Explanation) -> list[Floats]:
     frames = frames_of(truth, pred)
     out = []
     for turn in turns(truth.images):
-        turned = pred.turned(turn)
+        turned = pred.turn(turn)
         stretch = np.tile((frames / np.roll(frames, -turn, axis=0))[turned.image], 2)
         again = None
         if found.reading.measure in SCALED:
             numbers = turned.numbers * stretch if found.reading.measure == "factor" else turned.numbers
             here = replace(turned, numbers=numbers, sizes=truth.image_sizes[turned.image])
-            again = estimated(here, truth, found.reading.layout, found.reading.measure)
+            again = estimate(here, truth, found.reading.layout, found.reading.measure)
         if again:
             boxes, moved = boxes_under(Sample(truth, {0: here}), found.side, again, 0)
         else:

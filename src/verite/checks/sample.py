@@ -66,7 +66,7 @@ class Group:
         cells = offsets_of(np.minimum(self.counts, counts))
         return Group(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
 
-    def turned(self, turn: int) -> Group:
+    def turn(self, turn: int) -> Group:
         """The same objects, those of image i + turn in place of those of image i."""
         rows = np.roll(np.arange(len(self)), -self.cells[turn])
         cells = offsets_of(np.roll(self.counts, -turn))
@@ -114,8 +114,8 @@ def draw(truth: Annotations, pred: Annotations) -> Sample | None:
         return None
     spaced = np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64)
     chosen = candidates[spaced[np.append(True, spaced[1:] > spaced[:-1])]]
-    group = grouped(truth, chosen, usable)
-    preds = ByShift(lambda shift: grouped(pred, partner[shift][chosen], None, group.image_sizes))
+    group = group_objects(truth, chosen, usable)
+    preds = ByShift(lambda shift: group_objects(pred, partner[shift][chosen], None, group.image_sizes))
     return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
 
 
@@ -129,7 +129,7 @@ def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.in
     return positions_in(ids, ids[:known] - shift).astype(np.int64)
 
 
-def grouped(
+def group_objects(
     side: Annotations, images: NDArray[np.int64], usable: NDArray[np.bool_] | None, sizes: Floats | None = None
 ) -> Group:
     """The objects of these images (-1: none), at most PER_IMAGE of each."""

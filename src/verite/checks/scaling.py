@@ -70,7 +70,7 @@ def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
     return np.asarray(np.exp(np.median(near, axis=0)))
 
 
-def fitted_ratio(
+def refine_ratio(
     truth: Floats, pred: Floats, image: Ints, pred_image: Ints, ratio: Floats, *, is_one_number: bool
 ) -> tuple[Floats, Ints, Ints] | None:
     """The ratio again, over the pairs that overlap most under a first estimate, and these pairs; None if too few do.
@@ -88,7 +88,7 @@ def fitted_ratio(
     return ratio, one, other
 
 
-def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Reading | None:
+def estimate(pred: Group, truth: Group, layout: str, measure: Measure) -> Reading | None:
     """The reading with this layout and measure under which most predictions fit; None if too few agree."""
     is_unsized = not truth.is_sized and measure in ("rel", "frame")
     if not truth.is_sized and measure not in ("factor", "rel", "frame"):
@@ -103,7 +103,7 @@ def estimated(pred: Group, truth: Group, layout: str, measure: Measure) -> Readi
         ratio = common_ratio(differences, is_one_number=is_one_number)
     if ratio is None:
         return None
-    fitted = fitted_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
+    fitted = refine_ratio(boxes, numbers, truth.image, pred.image, ratio, is_one_number=is_one_number)
     if fitted is None:
         return None
     ratio, one, other = fitted
@@ -142,7 +142,7 @@ def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:
     return measure not in ("rel", "frame") or 0.4 <= size[0] / size[1] <= 2.5
 
 
-def rounded(pred: Group, truth: Group, reading: Reading) -> Reading:
+def round_off(pred: Group, truth: Group, reading: Reading) -> Reading:
     """The likeliest numbers near the estimate that fit about as well."""
 
     def fit(candidate: Reading) -> float:
@@ -150,7 +150,7 @@ def rounded(pred: Group, truth: Group, reading: Reading) -> Reading:
 
     goal = fit(reading)
     for grid, loss in GRIDS:
-        near = [on_grid for way in ways_to_put(reading, truth) if (on_grid := snapped(way, grid)) is not None]
+        near = [on_grid for way in ways_to_put(reading, truth) if (on_grid := snap(way, grid)) is not None]
         fits = [fit(candidate) for candidate in near]
         if fits and max(fits) >= (1 - loss) * goal:
             return near[fits.index(max(fits))]
@@ -170,7 +170,7 @@ def ways_to_put(reading: Reading, truth: Group) -> Iterator[Reading]:
         yield replace(reading, measure="frame", unit=(reading.unit[0] * size[0], reading.unit[1] * size[1]))
 
 
-def snapped(reading: Reading, grid: str) -> Reading | None:
+def snap(reading: Reading, grid: str) -> Reading | None:
     """The reading with its numbers on a grid; None where that is too far away, or the grid is for others."""
     exact = reading.image_size or reading.unit
     if reading.measure == "factor":

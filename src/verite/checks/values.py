@@ -34,7 +34,7 @@ def not_finite(annotations: Annotations) -> Iterator[Finding]:
     yield Finding(
         "V111",
         "error",
-        f"{boxes(len(rows), annotations)} coordinates that are no numbers (NaN or infinite)",
+        f"{boxes(len(rows), annotations)} coordinates that are NaN or infinite",
         len(rows),
         box_examples(annotations, rows),
         "remove these boxes, or find out why they were written",
@@ -92,7 +92,7 @@ def strange_confidences(annotations: Annotations) -> Iterator[Finding]:
         yield Finding(
             "V302",
             "error",
-            f"{len(rows):,} of {len(annotations):,} confidences are no numbers (NaN or infinite)",
+            f"{len(rows):,} of {len(annotations):,} confidences are NaN or infinite",
             len(rows),
             tuple(f"{image_name(annotations, row)}: {confidence[row]}" for row in rows[:EXAMPLES]),
             "a ranking needs numbers: remove these predictions, or find out why the detector wrote them",
@@ -109,12 +109,12 @@ def box_examples(annotations: Annotations, rows: NDArray[np.integer]) -> tuple[s
     rows = rows[:EXAMPLES]
     values = annotations.regions.values[rows]
     label = "x1 y1 x2 y2" if annotations.regions.kept == "xyxy" else "x y w h"
-    return tuple(f"{image_name(annotations, r)}: {label} = {spelled(v)}" for r, v in zip(rows, values, strict=True))
+    return tuple(f"{image_name(annotations, r)}: {label} = {spell(v)}" for r, v in zip(rows, values, strict=True))
 
 
 def image_name(annotations: Annotations, row: int) -> str:
     return annotations.images.name(int(annotations.image[row]))
 
 
-def spelled(numbers: Floats) -> str:
+def spell(numbers: Floats) -> str:
     return " ".join(f"{v:.6g}" for v in numbers)

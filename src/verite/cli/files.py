@@ -68,7 +68,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
-    from verite.cli.output import counted, describe, note
+    from verite.cli.output import count_of, describe, note
     from verite.formats import format_named, read, write
 
     title = format_named(to).title
@@ -76,6 +76,6 @@ def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **
     annotations = read(source, truth, **given)
     describe("in", annotations, quiet=quiet)
     lost = write(annotations, Path(target), to)
-    note(f"out: {target}: {counted(len(annotations), 'object')} as {title}", quiet=quiet)
+    note(f"out: {target}: {count_of(len(annotations), 'object')} as {title}", quiet=quiet)
     if lost:
         note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)

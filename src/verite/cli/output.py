@@ -39,17 +39,17 @@ def describe(what: str, annotations: Annotations, *, quiet: bool) -> None:
 
     source = annotations.source
     counts = zip(annotations.counts, ("object", "class", "image"), strict=True)
-    listed = ", ".join(counted(count, word) for count, word in counts)
+    listed = ", ".join(count_of(count, word) for count, word in counts)
     note(f"{what}: {source.path}: {listed}", quiet=quiet)
     note(f"  read as {format_named(source.format).title}: {source.why}", quiet=quiet)
     for remark in source.notes:
         note(f"  {remark}", quiet=quiet)
 
 
-def counted(count: int, word: str) -> str:
+def count_of(count: int, word: str) -> str:
     """A count and its noun.
 
-    >>> counted(1, "class"), counted(1200, "class"), counted(2, "image")
+    >>> count_of(1, "class"), count_of(1200, "class"), count_of(2, "image")
     ('1 class', '1,200 classes', '2 images')
     """
     ending = "" if count == 1 else "es" if word.endswith("s") else "s"

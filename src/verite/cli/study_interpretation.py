@@ -81,8 +81,8 @@ def scenes_of(source: str | None, seed: int) -> Annotations:
         from verite.studies.scenes import synthetic_scenes
 
         return synthetic_scenes(seed)
-    from verite.files import existing
+    from verite.files import find_path
     from verite.formats import read
     from verite.formats.voc_segmentation import is_segmentation, read_segmentation
 
-    return read_segmentation(source) if is_segmentation(existing(source)) else read(source)
+    return read_segmentation(source) if is_segmentation(find_path(source)) else read(source)

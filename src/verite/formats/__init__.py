@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verite.errors import BadParameter, ReadError, did_you_mean
-from verite.files import existing, reason
+from verite.files import find_path, reason
 from verite.loading import importing
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def read(
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
     """
-    place = existing(path)
+    place = find_path(path)
     with importing():
         from verite.formats.format import Options
 
@@ -109,8 +109,8 @@ def read(
         boxes=boxes,
         coords=coords,
         image_size=image_size,
-        images=existing(images) if images is not None else None,
-        names=existing(names) if isinstance(names, (str, PathLike)) else names,
+        images=find_path(images) if images is not None else None,
+        names=find_path(names) if isinstance(names, (str, PathLike)) else names,
         label_offset=label_offset,
         image_offset=image_offset,
         like=like,

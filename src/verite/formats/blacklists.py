@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import existing, read_text
+from verite.files import find_path, read_text
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.verdicts import EXCLUDED, Verdicts
@@ -46,7 +46,7 @@ def read_blacklist(
 def entries(given: str | PathLike[str] | Iterable[str | tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
     """Place and words of every line of a file, or of what was given in Python."""
     if isinstance(given, (str, PathLike)):
-        path: Path = existing(given)
+        path: Path = find_path(given)
         lines = enumerate(read_text(path).splitlines(), 1)
         return [(f"{path}:{number}", words) for number, line in lines if (words := line.split())]
     if not isinstance(given, Iterable):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.files import check_size
+from verite.files import check_file
 from verite.limits import limit, remedy
 from verite.model.ragged import Ints, offsets_of
 from verite.model.regions import BOX, MASK, POLYGON, Polygons, Runs
@@ -34,7 +34,7 @@ HINTS = {"truncated": "was it cut off?", "empty": "was it cut off?"}
 
 def open_coco(path: Path) -> _core.CocoFile:
     """The file as columns; every way of not being a COCO file in a line with its place."""
-    check_size(path)
+    check_file(path)
     return translated(path, lambda: _core.read_coco(path, thread_count(), limit("json_depth")))
 
 

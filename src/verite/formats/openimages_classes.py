@@ -10,7 +10,7 @@ from os import PathLike
 import msgspec
 
 from verite.errors import DataError, ReadError, excerpt
-from verite.files import existing, read_text
+from verite.files import find_path, read_text
 from verite.formats.class_names import check_name
 from verite.formats.document import decode
 from verite.model.hierarchy import Hierarchy
@@ -23,7 +23,7 @@ class Node(msgspec.Struct):
 
 def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
     """The official JSON: nested `LabelName` and `Subcategory`; `Part` says nothing of kinds. The root is left out."""
-    file = existing(path)
+    file = find_path(path)
     root = decode(file, Node)
 
     def paths(node: Node, above: tuple[str, ...], place: str) -> Iterator[tuple[str, ...]]:
@@ -47,7 +47,7 @@ def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
 
 def read_descriptions(path: str | PathLike[str]) -> dict[str, str]:
     """`/m/01g317,Person` a line, with or without a header; classes of the same name are told apart by their codes."""
-    file = existing(path)
+    file = find_path(path)
     found: dict[str, str] = {}
     try:
         lines = list(enumerate(csv.reader(read_text(file).splitlines(), strict=True), 1))

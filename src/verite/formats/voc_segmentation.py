@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError
-from verite.files import existing
+from verite.files import find_path
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -45,7 +45,7 @@ def is_segmentation(path: Path) -> bool:
 
 def read_segmentation(path: Any) -> Annotations:
     """The objects of every image in a VOC folder, as masks."""
-    folder = existing(path)
+    folder = find_path(path)
     for part in (OBJECTS, CLASSES):
         if not (folder / part).is_dir():
             raise ReadError(folder, expected=f"a folder {part} in it, as in VOC2008", found="none")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.files import existing, read_text
+from verite.files import find_path, read_text
 from verite.interpretation.taxonomy import Taxonomy, read_taxonomy
 from verite.model.labels import Labels
 from verite.model.tables import Table
@@ -194,7 +194,7 @@ def class_distances(given: Any, *, symmetric: bool = True) -> ClassDistances:
     if isinstance(given, str) and given in SHIPPED:
         with as_file(files("verite") / "data" / "class-distances" / SHIPPED[given]) as path:
             return ClassDistances.from_taxonomy(read_taxonomy(path), source=f"taxonomy-{given}")
-    path = existing(given)
+    path = find_path(given)
     if path.suffix.lower() in (".csv", ".tsv"):
         return read_matrix(path, symmetric=symmetric)
     return ClassDistances.from_taxonomy(read_taxonomy(path), source=f"taxonomy-{path.stem}")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError
-from verite.files import existing
+from verite.files import find_path
 from verite.interpretation.class_distances import ClassDistances
 
 Points = NDArray[np.float32]  # [n, 128]: what each point of a picture looks like
@@ -86,7 +86,7 @@ def drawn_pairs(mine: int, theirs: int, is_same: bool, most: int, rng: np.random
 
 def clouds_of(name: str, files: Iterable[str | PathLike[str]], points: int) -> list[Points]:
     """The points of every picture of a class that has enough of them to be compared."""
-    found = [cloud for file in files if len(cloud := cloud_of(existing(file), points)) >= 2]
+    found = [cloud for file in files if len(cloud := cloud_of(find_path(file), points)) >= 2]
     if len(found) < 2:
         raise DataError(
             f"pictures of {name!r}: expected at least two with some texture (two SIFT points or more), "
@@ -146,7 +146,7 @@ def pictures_of(folders: Sequence[str | PathLike[str]]) -> dict[str, list[Path]]
     """Pictures by class: a folder of pictures is a class, a folder of such folders is several."""
     found: dict[str, list[Path]] = {}
     for given in folders:
-        folder = existing(given)
+        folder = find_path(given)
         if not folder.is_dir():
             raise ReadError(folder, expected="a folder with pictures of one class", found="a file")
         inner = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))

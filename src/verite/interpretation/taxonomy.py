@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
-from verite.files import existing, read_text
+from verite.files import find_path, read_text
 
 ROOT = ""  # joins several tops
 
@@ -75,7 +75,7 @@ class Taxonomy:
 
 def read_taxonomy(path: str | PathLike[str]) -> Taxonomy:
     """From a file: JSON (nested objects and lists, or a parent for each name) or text indented by depth."""
-    place = existing(path)
+    place = find_path(path)
     text = read_text(place)
     if not text.strip():
         raise ReadError(place, expected="a taxonomy", found="an empty file")

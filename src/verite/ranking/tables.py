@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.files import existing, read_text
+from verite.files import find_path, read_text
 from verite.ranking.answers import Answers, coded
 from verite.ranking.confidence import Confidences, Sums
 
@@ -55,7 +55,7 @@ def read_table(
     asked: Collection[str] = (),
 ) -> Answers | Confidences:
     """Read a table of answers. `asked` names the columns before `truth` that will be used."""
-    sheet = read_sheet(existing(path))
+    sheet = read_sheet(find_path(path))
     names, more, is_long = checked_head(sheet, asked)
     if is_long != (kind == "confidences") and kind is not None:
         raise ReadError(
@@ -76,7 +76,7 @@ def read_table(
 
 def is_table(path: str | Path) -> bool:
     """Whether a file is a table of answers: its first column is `item` and one of the others `truth`."""
-    place = existing(path)
+    place = find_path(path)
     if not place.is_file():
         return False
     if is_parquet(place):
@@ -311,7 +311,7 @@ def constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.st
 
 def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float64]:
     """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `checked_confusion`."""
-    sheet = read_sheet(existing(path))
+    sheet = read_sheet(find_path(path))
     if sheet.head[:1] != ("recorded",):
         raise ReadError(f"{sheet.path}:1", expected="a header recorded,LABEL…", found=excerpt(",".join(sheet.head)))
     rows = {str(name): row for row, name in enumerate(sheet.columns[0])}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import ReadError, excerpt
-from verite.files import existing, write_atomically
+from verite.files import find_path, write_atomically
 from verite.reporting.plots import COLOURS, DASHES, render
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read_published(path: str | Path, algorithms: Sequence[str]) -> list[Publishe
 
     from verite.files import read_text
 
-    place = existing(path)
+    place = find_path(path)
     rows = list(csv.reader(read_text(place).splitlines()))
     if not rows or rows[0] != ["first", "second", "epsilon", "kept"]:
         found = ",".join(rows[0]) if rows else "nothing"

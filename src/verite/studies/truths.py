@@ -216,10 +216,10 @@ def read_mask(path: Path) -> Mask:
     """A mask from an image file: anything but black is object."""
     from PIL import Image, UnidentifiedImageError
 
-    from verite.files import check_size, existing, reason
+    from verite.files import check_file, find_path, reason
 
-    place = existing(path)
-    check_size(place)
+    place = find_path(path)
+    check_file(place)
     try:
         with Image.open(place, formats=["PNG", "BMP", "PPM", "TIFF", "GIF", "JPEG"]) as image:
             pixels: NDArray[np.uint8] = np.asarray(image.convert("L"))

@@ -209,9 +209,9 @@ def complete(records: list[Record]) -> None:
 
 def read_json(path: Any) -> Any:
     """A JSON document; NaN is let through, as pycocotools does."""
-    from verite.files import existing, read_bytes
+    from verite.files import find_path, read_bytes
 
     try:
-        return json.loads(read_bytes(existing(path)))
+        return json.loads(read_bytes(find_path(path)))
     except ValueError as error:
         raise ReadError(path, expected="JSON", found=str(error)) from None
