@@ -123,7 +123,7 @@ def test_masks_of_another_size_are_refused(tmp_path):
     truth = vt.read(written(tmp_path, f"{header}\na,/m/cat,2,2,0.5,1,0,1,0,{word(b'22')}\n"))
     text = f"ImageID,ImageWidth,ImageHeight,PredictionString\na,3,3,/m/cat 0.5 {word(b'36')}\n"
     pred = vt.read(written(tmp_path, text, "p.csv"), like=truth)
-    message = "expected masks of the size of their image, 2 × 2 in 'a', found 3 × 3; 1 of 1 differ"
+    message = "image 'a': expected a mask of 2 × 2 pixels as the image, found 3 × 3; 1 of 1 differ"
     with pytest.raises(vt.DataError, match=message):
         vt.openimages(truth, pred, on="mask", checks="off")
 

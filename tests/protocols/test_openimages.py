@@ -264,7 +264,7 @@ def test_accumulated_table_names_the_images_of_predictions():
         Pred("a", "cat", (2, 2, 3, 3), 0.25),
     ]
     truth, pred = both(truths, preds, ["b", "a"])
-    table = vt.openimages(truth, pred, checks="off").accumulated("cat")
+    table = vt.openimages(truth, pred, checks="off").accumulate("cat")
     assert [row[:3] for row in table.rows] == [("b", 0.5, 1), ("a", 0.25, 1)]
 
 

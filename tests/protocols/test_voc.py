@@ -125,7 +125,7 @@ def test_bundled_example_gives_the_published_numbers(interpolation, expected):
 
 
 def test_bundled_example_gives_the_published_table():
-    table = vt.voc(*example(), iou=0.3).accumulated("person")
+    table = vt.voc(*example(), iou=0.3).accumulate("person")
     found = [(image.removeprefix("image-"), confidence, tp) for image, confidence, tp, *_ in table.rows]
     assert found == TABLE
     last = table.rows[-1]
@@ -141,7 +141,7 @@ def test_the_seeds_own_data_give_its_numbers(shared):
     results = vt.voc(truth, pred, iou=[0.1, 0.3, 0.5, 0.75])
     for t, value in enumerate(expected["every_point"].values()):
         assert results.ap("person", t) == pytest.approx(value, abs=1e-9)
-    assert [row[2] for row in vt.voc(truth, pred, iou=0.3).accumulated("person").rows] == [tp for _, _, tp in TABLE]
+    assert [row[2] for row in vt.voc(truth, pred, iou=0.3).accumulate("person").rows] == [tp for _, _, tp in TABLE]
     eleven = vt.voc(truth, pred, iou=[0.3, 0.5, 0.75], interpolation="11")
     for t, key in enumerate(("0.3", "0.5", "0.75")):
         assert eleven.ap("person", t) == pytest.approx(expected["eleven_point"][key], abs=1e-9)

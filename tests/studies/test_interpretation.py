@@ -12,7 +12,7 @@ from PIL import Image
 import verite as vt
 from verite.cli import run
 from verite.formats.voc_segmentation import read_segmentation
-from verite.interpretation.score import Rules
+from verite.interpretation.score import ScoreRules
 from verite.model.rasters import frames_of
 from verite.model.regions import Regions
 from verite.studies.alterations import Outline, draw
@@ -64,7 +64,7 @@ def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
     groups = alter_scenes(scenes.image, masks, threads=1)
     rng = np.random.default_rng(0)
     for group in groups:
-        scores = group.scores(Rules(matching=matching)).reshape(len(group.images), group.count, WAYS)
+        scores = group.scores(ScoreRules(matching=matching)).reshape(len(group.images), group.count, WAYS)
         for _ in range(6):
             i, k, way = rng.integers(len(group.images)), rng.integers(group.count), rng.integers(WAYS)
             rows = np.flatnonzero(scenes.image == group.images[i])

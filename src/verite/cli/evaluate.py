@@ -67,7 +67,7 @@ def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     names = ("iou", "interpolation", "pixel", "difficult", "variant")
     settings = {name: given[name] for name in names} | {"labels": given["labels"] or None}
-    results = evaluated(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
+    results = evaluate_each(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
     finish_curves(results, given)
 
 
@@ -123,11 +123,11 @@ def coco(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         "per": given["per"],
         "threads": given["jobs"],
     }
-    results = evaluated(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
+    results = evaluate_each(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
     finish(results, given)
 
 
-def evaluated(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
+def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
     """The results of every system, read as the options say; what is suspicious is said on the way."""
     from verite.cli.output import describe, note, warn
 
@@ -148,7 +148,7 @@ def finish_curves(results: Sequence[CurveResults], given: Given) -> None:
     """Print and keep results that have precision-recall curves: with plots, and the table of one class if asked for."""
     if given["table"] and not given["as_json"]:
         for result in results:
-            click.echo(f"{result.name}\n{result.accumulated(given['table'])}\n")
+            click.echo(f"{result.name}\n{result.accumulate(given['table'])}\n")
     plot_format = "" if given["no_plot"] or not given["output"] else given["plot_format"]
     if plot_format:
         from verite.reporting.plots import save_curves
@@ -166,12 +166,12 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     quiet = given["quiet"] or given["as_json"]
     outcome = results[0] if len(results) == 1 else Comparison(results)
     if given["output"]:
-        keep(results, Path(given["output"]), plot)
+        save_results(results, Path(given["output"]), plot)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
 
 
-def keep(results: Sequence[R], folder: Path, plot: Callable[[R, Path], object] | None) -> None:
+def save_results(results: Sequence[R], folder: Path, plot: Callable[[R, Path], object] | None) -> None:
     """Each system's JSON, tables and plots in a folder of its own, and the comparison beside them."""
     from verite.files import make_folder, write_atomically
     from verite.model.results import Comparison

@@ -58,29 +58,29 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
     by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
     """
-    from verite.cli.evaluate import evaluated, keep
+    from verite.cli.evaluate import evaluate_each, save_results
     from verite.cli.metrics import look_here
     from verite.cli.output import emit, note
     from verite.interpretation.class_distances import class_distances
     from verite.interpretation.interpret import interpret as evaluate
     from verite.interpretation.localization import localization_metric
-    from verite.interpretation.score import Rules
+    from verite.interpretation.score import ScoreRules
 
     look_here([given["localization"]])
     # What is wrong with the command is told before a large file is read.
     localization_metric(given["localization"])
-    Rules(given["matching"], given["threshold"], given["alpha"])
+    ScoreRules(given["matching"], given["threshold"], given["alpha"])
     distances = class_distances(given["distance"], symmetric=not given["asymmetric"])
     settings = {key: given[key] for key in COMPARED} | {
         "distance": distances,
         "use_confidence": not given["ignore_confidence"],
         "labels": given["labels"] or None,
     }
-    results = evaluated(truth, pred, given, partial(evaluate, **settings))
+    results = evaluate_each(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
-    outcome = told(results, given["image"])
+    outcome = choose_outcome(results, given["image"])
     if given["output"]:
-        keep(results, Path(given["output"]), lambda result, home: keep_scenes(result, home, given))
+        save_results(results, Path(given["output"]), lambda result, home: save_scenes(result, home, given))
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
 
@@ -100,7 +100,7 @@ class Traces:
         return to_json({"systems": {name: trace.to_dict() for name, trace in self.traces.items()}}, indent=indent)
 
 
-def told(results: Sequence[InterpretationResults], image: str | None) -> Any:
+def choose_outcome(results: Sequence[InterpretationResults], image: str | None) -> Any:
     """What to print: a result or several, of all images or one."""
     from verite.model.results import Comparison, distinct_names
 
@@ -112,7 +112,7 @@ def told(results: Sequence[InterpretationResults], image: str | None) -> Any:
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
 
-def keep_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]) -> None:
+def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]) -> None:
     """The trace of the image that was asked for, and the pictures."""
     from verite.files import write_atomically
 

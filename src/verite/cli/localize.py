@@ -49,7 +49,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format. Objects are matched one to one by overlap; several PREDs
     are compared side by side.
     """
-    from verite.cli.evaluate import evaluated
+    from verite.cli.evaluate import evaluate_each
     from verite.cli.metrics import look_here
     from verite.cli.output import emit, note
     from verite.metrics.catalogue import metric
@@ -68,7 +68,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
         return evaluate(truths, preds, *chosen, **settings, **about)
 
-    results = evaluated(truth, pred, given, compare)
+    results = evaluate_each(truth, pred, given, compare)
     quiet = given["quiet"] or given["as_json"]
     if given["output"]:
         keep(results, Path(given["output"]), given)

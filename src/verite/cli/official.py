@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from verite.cli.evaluate import CLASS, TABLE, evaluated, finish, finish_curves, plotting_options
+from verite.cli.evaluate import CLASS, TABLE, evaluate_each, finish, finish_curves, plotting_options
 from verite.cli.options import checks_option, output_options, reading_options
 
 OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and tables.")
@@ -52,7 +52,7 @@ def lvis(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         "per": given["per"],
         "threads": given["jobs"],
     }
-    finish(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+    finish(evaluate_each(truth, pred, given, partial(evaluate, **settings)), given)
 
 
 @click.command(
@@ -97,7 +97,7 @@ def openimages(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     same = ("metric", "on", "image_labels", "hierarchy", "descriptions", "group_of_weight", "unverified", "iou")
     settings = {key: given[key] for key in same} | {"labels": given["labels"] or None, "threads": given["jobs"]}
-    finish_curves(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+    finish_curves(evaluate_each(truth, pred, given, partial(evaluate, **settings)), given)
 
 
 @click.command(
@@ -128,7 +128,7 @@ def imagenet_loc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.protocols.imagenet import imagenet_loc as evaluate
 
     settings = {key: given[key] for key in ("iou", "guesses", "blacklist")}
-    finish(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+    finish(evaluate_each(truth, pred, given, partial(evaluate, **settings)), given)
 
 
 @click.command(
@@ -160,7 +160,7 @@ def imagenet_det(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.protocols.imagenet import imagenet_det as evaluate
 
     settings = {key: given[key] for key in ("iou", "tolerance", "blacklist")} | {"labels": given["labels"] or None}
-    finish_curves(evaluated(truth, pred, given, partial(evaluate, **settings)), given)
+    finish_curves(evaluate_each(truth, pred, given, partial(evaluate, **settings)), given)
 
 
 @click.command(
@@ -188,4 +188,4 @@ def panoptic(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """
     from verite.protocols.panoptic import panoptic as evaluate
 
-    finish(evaluated(truth, pred, given, partial(evaluate, labels=given["labels"] or None)), given)
+    finish(evaluate_each(truth, pred, given, partial(evaluate, labels=given["labels"] or None)), given)

@@ -75,7 +75,7 @@ class Curve:
 
     @property
     def best_f1(self) -> tuple[float, float]:
-        """The largest F1 and the confidence from which it is reached; not a number where nothing is to be found.
+        """The largest F1 and the confidence from which it is reached; NaN where nothing is to be found.
 
         Predictions of equal confidence are kept or dropped together, so only the last of them is a choice.
         """
@@ -86,7 +86,7 @@ class Curve:
         return float(self.f1[best]), float(self.confidence[best])
 
     def average_precision(self, interpolation: Interpolation = "all", *, levels: Floats | None = None) -> float:
-        """The area below the curve; not a number where there is nothing to find.
+        """The area below the curve; NaN where there is nothing to find.
 
         `all`: precision is the best at any higher recall, summed wherever recall changes (Pascal VOC since 2010).
         `11`: the mean of that precision at the recalls 0, 0.1, … 1 (Pascal VOC 2007). Recalls are compared as

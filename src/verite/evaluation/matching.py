@@ -198,7 +198,7 @@ def order_predictions(
 ) -> Ordered:
     """Predictions in cells by falling confidence, at most `most` a cell.
 
-    Equal confidences stay in the order (image, place in the file); what is not a number comes last.
+    Equal confidences stay in the order (image, place in the file); NaN comes last.
     """
     cells, ranks, by_label, offsets = _core.order_predictions(image, label, confidence, images, labels, most, threads)
     return Ordered(Cells(*cells), ranks, by_label, offsets)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from verite.arrays import np
 from verite.checks import Finding, examine_pair, stop_on_errors
-from verite.errors import BadParameter
+from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.model.regions import Runs
 
 Checks = Literal["stop", "warn", "off"]
 
@@ -28,3 +34,18 @@ def prepare(
     if checks == "stop":
         stop_on_errors(findings, aligned.source.path)
     return aligned, findings
+
+
+def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: Runs) -> None:
+    """Masks of another size than their image, where both are known, overlap nothing, and nobody would know why."""
+    images = side.image[rows]
+    wanted = np.stack([side.images.heights[images], side.images.widths[images]], axis=1)
+    is_known = (wanted > 0).all(axis=1) & (masks.sizes > 0).all(axis=1)
+    odd = np.flatnonzero(is_known & (wanted != masks.sizes).any(axis=1))
+    if len(odd):
+        (height, width), (rows_found, columns_found) = wanted[odd[0]], masks.sizes[odd[0]]
+        raise DataError(
+            f"{side.source.path or 'annotations'}: image {side.images.name(int(images[odd[0]]))!r}: expected a mask of "
+            f"{width} × {height} pixels as the image, found {columns_found} × {rows_found}; "
+            f"{len(odd)} of {len(rows)} differ"
+        )

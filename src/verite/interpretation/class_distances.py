@@ -75,14 +75,14 @@ class ClassDistances:
     def place(self, name: str) -> int:
         found = self.index.get(name)
         if found is None:
-            raise self.missing([name])
+            raise self.missing_error([name])
         return found
 
     @cached_property
     def index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names or ())}
 
-    def missing(self, names: Sequence[str]) -> DataError:
+    def missing_error(self, names: Sequence[str]) -> DataError:
         first = names[0]
         reason = " (a group of the taxonomy, not a class)" if first in self.groups else ""
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
@@ -111,7 +111,7 @@ class ClassDistances:
             return
         unknown = [name for i in np.unique(used) if (name := labels.name(int(i))) not in self.index]
         if unknown:
-            raise self.missing(unknown)
+            raise self.missing_error(unknown)
 
     @property
     def spelled(self) -> str:

@@ -39,7 +39,7 @@ def learn_distances(
     test); the similarity of two pictures is the share of all their points that found a match, that of two classes the
     mean over the pairs, S. The distance is 1 - S(a, b) / √(S(a, a) · S(b, b)), cut at 0 and 1.
     """
-    checked(pairs=pairs, points=points)
+    check_counts(pairs=pairs, points=points)
     if not 0 < ratio <= 1:
         raise BadParameter(f"ratio: expected a number above 0 and up to 1, found {ratio}")
     names = list(pictures)
@@ -70,7 +70,7 @@ def distances_of(similarity: NDArray[np.float64]) -> NDArray[np.float64]:
     return out
 
 
-def checked(**counts: int) -> None:
+def check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
             raise BadParameter(f"{name}: expected at least 1, found {value}")

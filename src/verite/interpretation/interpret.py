@@ -12,12 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
+from verite.evaluation.prepare import Checks, prepare
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric, localization_score
-from verite.interpretation.overlaps import overlap_of, overlapping
-from verite.interpretation.score import ALPHA, Judgement, Matching, Objects, Possible, Rules, judge, recognition_score
+from verite.interpretation.overlaps import find_overlaps, overlap_of
+from verite.interpretation.score import (
+    ALPHA,
+    Judgement,
+    Matching,
+    Objects,
+    Possible,
+    ScoreRules,
+    judge,
+    recognition_score,
+)
 from verite.interpretation.trace import Thing, Trace
-from verite.metrics.localize import Checks, mean, prepared, refuse_fractions
+from verite.metrics.localize import mean, refuse_fractions
 from verite.metrics.metric import Metric
 from verite.metrics.objects import Settings, Use, ignored_truths
 from verite.model.annotations import Annotations
@@ -72,11 +82,11 @@ def interpret(
     >>> interpret(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
     0.7
     """
-    rules = Rules(matching, threshold, alpha)
+    rules = ScoreRules(matching, threshold, alpha)
     compared = Settings(rules.least, confidence, "leave", regions, pixel, ignored, polygons)
     chosen = localization_metric(localization)
     distances = class_distances(distance)
-    pred, findings = prepared(truth, pred, checks, sound=("V301",))  # who gives no confidence is certain
+    pred, findings = prepare(truth, pred, checks, is_ranked=False)  # who gives no confidence is certain
     if labels is not None:
         wanted = tuple(labels)
         truth = truth.only(wanted)
@@ -90,7 +100,7 @@ def interpret(
 class How:
     """Everything that can change a score."""
 
-    rules: Rules
+    rules: ScoreRules
     compared: Settings
     localization: Metric
     distances: ClassDistances
@@ -130,13 +140,13 @@ class InterpretationResults(Results):
         preds = pred.take(self.pred_rows)
         self.excused = np.zeros(len(preds), dtype=np.bool_)
         if is_ignored.any():
-            _, reached, pairs = overlapping(truth.where(is_ignored), preds, how.compared)
+            _, reached, pairs = find_overlaps(truth.where(is_ignored), preds, how.compared)
             self.excused[reached[how.rules.may_match(overlap_of(pairs))]] = True
         truths = truth.take(self.truth_rows)
         for side in (truths, preds):
             how.distances.check_covers(side.labels, side.label)
         self.objects = Objects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
-        self.overlap, self.possible = self.compared(truths, preds)
+        self.overlap, self.possible = self.compare(truths, preds)
         self.judged: Judgement = judge(self.objects, self.possible, how.rules, self.excused)
         signature = how.signature
         super().__init__(
@@ -148,9 +158,9 @@ class InterpretationResults(Results):
             **about,
         )
 
-    def compared(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], Possible]:
+    def compare(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], Possible]:
         """Every overlap above 0, and how well those objects agree that may be a match."""
-        rows, columns, pairs = overlapping(truths, preds, self.how.compared)
+        rows, columns, pairs = find_overlaps(truths, preds, self.how.compared)
         overlap = overlap_of(pairs)
         enough = np.flatnonzero(self.how.rules.may_match(overlap))
         at = rows[enough], columns[enough]
@@ -235,12 +245,12 @@ class InterpretationResults(Results):
         found = np.bincount(of_match, minlength=count)
         total = np.bincount(of_match, weights=judged.local, minlength=count) + missed
         means = {
-            name: divided(np.bincount(of_match, weights=values, minlength=count), found)
+            name: divide(np.bincount(of_match, weights=values, minlength=count), found)
             for name, values in (("localization", matches.localization), ("recognition", matches.recognition))
         }
         is_other = (of_match != pred[matches.pred]).astype(np.float64)
         return {
-            "score": divided(total, found + missed).tolist(),
+            "score": divide(total, found + missed).tolist(),
             "truths": np.bincount(truth, minlength=count).tolist(),
             "matched": found.tolist(),
             "missed": missed.tolist(),
@@ -361,8 +371,8 @@ class InterpretationResults(Results):
         }
 
 
-def divided(total: NDArray[Any], count: NDArray[Any]) -> Floats:
-    """Means of classes, not a number where a class has nothing."""
+def divide(total: NDArray[Any], count: NDArray[Any]) -> Floats:
+    """Means of classes, NaN where a class has nothing."""
     out = np.full(len(total), nan)
     np.divide(total, count, out=out, where=count > 0)
     return out

@@ -8,7 +8,7 @@ from verite.errors import BadParameter
 from verite.metrics.catalogue import metric
 from verite.metrics.metric import Metric
 from verite.metrics.ratios import ratio
-from verite.metrics.record import made
+from verite.metrics.record import make_record
 from verite.pairs import Array, Pairs
 
 CITE = "Hemery, Laurent, Emile, Rosenberger, Évaluation d'un résultat d'interprétation d'images, eq. 6"
@@ -27,7 +27,7 @@ def martin(p: Pairs) -> Array:
     )
 
 
-PAPER = Metric(made(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {})
+PAPER = Metric(make_record(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {})
 
 
 def localization_metric(name: str | Metric) -> Metric:

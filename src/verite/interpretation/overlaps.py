@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import DataError
-from verite.metrics.objects import Settings, pairs_of, reduced, shapes_of_side
+from verite.metrics.objects import Settings, pairs_of, shapes_of_side, uses_boxes
 from verite.metrics.ratios import ratio
 from verite.model.annotations import Annotations
 from verite.model.rasters import frames_of
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def overlapping(truth: Annotations, pred: Annotations, settings: Settings) -> tuple[Ints, Ints, Pairs]:
+def find_overlaps(truth: Annotations, pred: Annotations, settings: Settings) -> tuple[Ints, Ints, Pairs]:
     """Truths and preds of one image that may share something, whatever their labels, and the regions in pairs."""
     order = np.argsort(truth.image, kind="stable")
     cells = truth.image.astype(np.int64)[order]
@@ -62,7 +62,7 @@ def around_masks(side: Annotations, rows: Ints) -> Floats:
 
 def shared_pairs(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: Settings) -> Pairs:
     """The same as `pairs_of`, every object drawn once however many others it meets."""
-    as_boxes = reduced(truth, pred, truths, preds, settings.regions)
+    as_boxes = uses_boxes(truth, pred, truths, preds, settings.regions)
     check_sized(truth, pred, truths, preds, as_boxes)
     if as_boxes.any() and not as_boxes.all():
         return pairs_of(truth, pred, truths, preds, settings)

@@ -25,7 +25,7 @@ ALPHA = 0.8
 
 
 @dataclass(frozen=True)
-class Rules:
+class ScoreRules:
     """How scenes are judged; what is not said is as the paper has it."""
 
     matching: Matching = "multiple"
@@ -110,12 +110,12 @@ def local_score(localization: Floats, recognition: Floats, alpha: float) -> Floa
     return alpha * localization + (1 - alpha) * recognition
 
 
-def judge(objects: Objects, pairs: Possible, rules: Rules, excused: Bools | None = None) -> Judgement:
+def judge(objects: Objects, pairs: Possible, rules: ScoreRules, excused: Bools | None = None) -> Judgement:
     """The score of every scene. Preds that are `excused` count only if they have a match.
 
     >>> one = np.zeros(1, np.int64)
     >>> pairs = Possible(one, one, np.array([0.5]), np.array([0.25]), np.array([1.0]))
-    >>> judge(Objects(1, np.zeros(2, np.int64), one), pairs, Rules()).score    # (0.8 · 0.25 + 0.2 · 1 + 1) / 2
+    >>> judge(Objects(1, np.zeros(2, np.int64), one), pairs, ScoreRules()).score    # (0.8 · 0.25 + 0.2 · 1 + 1) / 2
     array([0.7])
     """
     pairs = pairs.take(rules.may_match(pairs.overlap))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
-from verite.interpretation.score import ALPHA, Matching, Objects, Possible, Rules, judge
+from verite.interpretation.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
 from verite.model.tables import Table
 
 Floats = NDArray[np.float64]
@@ -44,13 +44,13 @@ class Trace:
 
     overlap: Floats
     correspondence: NDArray[np.int64]  # 1 where a truth is matched with a pred
-    localization: Floats  # of the matches, not a number elsewhere; so are the next two
+    localization: Floats  # of the matches, NaN elsewhere; so are the next two
     recognition: Floats
     local: Floats
     missed: tuple[int, ...]  # rows without a match
     spurious: tuple[int, ...]  # columns without a match
     score: float
-    rules: Rules
+    rules: ScoreRules
     image: str = ""
     truths: tuple[Thing, ...] = ()
     preds: tuple[Thing, ...] = ()
@@ -75,7 +75,7 @@ class Trace:
     ) -> Trace:
         """From matrices: a row for each truth, a column for each pred; where nothing matches, any number will do."""
         shared = matrix(overlap, "overlap")
-        rules = Rules(matching, threshold, alpha)
+        rules = ScoreRules(matching, threshold, alpha)
         where, what = (matrix(m, name) for m, name in ((localization, "localization"), (recognition, "recognition")))
         for name, values in (("localization", where), ("recognition", what)):
             if values.shape != shared.shape:
@@ -88,10 +88,10 @@ class Trace:
         known = found.matches
         return cls(
             overlap=shared,
-            correspondence=placed(shared.shape, at, np.ones(len(at[0])), 0.0).astype(np.int64),
-            localization=placed(shared.shape, at, known.localization),
-            recognition=placed(shared.shape, at, known.recognition),
-            local=placed(shared.shape, at, found.local),
+            correspondence=place(shared.shape, at, np.ones(len(at[0])), 0.0).astype(np.int64),
+            localization=place(shared.shape, at, known.localization),
+            recognition=place(shared.shape, at, known.recognition),
+            local=place(shared.shape, at, found.local),
             missed=tuple(found.missed.tolist()),
             spurious=tuple(found.spurious.tolist()),
             score=float(found.score[0]),
@@ -106,7 +106,7 @@ class Trace:
         """Who is paired in compensation: the first missed truth with the first spurious pred, and so on."""
         return list(zip_longest(self.missed, self.spurious))
 
-    def extended(self, values: NDArray[Any], fill: float, added: float) -> NDArray[Any]:
+    def extend(self, values: NDArray[Any], fill: float, added: float) -> NDArray[Any]:
         """A matrix with the rows and columns of compensation, `added` where objects are paired in it."""
         rows, columns = self.overlap.shape
         short = len(self.missed) - len(self.spurious)
@@ -124,12 +124,12 @@ class Trace:
     @property
     def compensation(self) -> NDArray[np.int64]:
         """The correspondence with missed and spurious objects paired, in added rows or columns where need be."""
-        return self.extended(self.correspondence, 0, 1)
+        return self.extend(self.correspondence, 0, 1)
 
     @property
     def compensated(self) -> Floats:
         """The local scores with a 1 for each pair of the compensation."""
-        return self.extended(self.local, np.nan, 1.0)
+        return self.extend(self.local, np.nan, 1.0)
 
     def tables(self) -> dict[str, Table]:
         """The matrices as a person reads them, step by step."""
@@ -182,15 +182,15 @@ class Trace:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; what is not a match is null."""
 
-        def listed(thing: Thing) -> dict[str, Any]:
+        def describe(thing: Thing) -> dict[str, Any]:
             return {"class": thing.label, "confidence": thing.confidence, "row": thing.row}
 
         return {
             **self.about,
             "image": self.image,
             "score": self.score,
-            "truths": [listed(t) for t in self.truths],
-            "preds": [listed(p) for p in self.preds],
+            "truths": [describe(t) for t in self.truths],
+            "preds": [describe(p) for p in self.preds],
             "overlap": self.overlap.tolist(),
             "correspondence": self.correspondence.tolist(),
             "localization": self.localization.tolist(),
@@ -218,7 +218,7 @@ def matrix(values: ArrayLike, name: str) -> Floats:
     return found
 
 
-def placed(shape: tuple[int, ...], at: tuple[Any, Any], values: Floats, elsewhere: float = np.nan) -> Floats:
+def place(shape: tuple[int, ...], at: tuple[Any, Any], values: Floats, elsewhere: float = np.nan) -> Floats:
     out = np.full(shape, elsewhere)
     out[at] = values
     return out

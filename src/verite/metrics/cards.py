@@ -10,7 +10,7 @@ from typing import Any
 
 from verite.errors import UnknownMetric, did_you_mean, excerpt
 from verite.metrics.catalogue import metric, records
-from verite.metrics.metric import Metric, spelled
+from verite.metrics.metric import Metric, spell_best
 from verite.metrics.names import spell, word_of
 from verite.metrics.record import Record, spell_settled
 from verite.model.results import to_json
@@ -55,7 +55,7 @@ class Card:
             "also": ", ".join(f"{name} = {meant}" if meant else name for name, meant in self.aliases.items()),
             "formula": self.formula,
             "on": self.on,
-            "range": f"{low:g} to {high:g}{unit}, best {spelled(self.best)}, {self.better} is better",
+            "range": f"{low:g} to {high:g}{unit}, best {spell_best(self.best)}, {self.better} is better",
             "parameters": "; ".join(f"{key}: {text}" for key, text in self.parameters.items()),
             "variants": "; ".join(f"{key}: {text}" for key, text in self.variants.items()),
             "truth and pred": "may be exchanged" if self.symmetric else "may not be exchanged",

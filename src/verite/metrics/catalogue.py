@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, excerpt
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
-from verite.metrics.record import Record, made
+from verite.metrics.record import Record, make_record
 
 SHELVES = ("box", "contour", "contour_distance", "region", "partition", "surface")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +47,7 @@ def localization(**facts: Any) -> Callable[[F], F]:
     """
 
     def declare(function: F) -> F:
-        register(made(function, **facts))
+        register(make_record(function, **facts))
         return function
 
     return declare
@@ -61,7 +61,7 @@ def register(record: Record) -> None:
         taken = ALIASES.get(key)
         if taken is not None and not is_same(RECORDS[taken[0]], record):
             raise BadParameter(f"metric: expected a new name, found {name!r}, which is {taken[0]}")
-        record.checked(parameters)
+        record.check(parameters)
         ALIASES[key] = (record.name, dict(parameters))
     RECORDS[record.name] = record
 
@@ -102,16 +102,16 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
     'hausdorff(quantile=0.95)'
     """
     if isinstance(name, Metric):
-        return Metric(name.record, name.record.checked({**name.parameters, **parameters}))
+        return Metric(name.record, name.record.check({**name.parameters, **parameters}))
     if callable(name):
-        record = declared(name)
-        return Metric(record, record.checked(parameters))
+        record = record_of(name)
+        return Metric(record, record.check(parameters))
     word, written = parse(name)
     twice = sorted(set(written) & set(parameters))
     if twice:
         raise BadParameter(f"{word}: expected {twice[0]} once, found it in the name and beside it")
     if ":" in word:
-        record, given = declared(imported(word)), {}
+        record, given = record_of(import_function(word)), {}
     else:
         stock()
         found = ALIASES.get(word.casefold())
@@ -121,7 +121,7 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
                 f"found {excerpt(word)}{did_you_mean(word, known_names())}"
             )
         record, given = RECORDS[found[0]], found[1]
-    return Metric(record, record.checked({**given, **written, **parameters}))
+    return Metric(record, record.check({**given, **written, **parameters}))
 
 
 def known_names() -> list[str]:
@@ -130,17 +130,17 @@ def known_names() -> list[str]:
     return [name for record in RECORDS.values() for name in (record.name, *record.aliases)]
 
 
-def declared(function: Callable[..., Any]) -> Record:
+def record_of(function: Callable[..., Any]) -> Record:
     """The record of a function: as it was declared, or with no more facts than a function has."""
     for record in RECORDS.values():
         if record.function is function:
             return record
     path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
     is_found_again = path and "<" not in path and not path.startswith("__main__:")
-    return made(function, name=path if is_found_again else None)
+    return make_record(function, name=path if is_found_again else None)
 
 
-def imported(path: str) -> Callable[..., Any]:
+def import_function(path: str) -> Callable[..., Any]:
     """The function behind `package.module:function`."""
     module, _, name = path.partition(":")
     try:
@@ -156,4 +156,4 @@ def imported(path: str) -> Callable[..., Any]:
 
 def every_metric() -> list[Metric]:
     """Every declared metric at its defaults."""
-    return [Metric(record, record.checked({})) for record in records().values()]
+    return [Metric(record, record.check({})) for record in records().values()]

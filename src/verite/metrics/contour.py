@@ -19,19 +19,19 @@ FORMULA = Empty()  # the formulas below have an answer for empty contours, too
 LEVELS = {"background": "(0, inf)", "contour": "(0, inf)"}
 
 
-def extra(p: Pairs) -> Array:
+def extra_pixels(p: Pairs) -> Array:
     """Pixels on the pred's contour alone."""
     return p.pred_contour - p.shared_contour
 
 
-def missing(p: Pairs) -> Array:
+def missing_pixels(p: Pairs) -> Array:
     """Pixels on the truth's contour alone."""
     return p.truth_contour - p.shared_contour
 
 
-def differing(p: Pairs) -> Array:
+def differing_share(p: Pairs) -> Array:
     """The share of the image's pixels that lie on one contour only."""
-    return (extra(p) + missing(p)) / p.pixels
+    return (extra_pixels(p) + missing_pixels(p)) / p.pixels
 
 
 @localization(on="contour", bounds=(0, 1), best=0, symmetric=True, empty=FORMULA, aliases=["ErrLoc"], cite=CHABRIER)
@@ -44,7 +44,7 @@ def err_loc(p: Pairs) -> Array:
     >>> vt.metric("err_loc")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))      # 8 + 8 of 64 pixels
     0.25
     """
-    return differing(p)
+    return differing_share(p)
 
 
 @localization(on="contour", bounds=(0, 1), best=0, empty=FORMULA, aliases=["ErrSous"], cite=CHABRIER)
@@ -57,7 +57,7 @@ def err_under(p: Pairs) -> Array:
     >>> vt.metric("err_under")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 8 of 12 pixels
     0.666666...
     """
-    return ratio(missing(p), p.truth_contour)
+    return ratio(missing_pixels(p), p.truth_contour)
 
 
 @localization(on="contour", bounds=(0, 1), best=0, empty=FORMULA, aliases=["ErrSur"], cite=CHABRIER)
@@ -70,7 +70,7 @@ def err_over(p: Pairs) -> Array:
     >>> vt.metric("err_over")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 8 of 64 - 12 pixels
     0.153846...
     """
-    return ratio(extra(p), p.pixels - p.truth_contour)
+    return ratio(extra_pixels(p), p.pixels - p.truth_contour)
 
 
 def different(name: str, background: float, contour: float) -> None:
@@ -98,7 +98,7 @@ def snr(p: Pairs, *, background: float = 1.0, contour: float = 2.0, variant: str
     0.558481...
     """
     different("snr", background, contour)
-    noise = extra(p) * contour**2 + missing(p) * background**2
+    noise = extra_pixels(p) * contour**2 + missing_pixels(p) * background**2
     raw = np.sqrt(noise / ((contour - background) ** 2 * p.pixels))
     return raw if variant == "raw" else 1 / (1 + raw)
 
@@ -113,7 +113,7 @@ def rms(p: Pairs) -> Array:
     >>> vt.metric("rms")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))          # sqrt(16 / 64)
     0.5
     """
-    return np.sqrt(differing(p))
+    return np.sqrt(differing_share(p))
 
 
 @localization(
@@ -131,7 +131,7 @@ def lq(p: Pairs, *, q: float = 1.0) -> Array:
     >>> vt.metric("lq(q=2)")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))
     0.5
     """
-    return differing(p) ** (1 / q)
+    return differing_share(p) ** (1 / q)
 
 
 def largest_kullback(background: float, contour: float) -> Bounds:
@@ -151,7 +151,7 @@ def kullback(p: Pairs, *, background: float = 1.0, contour: float = 2.0) -> Arra
     >>> vt.metric("kullback")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 16 / 64 · ln 2
     0.173286...
     """
-    return differing(p) * ((contour - background) * log(contour / background))
+    return differing_share(p) * ((contour - background) * log(contour / background))
 
 
 def bhattacharyya_bounds(background: float, contour: float, variant: str) -> Bounds:
@@ -185,7 +185,7 @@ def bhattacharyya(p: Pairs, *, background: float = 1.0, contour: float = 2.0, va
     if variant == "as-run":
         background, contour = contour, background
     neither = p.pixels - p.truth_contour - p.pred_contour + p.shared_contour
-    mixed = (extra(p) + missing(p)) * np.sqrt(background * contour)
+    mixed = (extra_pixels(p) + missing_pixels(p)) * np.sqrt(background * contour)
     mean = (p.shared_contour * contour + mixed + neither * background) / p.pixels
     if variant == "raw":
         return -np.log(mean)
@@ -207,7 +207,12 @@ def jensen(p: Pairs, *, alpha: float = 3.0, background: float = 1.0, contour: fl
     0.034305
     """
     counts = np.stack(
-        [p.shared_contour, missing(p), extra(p), p.pixels - p.truth_contour - p.pred_contour + p.shared_contour]
+        [
+            p.shared_contour,
+            missing_pixels(p),
+            extra_pixels(p),
+            p.pixels - p.truth_contour - p.pred_contour + p.shared_contour,
+        ]
     )
     truth = np.array([contour, contour, background, background])
     mean = (truth + np.array([contour, background, contour, background])) / 2
@@ -217,4 +222,4 @@ def jensen(p: Pairs, *, alpha: float = 3.0, background: float = 1.0, contour: fl
 
     divergence: Array = entropy(np.sqrt(mean * truth)) - (entropy(mean) + entropy(truth)) / 2
     # Rounding may leave a trace below 0 where the contours agree.
-    return np.where(extra(p) + missing(p) == 0, 0.0, divergence.clip(min=0.0))
+    return np.where(extra_pixels(p) + missing_pixels(p) == 0, 0.0, divergence.clip(min=0.0))

@@ -7,11 +7,11 @@ from math import inf
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.contour import extra, missing
-from verite.metrics.ratios import DISTANCE, ratio, turned
+from verite.metrics.contour import extra_pixels, missing_pixels
+from verite.metrics.ratios import DISTANCE, ratio, turn
 from verite.metrics.record import Empty, Variant
 from verite.pairs import Array, Pairs
-from verite.pairs.directed import MERIT_ALPHA, merged, quantiles
+from verite.pairs.directed import MERIT_ALPHA, merge, quantiles
 
 PELI = "Peli, Malah, A study of edge detection algorithms, Computer Graphics and Image Processing 1982"
 ODET = "Odet, Belaroussi, Benoit-Cattin, Scalable discrepancy measures for segmentation evaluation, ICIP 2002"
@@ -62,7 +62,7 @@ def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "dis
     0.135897...
     """
     merit = p.to_truth.merit(alpha) / np.maximum(p.truth_contour, p.pred_contour)
-    return turned(1 - merit, variant)
+    return turn(1 - merit, variant)
 
 
 @localization(
@@ -88,7 +88,7 @@ def hausdorff(p: Pairs, *, quantile: float = 1.0, variant: str = "max") -> Array
     if quantile == 1:
         return np.maximum(p.to_truth.largest, p.to_pred.largest)
     if variant == "pooled":
-        return quantiles(*merged(p.to_truth, p.to_pred), quantile)
+        return quantiles(*merge(p.to_truth, p.to_pred), quantile)
     return np.maximum(p.to_truth.quantile(quantile), p.to_pred.quantile(quantile))
 
 
@@ -121,7 +121,7 @@ def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff_px: float = inf, variant: s
     if cutoff_px == inf:
         total = pairs.to_truth.total(p) + pairs.to_pred.total(p)
     else:
-        cut = [d.summed(np.minimum(d.distances, cutoff_px) ** p) for d in (pairs.to_truth, pairs.to_pred)]
+        cut = [d.sum_rows(np.minimum(d.distances, cutoff_px) ** p) for d in (pairs.to_truth, pairs.to_pred)]
         total = cut[0] + cut[1]
     if variant == "as-run":
         return total ** (1 / p) / both
@@ -150,7 +150,7 @@ def odet_over(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_over")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 8 pixels, 12 px in all, 5 px a unit
     0.3
     """
-    return ratio(p.to_truth.total(n), extra(p)) / threshold_px**n
+    return ratio(p.to_truth.total(n), extra_pixels(p)) / threshold_px**n
 
 
 @localization(
@@ -166,7 +166,7 @@ def odet_under(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_under(n=2)")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 20 / 8 / 25
     0.1
     """
-    return ratio(p.to_pred.total(n), missing(p)) / threshold_px**n
+    return ratio(p.to_pred.total(n), missing_pixels(p)) / threshold_px**n
 
 
 @localization(
@@ -185,4 +185,4 @@ def odet_nd(p: Pairs, *, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_nd")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))      # (12 + 12) / (16 · 5)
     0.3
     """
-    return ratio(p.to_truth.total(1) + p.to_pred.total(1), extra(p) + missing(p)) / threshold_px
+    return ratio(p.to_truth.total(1) + p.to_pred.total(1), extra_pixels(p) + missing_pixels(p)) / threshold_px

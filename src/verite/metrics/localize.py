@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan, nan
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.checks import Finding, examine_pair, stop_on_errors
 from verite.errors import BadParameter, DataError
+from verite.evaluation.prepare import Checks, prepare
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
@@ -21,7 +21,6 @@ from verite.model.tables import Table
 from verite.pairs import Array, Pairs
 from verite.signature import Signature
 
-Checks = Literal["stop", "warn", "off"]
 MOST_COLUMNS = 6  # metrics beside each other in a table of classes
 STATES = ("matched", "missed", "spurious")
 
@@ -65,33 +64,18 @@ def localize(
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
-    pred, findings = prepared(truth, pred, checks)
+    pred, findings = prepare(truth, pred, checks)
     if labels is not None:
         wanted = tuple(labels)
         truth = truth.only(wanted)
         pred = pred.only([label for label in pred.labels.all_names if label in set(wanted)])
     if all:
-        chosen += [m for m in fitting(truth, pred) if m not in chosen]
+        chosen += [m for m in fitting_metrics(truth, pred) if m not in chosen]
     refuse_fractions(truth, chosen)
     return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, name=name, findings=findings)
 
 
-def prepared(
-    truth: Annotations, pred: Annotations, checks: Checks, sound: Collection[str] = ()
-) -> tuple[Annotations, list[Finding]]:
-    """Predictions on the truth's images and labels, and what is suspicious about them; `sound` codes are not, here."""
-    if checks not in ("stop", "warn", "off"):
-        raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
-    aligned = pred.like(truth)
-    if checks == "off":
-        return aligned, []
-    findings = [finding for finding in examine_pair(truth, aligned) if finding.code not in sound]
-    if checks == "stop":
-        stop_on_errors(findings, aligned.source.path)
-    return aligned, findings
-
-
-def fitting(truth: Annotations, pred: Annotations) -> list[Metric]:
+def fitting_metrics(truth: Annotations, pred: Annotations) -> list[Metric]:
     """Every metric that the regions of these data sets allow."""
     if truth.unit == "rel":
         return [m for m in every_metric() if m.record.on == "region" and not m.needs_image]
@@ -131,11 +115,11 @@ class LocalizationResults(Results):
         self.label = np.where(
             self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]
         )
-        scores = {m.name: (mean(self.values[m.name]), self.signed(m)) for m in metrics}
+        scores = {m.name: (mean(self.values[m.name]), self.sign(m)) for m in metrics}
         signature = Signature.of("localize", metrics=[m.name for m in metrics], **settings.facts, rev=1)
         super().__init__(protocol="localize", signature=signature, scores=scores, truth=truth, pred=pred, **about)
 
-    def signed(self, chosen: Metric) -> Signature:
+    def sign(self, chosen: Metric) -> Signature:
         """What exactly a mean is the mean of."""
         own, facts = dict(chosen.signature.settings), self.settings.facts
         rev = own.pop("rev")

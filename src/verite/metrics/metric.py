@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from verite.errors import DataError, VeriteError, one_line
 from verite.metrics import names
-from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, settled, spell_settled
+from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, settle, spell_settled
 from verite.model.partitions import is_label_image
 from verite.model.rasters import PolygonRule
 from verite.pairs import Array, Pairs
@@ -51,7 +51,7 @@ class Metric:
         return self.name
 
     def __repr__(self) -> str:
-        return f"<metric {self.name}: best {spelled(self.best)}, {self.better} is better>"
+        return f"<metric {self.name}: best {spell_best(self.best)}, {self.better} is better>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Metric) and self.record is other.record and self.parameters == other.parameters
@@ -148,18 +148,18 @@ class Metric:
             return np.empty(0)
         empty = pairs.empty(record.on)
         if empty is None:
-            return self.computed(pairs)
+            return self.compute(pairs)
         out = np.empty(len(pairs))
         is_open = np.ones(len(pairs), dtype=np.bool_)
         for rule, case in self.empty.cases(*empty):
             if rule is not None and case.any():
-                out[case] = self.settled(rule, pairs.take(case))
+                out[case] = self.settle(rule, pairs.take(case))
                 is_open &= ~case
         if is_open.any():
-            out[is_open] = self.computed(pairs if is_open.all() else pairs.take(is_open))
+            out[is_open] = self.compute(pairs if is_open.all() else pairs.take(is_open))
         return out
 
-    def computed(self, pairs: Pairs) -> Array:
+    def compute(self, pairs: Pairs) -> Array:
         """What the formula says."""
         try:
             found = np.asarray(self.record.function(pairs, **self.parameters), dtype=np.float64)
@@ -173,14 +173,14 @@ class Metric:
             raise DataError(f"{self.name}: expected {len(pairs)} values, one a pair, found an array {found.shape}")
         return found
 
-    def settled(self, rule: Settled, pairs: Pairs) -> Array | float:
+    def settle(self, rule: Settled, pairs: Pairs) -> Array | float:
         """What the rule for empty regions says."""
         if needs_size(rule) and not pairs.is_sized:
             raise DataError(
                 f"{self.name}: expected the size of the image to settle an empty region ({spell_settled(rule)}), "
                 "found none; give size=(width, height)"
             )
-        value = settled(rule, pairs, self.parameters)
+        value = settle(rule, pairs, self.parameters)
         return 1 - value if self.record.is_complement(self.parameters) else value
 
     def refuse_labels(self, image: Any) -> None:
@@ -207,5 +207,5 @@ def measure(pairs: Pairs, metrics: Sequence[Metric], *, chunk: int = CHUNK) -> d
     return out
 
 
-def spelled(value: float | None) -> str:
+def spell_best(value: float | None) -> str:
     return "unknown" if value is None else f"{value:g}"

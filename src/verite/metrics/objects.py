@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, check_choices
+from verite.errors import BadParameter, check_choices
 from verite.evaluation.matching import Candidates, box_candidates, match_free
+from verite.evaluation.prepare import check_mask_sizes
 from verite.model.annotations import Annotations
 from verite.model.ragged import offsets_of
-from verite.model.rasters import PolygonRule, spell_size
+from verite.model.rasters import PolygonRule
 from verite.model.regions import BOX, Regions, Runs
 from verite.model.shapes import NO_BOX, Shapes
 from verite.pairs import Pairs
@@ -81,9 +82,9 @@ def match(truth: Annotations, pred: Annotations, settings: Settings) -> Matched:
     candidates = with_region_overlaps(truth, pred, settings)
     ignored = ignored_truths(truth, settings)
     order = np.argsort(-np.nan_to_num(confidence, nan=-np.inf), kind="stable")
-    taken = match_free(chosen(candidates, ~ignored, alive), order, len(truth), settings.iou)
+    taken = match_free(select(candidates, ~ignored, alive), order, len(truth), settings.iou)
     found = np.flatnonzero(taken >= 0)
-    excused = match_any(chosen(candidates, ignored, alive), settings.iou)
+    excused = match_any(select(candidates, ignored, alive), settings.iou)
     missed = ~ignored
     missed[taken[found]] = False
     alone = alive & (taken < 0) & ~excused
@@ -102,7 +103,7 @@ def ignored_truths(truth: Annotations, settings: Settings) -> NDArray[np.bool_]:
     return truth.ignore | truth.crowd | truth.difficult | truth.group_of
 
 
-def chosen(candidates: Candidates, truths: NDArray[np.bool_], preds: NDArray[np.bool_]) -> Candidates:
+def select(candidates: Candidates, truths: NDArray[np.bool_], preds: NDArray[np.bool_]) -> Candidates:
     """The candidates among some of the truths and predictions; the others keep an empty list."""
     owner = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
     keep = truths[candidates.truth] & preds[owner]
@@ -135,7 +136,7 @@ def with_region_overlaps(truth: Annotations, pred: Annotations, settings: Settin
     owner = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))
     rows = candidates.truth.astype(np.int64)
     are_boxes = (kinds(truth, rows) == BOX) & (kinds(pred, owner) == BOX)
-    needs = np.flatnonzero(~are_boxes & ~reduced(truth, pred, rows, owner, settings.regions))
+    needs = np.flatnonzero(~are_boxes & ~uses_boxes(truth, pred, rows, owner, settings.regions))
     if not len(needs):
         return candidates
     p = pairs_of(truth, pred, rows[needs], owner[needs], settings)
@@ -154,7 +155,7 @@ def kinds(side: Annotations, rows: NDArray[np.integer]) -> NDArray[np.uint8]:
     return np.append(side.regions.kinds, np.uint8(ABSENT))[rows]
 
 
-def reduced(
+def uses_boxes(
     truth: Annotations, pred: Annotations, truths: NDArray[np.integer], preds: NDArray[np.integer], use: Use
 ) -> NDArray[np.bool_]:
     """Which pairs are compared by their boxes although one side has more."""
@@ -176,7 +177,7 @@ def pairs_of(
     images = np.where(truths >= 0, images, np.append(pred.image, 0)[preds])
     known = pred.images if len(pred.images) > len(truth.images) else truth.images
     sizes = np.stack([known.widths, known.heights], axis=1)
-    as_boxes = reduced(truth, pred, truths, preds, settings.regions)
+    as_boxes = uses_boxes(truth, pred, truths, preds, settings.regions)
     every = np.arange(len(truths))
     return Pairs.from_shapes(
         shapes_of_side(truth, truths, as_boxes, settings),
@@ -201,7 +202,7 @@ def shapes_of_side(
     if not len(keep):  # polygons and masks of a file need not even be read
         return Shapes(Regions(boxes), sizes)
 
-    def placed(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def place(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         everyone = np.zeros(len(rows), dtype=np.int64)
         everyone[keep] = lengths
         return offsets_of(everyone)
@@ -209,25 +210,10 @@ def shapes_of_side(
     polygons, runs = side.regions.polygons, side.regions.runs
     if polygons is not None:
         part = polygons.take(rows[keep])
-        polygons = replace(part, objects=placed(np.diff(part.objects)))
+        polygons = replace(part, objects=place(np.diff(part.objects)))
     if runs is not None:
         masks = runs.take(rows[keep])
-        check_sizes(side, rows[keep], masks)
+        check_mask_sizes(side, rows[keep], masks)
         sizes[keep] = masks.sizes
-        runs = Runs(masks.counts, placed(np.diff(masks.objects)), sizes)
+        runs = Runs(masks.counts, place(np.diff(masks.objects)), sizes)
     return Shapes(Regions(boxes, polygons=polygons, runs=runs), sizes)
-
-
-def check_sizes(side: Annotations, rows: NDArray[np.integer], masks: Runs) -> None:
-    """Every mask must be as large as its image, where both are known."""
-    images = side.image[rows]
-    known = np.stack([side.images.heights[images], side.images.widths[images]], axis=1)
-    differs = np.flatnonzero(
-        (known > 0).all(axis=1) & (masks.sizes > 0).all(axis=1) & (known != masks.sizes).any(axis=1)
-    )
-    if len(differs):
-        i = differs[0]
-        raise DataError(
-            f"{side.source.path or 'annotations'}: image {side.images.name(int(images[i]))!r}: expected a mask of "
-            f"{spell_size(known[i])} pixels as the image, found {spell_size(masks.sizes[i])}"
-        )

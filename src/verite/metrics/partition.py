@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import DISTANCE, ratio, turned
+from verite.metrics.ratios import DISTANCE, ratio, turn
 from verite.metrics.record import Empty, Variant
 from verite.pairs import Array, Pairs
 
@@ -78,7 +78,7 @@ def hamming(p: Pairs, *, variant: str = "distance") -> Array:
     table = p.table
     total = table.sum(axis=(1, 2))
     lost = 2 * total - table.max(axis=1).sum(axis=1) - table.max(axis=2).sum(axis=1)
-    return turned(lost / (2 * total), variant)
+    return turn(lost / (2 * total), variant)
 
 
 def best_partner(table: Array) -> Array:
@@ -123,7 +123,7 @@ def hafiane1(p: Pairs, *, variant: str = "distance") -> Array:
     table = p.table
     exists = table.sum(axis=2) > 0
     mean = (best_partner(table) * exists).sum(axis=1) / exists.sum(axis=1)
-    return turned(1 - object_ratio(table) * mean, variant)
+    return turn(1 - object_ratio(table) * mean, variant)
 
 
 @localization(
@@ -143,7 +143,7 @@ def hafiane2(p: Pairs, *, weight: float = 0.2, variant: str = "distance") -> Arr
     table = p.table
     share = table.sum(axis=1) / table.sum(axis=(1, 2))[:, None]
     matched = (best_partner(table.transpose(0, 2, 1)) * share).sum(axis=1)
-    return turned(1 - (matched + weight * object_ratio(table)) / (1 + weight), variant)
+    return turn(1 - (matched + weight * object_ratio(table)) / (1 + weight), variant)
 
 
 @localization(

@@ -20,6 +20,6 @@ def ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     return np.divide(part, whole, out=np.full(shape, otherwise), where=np.asarray(whole) != 0)
 
 
-def turned(distance: Array, variant: str) -> Array:
+def turn(distance: Array, variant: str) -> Array:
     """A distance as it is, or as the similarity 1 - distance."""
     return 1 - distance if variant == "similarity" else distance

@@ -60,7 +60,7 @@ def needs_size(rule: Settled) -> bool:
     return isinstance(rule, tuple) or (isinstance(rule, str) and rule != "pixels")
 
 
-def settled(rule: Settled, pairs: Pairs, parameters: Mapping[str, Any]) -> Array | float:
+def settle(rule: Settled, pairs: Pairs, parameters: Mapping[str, Any]) -> Array | float:
     """The values a rule gives."""
     if isinstance(rule, tuple):
         return rule[1](pairs, **parameters)
@@ -142,16 +142,16 @@ class Record:
     def remarks(self) -> list[str]:
         return self.paragraphs[2:]
 
-    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, those given checked and brought to the type of their default."""
         known = self.defaults
         for key in given:
             if key not in known:
                 takes = f"one of {', '.join(known)}" if known else "no parameters"
                 raise BadParameter(f"{self.name}: expected {takes}, found {key!r}{did_you_mean(key, known)}")
-        return {key: self.checked_value(key, given.get(key, default), default) for key, default in known.items()}
+        return {key: self.check_value(key, given.get(key, default), default) for key, default in known.items()}
 
-    def checked_value(self, key: str, value: Any, default: Any) -> Any:
+    def check_value(self, key: str, value: Any, default: Any) -> Any:
         if key == "variant" or isinstance(default, str):
             choices = list(self.variants) if key == "variant" else [default]
             if key == "variant" and value not in choices:
@@ -195,7 +195,7 @@ class Record:
         return variant is not None and variant.is_complement
 
 
-def made(
+def make_record(
     function: Callable[..., Array],
     *,
     on: On = "region",

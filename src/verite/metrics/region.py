@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import DISTANCE, ratio, turned
+from verite.metrics.ratios import DISTANCE, ratio, turn
 from verite.metrics.record import Empty, Variant
 from verite.pairs import Array, Pairs
 
@@ -159,7 +159,7 @@ def pixel_precision(p: Pairs, *, variant: str = "distance") -> Array:
     >>> vt.metric("pixel_precision")([0, 0, 4, 4], [0, 0, 4, 8])
     0.5
     """
-    return turned(1 - p.shared_area / p.pred_area, variant)
+    return turn(1 - p.shared_area / p.pred_area, variant)
 
 
 @localization(
@@ -174,4 +174,4 @@ def pixel_recall(p: Pairs, *, variant: str = "distance") -> Array:
     >>> vt.metric("pixel_recall")([0, 0, 4, 4], [0, 0, 4, 3])
     0.25
     """
-    return turned(1 - p.shared_area / p.truth_area, variant)
+    return turn(1 - p.shared_area / p.truth_area, variant)

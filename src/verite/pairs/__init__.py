@@ -106,7 +106,7 @@ class Pairs:
         areas: Array = np.abs(sides[:, 0] * sides[:, 1])
         return areas
 
-    def chosen(self, column: NDArray[Any]) -> NDArray[Any]:
+    def select(self, column: NDArray[Any]) -> NDArray[Any]:
         return column if self.rows is None else column[self.rows]
 
     # What is known of the images.
@@ -119,15 +119,15 @@ class Pairs:
     @property
     def is_sized(self) -> bool:
         """Is every image's size known?"""
-        return self.store.is_sized or bool((self.chosen(self.store.sizes) > 0).all())
+        return self.store.is_sized or bool((self.select(self.store.sizes) > 0).all())
 
     @property
     def heights(self) -> Array:
-        return self.chosen(self.store.known_sizes)[:, 0].astype(np.float64)
+        return self.select(self.store.known_sizes)[:, 0].astype(np.float64)
 
     @property
     def widths(self) -> Array:
-        return self.chosen(self.store.known_sizes)[:, 1].astype(np.float64)
+        return self.select(self.store.known_sizes)[:, 1].astype(np.float64)
 
     @property
     def pixels(self) -> Array:
@@ -144,33 +144,33 @@ class Pairs:
     @property
     def truth_box(self) -> Array:
         """Corners x1, y1, x2, y2, one row a pair."""
-        return self.chosen(self.store.boxes[self.is_swapped])
+        return self.select(self.store.boxes[self.is_swapped])
 
     @property
     def pred_box(self) -> Array:
-        return self.chosen(self.store.boxes[not self.is_swapped])
+        return self.select(self.store.boxes[not self.is_swapped])
 
     @property
     def truth_area(self) -> Array:
-        return self.chosen(self.store.areas[:, int(self.is_swapped)])
+        return self.select(self.store.areas[:, int(self.is_swapped)])
 
     @property
     def pred_area(self) -> Array:
-        return self.chosen(self.store.areas[:, 1 - int(self.is_swapped)])
+        return self.select(self.store.areas[:, 1 - int(self.is_swapped)])
 
     @property
     def shared_area(self) -> Array:
-        return self.chosen(self.store.areas[:, 2])
+        return self.select(self.store.areas[:, 2])
 
     @property
     def drawn_areas(self) -> Array:
         """How many pixels truth and pred have, [n, 2]: none for a box outside the image or between pixels."""
-        return self.chosen(self.store.drawn_areas[:, [1, 0] if self.is_swapped else [0, 1]])
+        return self.select(self.store.drawn_areas[:, [1, 0] if self.is_swapped else [0, 1]])
 
     @property
     def table(self) -> Array:
         """Pixels shared by region i of the truth and region j of the pred; the background is the last of each."""
-        found = self.chosen(self.store.table)
+        found = self.select(self.store.table)
         return found.transpose(0, 2, 1) if self.is_swapped else found
 
     # Contours and distances.
@@ -178,33 +178,33 @@ class Pairs:
     @property
     def truth_contour(self) -> Array:
         """How many pixels the contour has."""
-        return self.chosen(self.store.contours[:, int(self.is_swapped)])
+        return self.select(self.store.contours[:, int(self.is_swapped)])
 
     @property
     def pred_contour(self) -> Array:
-        return self.chosen(self.store.contours[:, 1 - int(self.is_swapped)])
+        return self.select(self.store.contours[:, 1 - int(self.is_swapped)])
 
     @property
     def shared_contour(self) -> Array:
         """Pixels that lie on both contours."""
-        return self.chosen(self.store.contours[:, 2])
+        return self.select(self.store.contours[:, 2])
 
     @property
     def to_truth(self) -> Directed:
         """Distances of the pred's contour pixels to the truth's contour."""
-        return self.directed(not self.is_swapped)
+        return self.measure_distances(not self.is_swapped)
 
     @property
     def to_pred(self) -> Directed:
         """Distances of the truth's contour pixels to the pred's contour."""
-        return self.directed(self.is_swapped)
+        return self.measure_distances(self.is_swapped)
 
-    def directed(self, forward: bool) -> Directed:
+    def measure_distances(self, forward: bool) -> Directed:
         count = self.store.contours[:, 1 if forward else 0]
-        sums = self.store.directed(forward)
-        return Directed(self.chosen(count), self.chosen(sums), lambda: self.listed(forward))
+        sums = self.store.directed_sums(forward)
+        return Directed(self.select(count), self.select(sums), lambda: self.list_distances(forward))
 
-    def listed(self, forward: bool) -> tuple[NDArray[np.int64], Rows]:
+    def list_distances(self, forward: bool) -> tuple[NDArray[np.int64], Rows]:
         values, offsets = self.store.lists[0 if forward else 1]
         if self.rows is None:
             return values, offsets
@@ -214,7 +214,7 @@ class Pairs:
     @property
     def outside_truth(self) -> Array:
         """Squared distances of the pred's pixels outside the truth to the truth, summed."""
-        return self.chosen(self.store.outside(not self.is_swapped))
+        return self.select(self.store.outside(not self.is_swapped))
 
     def rims(self, widths_px: NDArray[np.int64]) -> Array:
         """Sizes of the truth's rim, the pred's and what they share; a rim is so many pixels wide."""
@@ -223,7 +223,7 @@ class Pairs:
 
     def distance_differences(self, power: float, cutoff_px: float) -> Array:
         """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
-        return self.chosen(self.store.distance_differences(float(power), float(cutoff_px)))
+        return self.select(self.store.distance_differences(float(power), float(cutoff_px)))
 
     def sides(self) -> tuple[_core.Side, _core.Side]:
         """Both sides as the core takes them."""
@@ -237,7 +237,7 @@ class Pairs:
         found = self.store.empty(on)
         if found is None:
             return None
-        mine, theirs = (self.chosen(side) for side in found)
+        mine, theirs = (self.select(side) for side in found)
         return (theirs, mine) if self.is_swapped else (mine, theirs)
 
 

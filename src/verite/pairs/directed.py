@@ -17,9 +17,9 @@ MERIT_ALPHA = 1 / 9  # the core sums 1 / (1 + d² / 9)
 class Directed:
     """One list of distances a pair, of which the usual sums are known and the list itself only when needed."""
 
-    def __init__(self, count: Array, sums: Array, listed: Callable[[], tuple[NDArray[np.int64], Ints]]) -> None:
+    def __init__(self, count: Array, sums: Array, list_distances: Callable[[], tuple[NDArray[np.int64], Ints]]) -> None:
         self.count = count  # how many pixels ask
-        self.sums, self.listed = sums, listed
+        self.sums, self.list_distances = sums, list_distances
 
     @property
     def largest(self) -> Array:
@@ -31,18 +31,18 @@ class Directed:
         if power in (1, 2, 3):
             column: Array = self.sums[:, int(power) - 1]
             return column
-        return self.summed(self.distances**power)
+        return self.sum_rows(self.distances**power)
 
     def merit(self, alpha: float) -> Array:
         """Pratt's sum of 1 / (1 + alpha d²)."""
         if alpha == MERIT_ALPHA:
             column: Array = self.sums[:, 3]
             return column
-        return self.summed(1 / (1 + alpha * self.squared))
+        return self.sum_rows(1 / (1 + alpha * self.squared))
 
     @cached_property
     def lists(self) -> tuple[NDArray[np.int64], Ints]:
-        return self.listed()
+        return self.list_distances()
 
     @property
     def squared(self) -> Array:
@@ -58,7 +58,7 @@ class Directed:
         """Pair i has the distances offsets[i] .. offsets[i + 1]."""
         return self.lists[1]
 
-    def summed(self, values: Array) -> Array:
+    def sum_rows(self, values: Array) -> Array:
         """A value for each distance, summed pair by pair."""
         owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         sums: Array = np.bincount(owner, weights=values, minlength=len(self.offsets) - 1).astype(np.float64)
@@ -66,7 +66,7 @@ class Directed:
 
     def within(self, tolerance_px: float) -> Array:
         """How many distances do not exceed the tolerance."""
-        return self.summed((self.distances <= tolerance_px).astype(np.float64))
+        return self.sum_rows((self.distances <= tolerance_px).astype(np.float64))
 
     def quantile(self, share: float) -> Array:
         """The distance that this share of the pixels does not exceed, between two of them in proportion."""
@@ -93,7 +93,7 @@ def quantiles(squared: NDArray[np.int64], offsets: Ints, share: float) -> Array:
     return out
 
 
-def merged(first: Directed, second: Directed) -> tuple[NDArray[np.int64], Ints]:
+def merge(first: Directed, second: Directed) -> tuple[NDArray[np.int64], Ints]:
     """Both lists of each pair as one."""
     lengths = np.diff(first.offsets), np.diff(second.offsets)
     owner = np.concatenate([np.repeat(np.arange(len(length)), length) for length in lengths])

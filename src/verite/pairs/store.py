@@ -99,7 +99,7 @@ class Store:
     def contours(self) -> Array:
         return self.statistics[:, CONTOURS]
 
-    def directed(self, forward: bool) -> Array:
+    def directed_sums(self, forward: bool) -> Array:
         return self.statistics[:, TO_TRUTH if forward else TO_PRED]
 
     @property

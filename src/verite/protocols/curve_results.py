@@ -96,7 +96,7 @@ class CurveResults(Results):
             return counts | {f"AP@{t:.2f}": mean for t, mean in zip(self.settings.iou, means, strict=True)}
         return counts | {"AP": means[0], "TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
 
-    def accumulated(self, label: str, threshold: int = 0) -> Table:
+    def accumulate(self, label: str, threshold: int = 0) -> Table:
         """The predictions of a class by falling confidence with the counts so far, precision and recall."""
         self.ap(label, threshold)  # an unknown class is named there
         curve = self.curves[threshold][label]
@@ -141,6 +141,6 @@ class CurveResults(Results):
 
 
 def mean_of_present(values: NDArray[np.float64]) -> float:
-    """The mean over classes that have truths; not a number where none has."""
+    """The mean over classes that have truths; NaN where none has."""
     present = values[~np.isnan(values)]
     return float(present.mean()) if len(present) else np.nan

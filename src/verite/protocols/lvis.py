@@ -148,7 +148,7 @@ def lvis(
     truth = replace(truth, flags=without_crowds)
     if truth.area is not None and (truth.area <= 0).any():
         truth = truth.where(~(truth.area <= 0))
-    pred = judged(truth, best_of_images(pred, max_dets))
+    pred = keep_judged(truth, best_of_images(pred, max_dets))
     is_flat = ~(areas_of(pred, on) > 0)
     pred = pred.where(~is_flat) if is_flat.any() else pred
     evaluation = FederatedEvaluation(settings, truth, pred, thread_count(threads))
@@ -162,7 +162,7 @@ def areas_of(pred: Annotations, on: str) -> Floats:
     return pred_areas(pred, lambda: masks_of(pred, 1), by_first=False)
 
 
-def judged(truth: Annotations, pred: Annotations) -> Annotations:
+def keep_judged(truth: Annotations, pred: Annotations) -> Annotations:
     """The predictions that count: those of classes that somebody looked for in their image."""
     assert truth.verdicts is not None
     labels = len(truth.labels)

@@ -23,7 +23,7 @@ from verite.evaluation.matching import (
     group_truths,
     match_best,
 )
-from verite.evaluation.prepare import Checks, prepare
+from verite.evaluation.prepare import Checks, check_mask_sizes, prepare
 from verite.formats import read
 from verite.formats.openimages_classes import read_descriptions, read_hierarchy
 from verite.model.alignment import free_ids
@@ -138,7 +138,7 @@ def openimages(
     if image_labels is not None:
         truth = with_image_labels(truth, image_labels)
     if hierarchy is not None:
-        truth = expanded(truth, hierarchy if isinstance(hierarchy, Hierarchy) else read_hierarchy(hierarchy))
+        truth = expand(truth, hierarchy if isinstance(hierarchy, Hierarchy) else read_hierarchy(hierarchy))
     names = read_descriptions(descriptions) if isinstance(descriptions, (str, PathLike)) else descriptions or {}
     pred, findings = prepare(truth, pred, checks)
     if chosen is not None:
@@ -162,7 +162,7 @@ def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotati
     return replace(truth, images=aligned.images, labels=aligned.labels, verdicts=aligned.verdicts)
 
 
-def expanded(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
+def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
     """Every object once for its class and once for each class above; labels that are there go up, others go down."""
     own = truth.labels.all_names
     said = truth.verdicts if truth.verdicts is not None else Verdicts.of([])
@@ -216,11 +216,11 @@ class Sides:
 
 def evaluate(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> list[dict[str, Curve]]:
     """The curve of every class at each threshold."""
-    sides = prepared(settings, truth, pred, threads)
+    sides = pair_sides(settings, truth, pred, threads)
     return [curves_at(settings, sides, threshold) for threshold in settings.iou]
 
 
-def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
+def pair_sides(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
     images, labels = len(pred.images), max(len(truth.labels), len(pred.labels))
     kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
     if settings.unverified == "drop":
@@ -238,7 +238,8 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
         if len(truth) and not has_mask.any():
             place = truth.source.path or "truth"
             raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
-        check_sizes(pred)
+        if pred.regions.runs is not None:
+            check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
         mine = truth.where(has_mask)
         part = group_truths(mine.image, mine.label, images=images, labels=labels)
         outlines = outlines_of(mine), outlines_of(pred)
@@ -265,22 +266,6 @@ def prepared(settings: Settings, truth: Annotations, pred: Annotations, threads:
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-np.arange(len(pred)), -confidence))
     return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
-
-
-def check_sizes(pred: Annotations) -> None:
-    """Masks of another size than their image overlap nothing, and nobody would know why."""
-    images, masks = pred.images, pred.regions.runs
-    if masks is None:
-        return
-    wanted = np.stack([images.heights, images.widths], axis=1)[pred.image]
-    is_known = (wanted > 0).all(axis=1) & (masks.sizes > 0).all(axis=1)
-    odd = np.flatnonzero(is_known & (masks.sizes != wanted).any(axis=1))
-    if len(odd):
-        (height, width), (rows, columns) = wanted[odd[0]], masks.sizes[odd[0]]
-        raise DataError(
-            f"{pred.source.path or 'predictions'}: expected masks of the size of their image, {width} × {height} in "
-            f"{images.name(int(pred.image[odd[0]]))!r}, found {columns} × {rows}; {len(odd)} of {len(pred)} differ"
-        )
 
 
 def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells, NDArray[np.int32]]:

@@ -42,7 +42,7 @@ class Counts:
         return self.tp + self.fp + self.fn > 0
 
     def measures(self) -> dict[str, Floats]:
-        """PQ, SQ and RQ of each class; not a number where it occurs on neither side. SQ is 0 where nothing matches."""
+        """PQ, SQ and RQ of each class; NaN where it occurs on neither side. SQ is 0 where nothing matches."""
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = self.tp + 0.5 * self.fp + 0.5 * self.fn
             sq = np.where(self.tp > 0, self.iou / self.tp, 0.0)
@@ -155,14 +155,14 @@ def panoptic(
     """
     pred, findings = prepare(truth, pred, checks, is_ranked=False)
     if labels is not None:
-        raise_on_unknown(labels, truth)
+        check_labels(labels, truth)
     counts = evaluate(truth, pred, thread_count(threads))
     if labels is not None:
-        counts = restricted(counts, truth, set(labels))
+        counts = restrict(counts, truth, set(labels))
     return PanopticResults(counts, truth, pred, labels=labels, name=name, findings=findings)
 
 
-def raise_on_unknown(labels: Sequence[str], truth: Annotations) -> None:
+def check_labels(labels: Sequence[str], truth: Annotations) -> None:
     from verite.errors import did_you_mean
 
     names = truth.labels.all_names
@@ -171,7 +171,7 @@ def raise_on_unknown(labels: Sequence[str], truth: Annotations) -> None:
             raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
 
 
-def restricted(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
+def restrict(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
     """Only these classes count; the others still occupy their pixels."""
     kept = np.array([name in chosen for name in truth.labels.all_names])
     return Counts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
@@ -180,7 +180,7 @@ def restricted(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
 def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Counts:
     """The counts of every class of the truth."""
     classes = len(truth.labels)
-    masks = checked_masks(truth, threads), checked_masks(pred, threads)
+    masks = segment_masks(truth, threads), segment_masks(pred, threads)
     iou = np.zeros(classes)
     tp, fp, fn = (np.zeros(classes, dtype=np.int64) for _ in range(3))
     for rows in blocks(truth, pred):
@@ -194,7 +194,7 @@ def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Counts:
     return Counts(iou, tp, fp, fn)
 
 
-def checked_masks(side: Annotations, threads: int) -> Runs:
+def segment_masks(side: Annotations, threads: int) -> Runs:
     """The mask of every object; boxes are none."""
     boxes = np.flatnonzero(side.regions.kinds == 0)
     if len(boxes):
@@ -241,7 +241,7 @@ def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Ann
     if len(cuts) < 2:
         return Shared(*(np.empty(0, np.int64) for _ in range(3)))
     lengths, places = np.diff(cuts), cuts[:-1]
-    one, two = covering(truth, places), covering(pred, places)
+    one, two = find_cover(truth, places), find_cover(pred, places)
     width = len(rows[1]) + 1
     found, inverse = np.unique((one + 1) * width + two + 1, return_inverse=True)
     pixels = np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
@@ -293,7 +293,7 @@ def intervals(masks: Runs, rows: Ints, side: Annotations, bases: dict[int, int])
     return starts, ends, owner
 
 
-def covering(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
+def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
     """Whose run covers each place; -1 where none does."""
     starts, ends, owner = runs
     if not len(starts):

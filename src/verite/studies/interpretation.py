@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric
-from verite.interpretation.score import Objects, Possible, Rules, indicator, judge, recognition_score
+from verite.interpretation.score import Objects, Possible, ScoreRules, indicator, judge, recognition_score
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.tables import Table
@@ -153,7 +153,7 @@ def study_interpretation(
     """
     if shapes not in ("masks", "boxes"):
         raise BadParameter(f"shapes: expected masks or boxes, found {shapes!r}")
-    rules, metric, distances = Rules(alpha=alpha), localization_metric(localization), class_distances(distance)
+    rules, metric, distances = ScoreRules(alpha=alpha), localization_metric(localization), class_distances(distance)
     truth = truth.where(~truth.ignored)  # crowds and the like are no objects
     per_image = np.bincount(truth.image, minlength=len(truth.images))
     kept = (per_image >= 1) & (per_image <= MOST_OBJECTS)
@@ -205,7 +205,7 @@ def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
 
 
 def measure(
-    groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: Rules, distances: ClassDistances
+    groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: ScoreRules, distances: ClassDistances
 ) -> Curves:
     kinds = list(ALTERATIONS)
     localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
@@ -243,7 +243,12 @@ def measure(
 
 
 def mean_score(
-    group: Altered, rules: Rules, truth_labels: NDArray[np.int64], pred_labels: NDArray[np.int64], kept: int, added: int
+    group: Altered,
+    rules: ScoreRules,
+    truth_labels: NDArray[np.int64],
+    pred_labels: NDArray[np.int64],
+    kept: int,
+    added: int,
 ) -> float:
     """The mean over a group's images with the first objects found exactly, the others not, and some made up."""
     images, count = len(group.images), group.count
@@ -262,7 +267,7 @@ def mean_score(
     return float(judge(objects, possible, rules).score.mean())
 
 
-def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
     """Nobody's class wrong, one object's, …, everybody's."""
     values = []
     for count in range(group.count + 1):
@@ -272,16 +277,16 @@ def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: Rules) -> li
     return values
 
 
-def removed_objects(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+def removed_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
     return [mean_score(group, rules, labels, labels, group.count - gone, 0) for gone in range(group.count + 1)]
 
 
-def added_objects(group: Altered, labels: NDArray[np.int64], rules: Rules) -> list[float]:
+def added_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
     """Objects that overlap nothing."""
     return [mean_score(group, rules, labels, labels, group.count, new) for new in range(MOST_ADDED + 1)]
 
 
-def matching_modes(groups: list[Altered], rules: Rules) -> dict[str, dict[str, list[float]]]:
+def matching_modes(groups: list[Altered], rules: ScoreRules) -> dict[str, dict[str, list[float]]]:
     """On the images with the fewest objects, one in the paper: each way of matching, by kind and power."""
     group = groups[0]
     modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from verite.errors import DataError
 from verite.interpretation.localization import PAPER, localization_score
-from verite.interpretation.score import Objects, Possible, Rules, judge
+from verite.interpretation.score import Objects, Possible, ScoreRules, judge
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.rasters import array_of, frames_of, rasterised
@@ -41,7 +41,7 @@ class Altered:
     overlap: Floats  # [image, object, way, truth]
     localization: Floats
 
-    def scores(self, rules: Rules) -> Floats:
+    def scores(self, rules: ScoreRules) -> Floats:
         """The score of every altered scene, [image, object, kind, direction, power]."""
         images, count = len(self.images), self.count
         # Column k of a scene's matrix is the altered object, the others are as in the truth.

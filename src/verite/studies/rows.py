@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.metrics.catalogue import every_metric, imported, metric
+from verite.metrics.catalogue import every_metric, import_function, metric
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
-from verite.metrics.record import made
+from verite.metrics.record import make_record
 from verite.metrics.tables import JEI_2010_AS_RUN
 from verite.model.rasters import array_of
 from verite.model.regions import Runs
@@ -136,12 +136,12 @@ def row_of(thing: Any, label: str | None = None) -> Row:
     parameters: dict[str, Any] = {}
     if isinstance(thing, str):
         name, parameters = parse(thing)
-        function = imported(name) if ":" in name else None
+        function = import_function(name) if ":" in name else None
     elif callable(thing) and not isinstance(thing, Metric):
         function = thing
     if function is not None and takes_two(function):
-        record = made(over_masks(function), name=name or plain_name(function))
-        chosen = Metric(record, record.checked(parameters))
+        record = make_record(over_masks(function), name=name or plain_name(function))
+        chosen = Metric(record, record.check(parameters))
     else:
         chosen = metric(thing)
     return Row(label or chosen.name.rpartition(":")[2], chosen)
