@@ -22,7 +22,7 @@ import verite as vt
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences
 from verite.ranking.contest import AnswerContest
-from verite.ranking.places import stood
+from verite.ranking.places import stand
 
 
 def tables(rng: np.random.Generator, algorithms: int, items: int) -> tuple[Any, dict[str, Any]]:
@@ -64,7 +64,7 @@ def all_pairs(truth: Any, answers: dict[str, Any], model: Any) -> None:
 
 def whole_order(truth: Any, answers: dict[str, Any], model: Any, draws: int) -> None:
     contest = AnswerContest(Answers.of(truth, answers), model)
-    stood(contest.draw(draws, np.random.default_rng(0)), None, contest.scores)
+    stand(contest.draw(draws, np.random.default_rng(0)), None, contest.scores)
 
 
 def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:

@@ -11,7 +11,7 @@ from tests.oracles import draws as oracle
 from verite import _core
 from verite.ranking import montecarlo
 from verite.ranking.answers import Answers
-from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, drawn_changes
+from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.ranking.places import wilson
 from verite.truth_errors.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
@@ -99,7 +99,7 @@ def test_dependent_errors_follow_their_law(model):
         rates = rng.beta(*model.beta, (many, 10)) if model.correlation < 1 else rng.random((many, 10)) < 0.2
         wrong = rng.random((many, 60)) < np.repeat(rates, 6, axis=1)
     expected = np.stack([(right[:, j][None, :] ^ wrong).sum(axis=1) for j in range(4)], axis=1) - outcomes.scores
-    drawn = drawn_changes(Moves.of(outcomes), model, many, np.random.default_rng(6))
+    drawn = draw_changes(Moves.of(outcomes), model, many, np.random.default_rng(6))
     assert_same_law(drawn[:, 1:] - drawn[:, :1], expected[:, 1:] - expected[:, :1])
 
 
@@ -195,5 +195,5 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
 
 def test_identical_algorithms_draw_nothing():
     table = Answers.of([1, 0], {"a": [1, 1], "b": [1, 1]})
-    changes = drawn_changes(Moves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0))
+    changes = draw_changes(Moves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0))
     assert changes.tolist() == [[0, 0]] * 10

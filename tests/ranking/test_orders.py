@@ -50,9 +50,9 @@ def test_three_algorithms_at_once_equal_the_walk_over_score_differences(seed):
     rates = rng.choice([0.02, 0.1, 0.3], 150)
     contest = AnswerContest(Answers.of(truth, named(answers)), PerItem(rates))
     quick = contest.standings()
-    differences, weights = lattice.walked(contest.outcomes, contest.model)
+    differences, weights = lattice.walk_all(contest.outcomes, contest.model)
     scores = np.column_stack([differences, np.zeros(len(differences))])
-    slow = lattice.stood(scores, weights, contest.outcomes.scores)
+    slow = lattice.stand(scores, weights, contest.outcomes.scores)
     assert quick.places == pytest.approx(slow.places, rel=1e-10, abs=1e-14)
     assert quick.whole == pytest.approx(slow.whole, rel=1e-12, nan_ok=True)
 
@@ -173,10 +173,10 @@ def test_the_largest_rate_of_a_longer_order_is_bracketed_by_its_pairs():
 
 def test_neighbours_that_cannot_be_told_apart_are_joined():
     found = rank(*big_table(), epsilon=0.1, draws=1000)
-    for run in found.joined():
+    for run in found.not_told_apart():
         assert all(found.pair(a, b).kept < 0.95 for a in run for b in run if a != b)
-    assert found.joined(0.5000001) == []
-    assert found.joined(0.9999999999) != []
+    assert found.not_told_apart(0.5000001) == []
+    assert found.not_told_apart(0.9999999999) != []
 
 
 @pytest.mark.parametrize("labels", [None, 3])

@@ -15,7 +15,7 @@ from verite.reporting.rank_plots import (
     plot_leaderboard,
     plot_ranks,
     save_ranking,
-    stacked,
+    stack_runs,
 )
 
 
@@ -81,7 +81,7 @@ def test_bars_join_what_cannot_be_told_apart(ranking):
 
 def test_bars_that_overlap_stand_side_by_side():
     runs = [("a", "b"), ("b", "c"), ("d", "e")]
-    assert stacked(runs, tuple("abcde")) == [[(0, 1), (3, 4)], [(1, 2)]]
+    assert stack_runs(runs, tuple("abcde")) == [[(0, 1), (3, 4)], [(1, 2)]]
 
 
 def test_smaller_losses_are_further_to_the_right():

@@ -114,7 +114,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     errors = model_of(given)
     ranking = of_table(paths[0], errors, given) if len(paths) == 1 else of_detectors(paths, errors, given, quiet=quiet)
     if given["output"]:
-        keep(ranking, Path(given["output"]), given)
+        save_all(ranking, Path(given["output"]), given)
         note(f"results in {given['output']}\n", quiet=quiet)
     emit(ranking, as_json=given["as_json"], save=given["save"], quiet=quiet)
 
@@ -163,7 +163,7 @@ def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
         raise ReadError(
             path, expected=f"a table with {HEADER}", found="none", remedy="name predictions after a detection truth"
         )
-    return assess(path, errors=errors, **settings(given))
+    return assess(path, errors=errors, **pick_settings(given))
 
 
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
@@ -186,17 +186,17 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
         predictions[name] = read_side(path, "pred", given, truth)
         describe("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
-    return assess(truth, predictions, errors=errors, checks=given["checks"], **settings(given))
+    return assess(truth, predictions, errors=errors, checks=given["checks"], **pick_settings(given))
 
 
-def settings(given: dict[str, Any]) -> dict[str, Any]:
+def pick_settings(given: dict[str, Any]) -> dict[str, Any]:
     """What is passed on as it is; what does not fit the answers is refused there."""
     names = ("method", "draws", "seed", "level", "kind", "confusion", "loss", "zero", "tolerance", "sums")
     passed = {name: given[name] for name in (*names, "confidence", "iou", "wrong")}
     return passed | {"labels": given["labels"].split(",") if given["labels"] else None}
 
 
-def keep(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
+def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, both tables and the plots."""
     from verite.files import make_folder, write_atomically
     from verite.reporting.rank_plots import read_published, save_ranking

@@ -80,7 +80,7 @@ class Answers:
         where: Where = numbered_item
         if isinstance(truth, Mapping):
             items = [str(item) for item in truth]
-            same_items(truth, answers)
+            check_items(truth, answers)
             listed = [np.asarray([answers[name][item] for item in truth]) for name in answers]
             recorded = np.asarray(list(truth.values()))
             where = lambda i: f"item {items[i]!r}"  # noqa: E731
@@ -94,7 +94,7 @@ class Answers:
                 found = len(column) if column.ndim == 1 else f"an array of shape {column.shape}"
                 raise DataError(f"{name}: expected {len(recorded)} answers, one an item, found {found}")
         more = {name: np.asarray(column) for name, column in (columns or {}).items()}
-        return coded(names, recorded, listed, kind, labels, more, where, "")
+        return code_columns(names, recorded, listed, kind, labels, more, where, "")
 
     @property
     def tau(self) -> dict[str, float]:
@@ -123,7 +123,7 @@ def digest_of(words: Sequence[str], arrays: Sequence[NDArray[Any]]) -> str:
     return state.hexdigest()
 
 
-def same_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
+def check_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
     """Refuse algorithms that did not answer exactly the truth's items."""
     for name, given in answers.items():
         if not isinstance(given, Mapping):
@@ -138,7 +138,7 @@ def same_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
                 raise DataError(f"{name}: expected answers for the truth's items alone, found one for {item!r}")
 
 
-def coded(
+def code_columns(
     names: tuple[str, ...],
     truth: NDArray[Any],
     answers: Sequence[NDArray[Any]],
@@ -155,7 +155,7 @@ def coded(
         if len(column) != len(truth):
             raise DataError(f"{name}: expected {len(truth)} values, one an item, found {len(column)}")
     if kind is None:
-        kind = told_apart(names, truth, answers, labels, where)
+        kind = tell_kind(names, truth, answers, labels, where)
     if kind == "binary":
         columns_of_bits = [bits(name, c, where) for name, c in zip(("truth", *names), (truth, *answers), strict=True)]
         return Answers(
@@ -165,7 +165,7 @@ def coded(
         absent = np.flatnonzero([v is None or v == "" or v != v for v in column.tolist()])
         if len(absent):
             raise DataError(f"{where(int(absent[0]))}: expected a label in {name!r}, found nothing")
-    known, codes = numbered([truth, *answers], labels)
+    known, codes = number_labels([truth, *answers], labels)
     if len(known) < 2:
         raise DataError(
             f"{source or 'labels'}: expected at least two labels, found {', '.join(known) or 'none'}; "
@@ -174,7 +174,7 @@ def coded(
     return Answers(names, codes[0], tuple(codes[1:]), known, "labels", columns, where, source)
 
 
-def told_apart(
+def tell_kind(
     names: tuple[str, ...],
     truth: NDArray[Any],
     answers: Sequence[NDArray[Any]],
@@ -215,7 +215,7 @@ def bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
     return (column == "1").view(np.uint8) if column.dtype.kind in "US" else column.astype(np.uint8, copy=False)
 
 
-def numbered(
+def number_labels(
     columns: Sequence[NDArray[Any]], labels: Sequence[str] | None
 ) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:
     """Every label that occurs, in order, and the columns as positions among them."""

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
-from verite.ranking.places import Standings, differs, stood, wilson
+from verite.ranking.places import Standings, differs, stand, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
-from verite.truth_errors.models import AtMost, checked_count
+from verite.truth_errors.models import AtMost, check_count
 
 Array = NDArray[np.float64]
 Method = Literal["auto", "exact", "montecarlo"]
@@ -37,8 +37,8 @@ class Assessment:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
-        object.__setattr__(self, "draws", checked_count("draws", self.draws, 1))
-        object.__setattr__(self, "seed", checked_count("seed", self.seed))
+        object.__setattr__(self, "draws", check_count("draws", self.draws, 1))
+        object.__setattr__(self, "seed", check_count("seed", self.seed))
         if not self.contest.tolerance >= 0:
             raise BadParameter(f"tolerance: expected a number from 0 on, found {self.contest.tolerance:g}")
         if not 0.5 < self.level < 1:
@@ -54,7 +54,9 @@ class Assessment:
         scores = self.contest.scores
         order = list(range(len(scores)))
         # Scores that differ by no more than the tolerance are equal, so a plain sort would order rounding errors.
-        return np.array(sorted(order, key=lambda j: (-levelled(scores, self.contest.tolerance)[j], j)), dtype=np.int64)
+        return np.array(
+            sorted(order, key=lambda j: (-level_scores(scores, self.contest.tolerance)[j], j)), dtype=np.int64
+        )
 
     @property
     def is_worst_case(self) -> bool:
@@ -68,7 +70,7 @@ class Assessment:
     def drawn(self) -> Standings:
         """Standings over drawn truths."""
         rng = np.random.default_rng(self.seed)
-        return stood(self.contest.draw(self.draws, rng), None, self.contest.scores, self.contest.tolerance)
+        return stand(self.contest.draw(self.draws, rng), None, self.contest.scores, self.contest.tolerance)
 
     @cached_property
     def standings(self) -> tuple[Standings | None, bool]:
@@ -245,7 +247,7 @@ class Assessment:
         }
 
 
-def levelled(scores: NDArray[Any], tolerance: float) -> Array:
+def level_scores(scores: NDArray[Any], tolerance: float) -> Array:
     """Scores with those that differ by no more than the tolerance made equal to the highest of them."""
     result = np.asarray(scores, dtype=np.float64).copy()
     if tolerance:

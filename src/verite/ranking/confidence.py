@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, digest_of, numbered_item, same_items
+from verite.ranking.answers import Where, check_items, digest_of, numbered_item
 from verite.ranking.exchangeable import binomial, errors_law
 from verite.ranking.montecarlo import Moves
 from verite.ranking.places import order_holds
@@ -81,7 +81,7 @@ class Confidences:
         names = tuple(str(name) for name in answers)
         rows = list(answers.values())
         if isinstance(truth, Mapping):
-            same_items(truth, answers)
+            check_items(truth, answers)
             rows = [[given[item] for item in truth] for given in rows]
         recorded = np.asarray(list(truth.values()) if isinstance(truth, Mapping) else truth)
         arrays = [numbers_in(name, given) for name, given in zip(names, rows, strict=True)]
@@ -199,7 +199,7 @@ def moves_of(
     return Moves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
 
 
-def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
+def enumerate_errors(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
     """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
     matter = matters(moves)
     if too_many(moves, matter):
@@ -213,10 +213,10 @@ def enumerated(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
     for block in np.unique(blocks[matter]):
         items = np.flatnonzero(matter & (blocks == block))
         if isinstance(model, (Audit, Exactly)) or is_shared(model):
-            added, shares, wrong = combined(moves, items, np.full(len(items), 0.5))
+            added, shares, wrong = combine(moves, items, np.full(len(items), 0.5))
             shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
         else:
-            added, shares, _ = combined(moves, items, moves.rates[items])
+            added, shares, _ = combine(moves, items, moves.rates[items])
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights
@@ -232,7 +232,7 @@ def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
     if too_many(moves, matter):
         return None
     items = np.flatnonzero(matter)
-    change, weights, wrong = combined(moves, items, np.full(len(items), 0.5))
+    change, weights, wrong = combine(moves, items, np.full(len(items), 0.5))
     scores = change + recorded
     lead = scores[:, 0] - scores[:, 1]
     law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
@@ -252,7 +252,7 @@ def too_many(moves: Moves, matter: NDArray[np.bool_]) -> bool:
     return bool(np.log(ways).sum() > log(COMBINATIONS))
 
 
-def combined(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+def combine(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
     """All combinations of right and wrong records of some items: changes, probabilities and numbers of wrong ones."""
     size = moves.change.shape[2]
     change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter
 from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences, Loss, by_errors, enumerated, losses, moves_of
+from verite.ranking.confidence import Confidences, Loss, by_errors, enumerate_errors, losses, moves_of
 from verite.ranking.exact import Drops, shared_sides, sides, worst_drops
 from verite.ranking.exchangeable import binomial, groups_of
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
-from verite.ranking.montecarlo import Moves, drawn_changes
+from verite.ranking.montecarlo import Moves, draw_changes
 from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
-from verite.ranking.places import Standings, stood, three_independent
+from verite.ranking.places import Standings, stand, three_independent
 from verite.ranking.sums import Sides, three_sides
 from verite.truth_errors.models import (
     WHY_HALF,
@@ -118,7 +118,7 @@ class AnswerContest:
 
     @cached_property
     def outcomes(self) -> Outcomes:
-        checked_errors(self.model, len(self.table))
+        check_errors(self.model, len(self.table))
         return outcomes_of(self.table, self.model, confusion=self.confusion, wrong=self.wrong)
 
     @property
@@ -171,7 +171,7 @@ class AnswerContest:
         return exact_standings(self.outcomes, self.model)
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        scores: NDArray[Any] = drawn_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
+        scores: NDArray[Any] = draw_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
         return scores
 
 
@@ -205,7 +205,7 @@ class ConfidenceContest:
 
     @cached_property
     def moves(self) -> Moves:
-        checked_errors(self.model, len(self.table))
+        check_errors(self.model, len(self.table))
         rates, which = rate_classes(self.table, self.model)
         groups = group_numbers(self.table, self.model)
         per_item = np.full(len(self.table), rates[0]) if which is None else rates[which]
@@ -258,11 +258,11 @@ class ConfidenceContest:
         return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
 
     def standings(self) -> Standings | None:
-        found = enumerated(self.moves, self.model)
-        return None if found is None else stood(found[0] + self.scores, found[1], self.scores, self.tolerance)
+        found = enumerate_errors(self.moves, self.model)
+        return None if found is None else stand(found[0] + self.scores, found[1], self.scores, self.tolerance)
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        scores: NDArray[Any] = drawn_changes(self.moves, self.model, draws, rng) + self.scores
+        scores: NDArray[Any] = draw_changes(self.moves, self.model, draws, rng) + self.scores
         return scores
 
 
@@ -276,7 +276,7 @@ def says_which(model: ErrorModel) -> bool:
     return isinstance(model, (Asymmetric, AtMost, PerItem))
 
 
-def checked_errors(model: ErrorModel, items: int) -> None:
+def check_errors(model: ErrorModel, items: int) -> None:
     """Refuse more errors than there are records, or than half of them where they are placed at random."""
     if isinstance(model, AtMost) and model.errors is not None and model.errors > items:
         raise BadParameter(f"errors: expected at most the {items} records there are, found {model.errors}")

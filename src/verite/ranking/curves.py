@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from verite.ranking.contest import Contest
 from verite.ranking.exact import largest_epsilon
-from verite.ranking.places import Standings, stood
+from verite.ranking.places import Standings, stand
 from verite.ranking.sums import Sides
 from verite.truth_errors.models import Bernoulli, Shared
 
@@ -47,7 +47,7 @@ class Curves:
         for rate in RATES:
             errors = replace(model, epsilon=rate) if isinstance(model, Shared) else Bernoulli(rate)
             scores = self.contest.under(errors).draw(self.many, np.random.default_rng(self.seed))
-            found.append(stood(scores, None, self.contest.scores, self.contest.tolerance))
+            found.append(stand(scores, None, self.contest.scores, self.contest.tolerance))
         return found
 
     @cached_property

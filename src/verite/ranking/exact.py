@@ -55,10 +55,10 @@ def audited_sides(duel: Duel, model: Audit) -> Sides:
         found = three_sides(duel.steps(epsilon))
         return np.array([found.below, found.level, found.above])
 
-    return Sides(*averaged_logs(at, model, duel.size).tolist())
+    return Sides(*average_logs(at, model, duel.size).tolist())
 
 
-def averaged_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) -> Array:
+def average_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) -> Array:
     """The logarithm of the average of exp(logs_at(epsilon)) over Beta(errors + 1/2, checked - errors + 1/2).
 
     With epsilon = sin^2(phi), Jeffreys' half powers cancel and the average becomes that of a trigonometric polynomial

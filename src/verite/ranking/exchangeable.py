@@ -104,7 +104,7 @@ def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array]
     return (place - size).astype(np.float64), wrong_records.astype(np.int64), np.log(table[place, wrong_records])
 
 
-def reweighted(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
+def reweight(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
     """First's lead and log probability when the number of wrong records follows `law`, a log law on 0 … duel.size."""
     joint = joint_law(duel, rate)
     if joint is None:
@@ -156,9 +156,9 @@ def groups_of(duel: Duel) -> list[Group]:
     groups, group = np.unique(duel.groups, return_inverse=True)
     made_up = np.zeros((len(groups), len(kinds)), dtype=np.int64)
     np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
-    counted = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
+    alike = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
     stay, wrong = kinds[:, 0].astype(np.int64), kinds[:, 1:]
-    return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in counted]
+    return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
 
 
 def exactly_sides(duel: Duel, errors: int) -> Sides | None:
@@ -168,14 +168,14 @@ def exactly_sides(duel: Duel, errors: int) -> Sides | None:
         return Sides(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
     rate = errors / duel.items
     law = hypergeometric(duel.items, duel.size, errors)
-    found = reweighted(duel, rate, law)
+    found = reweight(duel, rate, law)
     if found is not None:
         lead, logs = found
         return Sides(*(log_sum(logs[side]) for side in (lead < 0, lead == 0, lead > 0)))
     if not duel.is_reversal:
         return None
     if duel.gap < 0:
-        return large_reversal(duel.only(-1), duel.only(1), rate, law).mirrored()
+        return large_reversal(duel.only(-1), duel.only(1), rate, law).mirror()
     return large_reversal(duel.only(1), duel.only(-1), rate, law)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exact import averaged_logs
+from verite.ranking.exact import average_logs
 from verite.ranking.exchangeable import beta_binomial, binomial, certain, hypergeometric
 from verite.ranking.outcomes import Outcomes
-from verite.ranking.places import Standings, order_holds, stood, three_independent
-from verite.ranking.sums import Steps, law_of_sum, merged
+from verite.ranking.places import Standings, order_holds, stand, three_independent
+from verite.ranking.sums import Steps, law_of_sum, merge_steps
 from verite.truth_errors.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
 
 Array = NDArray[np.float64]
@@ -43,13 +43,13 @@ def exact_standings(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
         if isinstance(model, Audit):
             return audited_three(outcomes, model)
         return three_independent(odd_ones_out(outcomes), outcomes.scores)
-    found = walked(outcomes, model)
+    found = walk_all(outcomes, model)
     if found is None:
         return None
     differences, weights = found
     # Scores relative to the last algorithm's, which is 0.
     scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
-    return stood(scores, weights, outcomes.scores)
+    return stand(scores, weights, outcomes.scores)
 
 
 def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
@@ -61,8 +61,8 @@ def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
             logs: Array = np.log(found.packed)
         return logs
 
-    logs = averaged_logs(at, model, int(outcomes.counts.sum()))
-    return Standings.unpacked(np.exp(logs), 3)
+    logs = average_logs(at, model, int(outcomes.counts.sum()))
+    return Standings.unpack(np.exp(logs), 3)
 
 
 def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
@@ -77,7 +77,7 @@ def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
         alone &= outcomes.right[:, (j + 1) % 3] == outcomes.right[:, (j + 2) % 3]
         rates = outcomes.rates[alone]
         gain = np.where(outcomes.right[alone, j] == 1, 1 - rates, rates)
-        steps = merged(Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone]))
+        steps = merge_steps(Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone]))
         laws.append(binomials(steps) or law_of_sum(steps, steps.bounds()))
     return laws
 
@@ -98,7 +98,7 @@ def binomials(steps: Steps) -> tuple[Array, Array] | None:
     return low + 2 * np.arange(len(law), dtype=np.float64), law
 
 
-def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+def walk_all(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
     """All differences of scores to the last algorithm's, and their probabilities."""
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     if not len(outcomes.counts):
@@ -119,7 +119,7 @@ def walked(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Ar
         weights = weights * np.exp(law - binomial(size, rate))[vectors[:, -1]]
         return base + vectors[:, :-1], weights
     if is_shared(model):
-        found = walked_groups(outcomes, model)
+        found = walk_groups(outcomes, model)
     else:
         found = walk(units_of(outcomes))
     return None if found is None else (base + found[0], found[1])
@@ -144,7 +144,7 @@ def whole_by_errors(outcomes: Outcomes) -> Array | None:
     return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
 
 
-def walked_groups(outcomes: Outcomes, model: Shared) -> tuple[NDArray[np.int64], Array] | None:
+def walk_groups(outcomes: Outcomes, model: Shared) -> tuple[NDArray[np.int64], Array] | None:
     """The walk that takes the items of a group in one step."""
     units: list[Unit] = []
     for group in np.unique(outcomes.groups):

@@ -44,7 +44,7 @@ class Moves:
         return cls(outcomes.counts, outcomes.rates, outcomes.moves, change, outcomes.groups, outcomes.items)
 
 
-def drawn_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+def draw_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
     """What the wrong records of each drawn truth add to each score: draws × algorithms."""
     if not len(moves.counts):
         return np.zeros((draws, moves.change.shape[2]), dtype=moves.change.dtype)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Answers
-from verite.ranking.sums import Steps, merged_rows
-from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, checked_rates
+from verite.ranking.sums import Steps, merge_rows
+from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, check_rates
 
 Wrong = Literal["reverses", "vanishes"]
 
@@ -71,7 +71,7 @@ class Outcomes:
         moved = self.gains[:, :, first] - self.gains[:, :, second]
         wrong = np.stack([(self.moves * (moved == value)).sum(axis=1) for value in (-1, 0, 1)], axis=1)
         matter = (stay != 0) | ((moved != 0) & (self.moves > 0)).any(axis=1)
-        rows, counts = merged_rows(np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter])
+        rows, counts = merge_rows(np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter])
         return Duel(
             self.items, counts, rows[:, 0].astype(np.int64), rows[:, 1:4], rows[:, 4], rows[:, 5].astype(np.int64)
         )
@@ -164,7 +164,7 @@ def rate_classes(answers: Recorded, model: ErrorModel) -> tuple[NDArray[np.float
     if isinstance(model, PerItem):
         rates = model.rates
         if isinstance(rates, str):
-            rates = checked_rates(numbers_of(answers.column(rates, "rates"), rates))
+            rates = check_rates(numbers_of(answers.column(rates, "rates"), rates))
         if len(rates) != len(answers):
             raise BadParameter(f"rates: expected {len(answers)} numbers, one an item, found {len(rates)}")
         table, which = np.unique(rates, return_inverse=True)
@@ -216,7 +216,7 @@ Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDAr
 def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]], wrong: Wrong) -> Kinds:
     """Items told apart by who is right; a wrong record makes the others right (or, if it vanishes, nobody)."""
     columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
-    distinct, counts = counted([*columns, *keys])
+    distinct, counts = count_rows([*columns, *keys])
     right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
     gains = (1 - right if wrong == "reverses" else np.zeros_like(right))[:, None, :]
     matter = right.any(axis=1) & ~right.all(axis=1)
@@ -232,13 +232,13 @@ def label_kinds(answers: Answers, confusion: NDArray[np.float64] | None, keys: S
     if confusion is None:
         # Labels other than the recorded one are all alike: only who agrees with whom matters.
         seen = agreement(answers)
-        distinct, counts = counted([*seen, *keys])
+        distinct, counts = count_rows([*seen, *keys])
         codes = np.stack(distinct[:size], axis=1)
         right = (codes == 0).astype(np.int8)
         ways = [(codes == way).astype(np.int8) for way in range(1, size + 1)]
         moves = np.stack([way.any(axis=1) / (labels - 1) for way in ways], axis=1)
     else:
-        distinct, counts = counted([answers.truth, *answers.answers, *keys])
+        distinct, counts = count_rows([answers.truth, *answers.answers, *keys])
         recorded, codes = distinct[0], np.stack(distinct[1 : size + 1], axis=1)
         right = (codes == recorded[:, None]).astype(np.int8)
         ways = [(codes == codes[:, [j]]).astype(np.int8) for j in range(size)]
@@ -276,7 +276,7 @@ def agreement(answers: Answers) -> list[NDArray[np.int64]]:
     return seen
 
 
-def counted(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+def count_rows(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The different rows of some columns of whole numbers, and how often each occurs."""
     sizes = [int(column.max()) + 1 for column in columns]
     room = prod(sizes)

@@ -26,7 +26,7 @@ class Standings:
     whole: float  # P(every pair that differs on the record keeps its order); nan if none differs
 
     @classmethod
-    def unpacked(cls, numbers: Array, size: int) -> Standings:
+    def unpack(cls, numbers: Array, size: int) -> Standings:
         """From the numbers of `packed`."""
         ahead, level, places = numbers[:-1].reshape(3, size, size)
         return cls(ahead, level, places, float(numbers[-1]))
@@ -37,7 +37,7 @@ class Standings:
         return np.concatenate([self.ahead.ravel(), self.level.ravel(), self.places.ravel(), [self.whole]])
 
 
-def stood(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], tolerance: float = 0.0) -> Standings:
+def stand(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], tolerance: float = 0.0) -> Standings:
     """Standings of rows of scores, one column an algorithm, weighted or (None) all alike.
 
     Differences up to the tolerance are ties.

@@ -18,7 +18,7 @@ from verite.ranking.confidence import Confidences, Loss, Sums
 from verite.ranking.contest import AnswerContest, ConfidenceContest, Contest
 from verite.ranking.outcomes import Wrong
 from verite.ranking.result import Ranking
-from verite.ranking.tables import checked_confusion, read_confusion, read_table
+from verite.ranking.tables import check_confusion, read_confusion, read_table
 from verite.signature import Signature
 from verite.truth_errors.models import AtMost, Bernoulli, ErrorModel, PerItem, Shared, fingerprint
 
@@ -201,7 +201,7 @@ def confusion_of(confusion: Any, table: Answers | Confidences) -> Any:
         return read_confusion(str(confusion), table.labels)
     if isinstance(confusion, Mapping):
         confusion = [[confusion.get(i, {}).get(j, 0.0) for j in table.labels] for i in table.labels]
-    return checked_confusion(confusion, table.labels)
+    return check_confusion(confusion, table.labels)
 
 
 def ranking(

@@ -17,7 +17,7 @@ from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
 from verite.ranking.sums import Sides
 from verite.signature import Signature
-from verite.truth_errors.models import checked_rate
+from verite.truth_errors.models import check_rate
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
@@ -150,16 +150,16 @@ class Ranking:
         Not a number where none is known, and where the two are level on the record.
         """
         pair = self.pair(one, two)
-        rates = [checked_rate("epsilon", epsilon) for epsilon in epsilons]
+        rates = [check_rate("epsilon", epsilon) for epsilon in epsilons]
         at = self.curve_of(pair.first, pair.second) if self.curve_of is not None and not pair.tied else None
         return np.array([nan if at is None else at(epsilon) for epsilon in rates])
 
     @property
     def sureness(self) -> str:
-        """How surely algorithms are told apart that are not joined."""
+        """How surely algorithms are told apart."""
         return "for certain" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
 
-    def joined(self, level: float | None = None) -> list[tuple[str, ...]]:
+    def not_told_apart(self, level: float | None = None) -> list[tuple[str, ...]]:
         """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
         least = self.level if level is None else level
         kept = {frozenset((p.first, p.second)): p.kept for p in self.pairs}
@@ -197,7 +197,7 @@ class Ranking:
             "errors_to_break_order": self.errors_to_break,
             "level": self.level,
             "largest_epsilon": None if self.whole_epsilon is None else list(self.whole_epsilon),
-            "not_told_apart": [list(run) for run in self.joined()],
+            "not_told_apart": [list(run) for run in self.not_told_apart()],
             "methods": self.methods,
             "version": verite.__version__,
             "table": None if self.table is None else {"path": self.table.source, "digest": self.table.digest},
@@ -303,7 +303,7 @@ class Ranking:
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.joined()]
+        lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.not_told_apart()]
         return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
 
     __repr__ = __str__

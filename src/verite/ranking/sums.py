@@ -32,7 +32,7 @@ class Sides:
     level: float
     above: float
 
-    def mirrored(self) -> Sides:
+    def mirror(self) -> Sides:
         return Sides(self.above, self.level, self.below)
 
 
@@ -83,18 +83,18 @@ class Pieces:
         for start, end, count in zip(self.starts.tolist(), ends.tolist(), self.counts.tolist(), strict=True):
             yield self.values[start:end], self.laws[start:end], count
 
-    def summed(self, terms: Array) -> Array:
+    def add_up(self, terms: Array) -> Array:
         """The sum of the terms of each step."""
         sums: Array = np.add.reduceat(terms, self.starts) if len(self) else np.zeros(0)
         return sums
 
     def moments(self) -> tuple[float, float]:
         """Mean and variance of the sum of all."""
-        means = self.summed(self.laws * self.values)
-        spread = self.summed(self.laws * (self.values - np.repeat(means, self.sizes)) ** 2)
+        means = self.add_up(self.laws * self.values)
+        spread = self.add_up(self.laws * (self.values - np.repeat(means, self.sizes)) ** 2)
         return float(self.counts @ means), float(self.counts @ spread)
 
-    def tilted(self, tilt: float) -> tuple[Pieces, float]:
+    def tilt(self, tilt: float) -> tuple[Pieces, float]:
         """The steps weighted with exp(tilt value) and scaled to one again, and the logarithm of all the scales."""
         if not len(self):
             return self, 0.0
@@ -102,16 +102,16 @@ class Pieces:
             exponents = np.log(self.laws) + tilt * self.values
         top = np.maximum.reduceat(exponents, self.starts)
         weights = np.exp(exponents - np.repeat(top, self.sizes))
-        total = self.summed(weights)
+        total = self.add_up(weights)
         scales = top + np.log(total)
         if abs(tilt) < 1:
             # All digits where a step hardly ever happens.
-            change = self.summed(self.laws * np.expm1(np.clip(tilt * self.values, -700, 700)))
+            change = self.add_up(self.laws * np.expm1(np.clip(tilt * self.values, -700, 700)))
             scales = np.where(np.abs(change) < 0.5, np.log1p(np.maximum(change, -0.5)), scales)
         laws = weights / np.repeat(total, self.sizes)
         return replace(self, laws=laws), fsum(self.counts * scales)
 
-    def mirrored(self) -> Pieces:
+    def mirror(self) -> Pieces:
         flipped = [(-values[::-1], law[::-1]) for values, law, _ in self.each]
         return replace(
             self,
@@ -131,16 +131,16 @@ class Steps:
     counts: NDArray[np.int64]
     pieces: Pieces = NONE
 
-    def tilted(self, tilt: float) -> Steps:
-        return Steps(tilted(self.laws, VALUES, tilt)[0], self.counts, self.pieces.tilted(tilt)[0])
+    def tilt(self, tilt: float) -> Steps:
+        return Steps(tilt_laws(self.laws, VALUES, tilt)[0], self.counts, self.pieces.tilt(tilt)[0])
 
-    def mirrored(self) -> Steps:
-        return Steps(self.laws[:, ::-1], self.counts, self.pieces.mirrored())
+    def mirror(self) -> Steps:
+        return Steps(self.laws[:, ::-1], self.counts, self.pieces.mirror())
 
     def cumulant(self, tilt: float) -> float:
         """log E exp(tilt S)."""
-        rows = self.counts * tilted(self.laws, VALUES, tilt)[1]
-        return fsum(rows) + self.pieces.tilted(tilt)[1]
+        rows = self.counts * tilt_laws(self.laws, VALUES, tilt)[1]
+        return fsum(rows) + self.pieces.tilt(tilt)[1]
 
     def moments(self) -> tuple[float, float]:
         """Mean and variance of the sum."""
@@ -169,9 +169,9 @@ class Steps:
 
 def three_sides(steps: Steps) -> Sides:
     """The logarithms of P(S < 0), P(S = 0) and P(S > 0)."""
-    steps = merged(steps)
+    steps = merge_steps(steps)
     if steps.moments()[0] < 0:
-        return three_sides_from_above(steps.mirrored()).mirrored()
+        return three_sides_from_above(steps.mirror()).mirror()
     return three_sides_from_above(steps)
 
 
@@ -192,7 +192,7 @@ def three_sides_from_above(steps: Steps) -> Sides:
 def below_and_level(steps: Steps, start: int, bounds: tuple[int, int]) -> tuple[float, float]:
     """log P(S <= start) and log P(S = 0), `start` being the first value below zero: one law serves both."""
     tilt = solve_tilt(steps, start)
-    values, probabilities = law_of_sum(steps.tilted(tilt), bounds)
+    values, probabilities = law_of_sum(steps.tilt(tilt), bounds)
     scale = steps.cumulant(tilt)
     beyond = values <= start
     mass = float(probabilities[beyond] @ np.exp(-tilt * values[beyond]))
@@ -205,14 +205,14 @@ def log_of(mass: float, scale: float) -> float:
     return min(scale + log(mass), 0.0) if mass > 0 else -inf
 
 
-def merged(steps: Steps) -> Steps:
+def merge_steps(steps: Steps) -> Steps:
     """The same steps with equal rows counted together and absent ones left out."""
     used = steps.counts > 0
-    laws, counts = merged_rows(steps.laws[used], steps.counts[used])
+    laws, counts = merge_rows(steps.laws[used], steps.counts[used])
     return Steps(laws, counts, steps.pieces)
 
 
-def merged_rows(rows: Array, counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+def merge_rows(rows: Array, counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     """Equal rows counted together. Where there are very many they are hardly ever equal, and stay as they are."""
     if not 1 < len(rows) <= MERGED:
         return rows, counts
@@ -235,8 +235,8 @@ def log_tail(steps: Steps, start: int, side: int, bounds: tuple[int, int]) -> fl
         return log_extreme(steps, side)
     mean = steps.moments()[0]
     tilt = 0.0 if side * mean >= side * start else solve_tilt(steps, start)
-    tilted_steps = steps.tilted(tilt) if tilt else steps
-    values, probabilities = law_of_sum(tilted_steps, bounds)
+    steps_at_tilt = steps.tilt(tilt) if tilt else steps
+    values, probabilities = law_of_sum(steps_at_tilt, bounds)
     beyond = side * (values - start) >= 0
     mass = float(probabilities[beyond] @ np.exp(-tilt * (values[beyond] - start)))
     scale = steps.cumulant(tilt) - tilt * start if tilt else 0.0
@@ -253,7 +253,7 @@ def log_level(steps: Steps, bounds: tuple[int, int]) -> float:
     if low == 0 or high == 0:
         return log_extreme(steps, -1 if low == 0 else 1)
     tilt = solve_tilt(steps, 0)
-    values, probabilities = law_of_sum(steps.tilted(tilt), bounds)
+    values, probabilities = law_of_sum(steps.tilt(tilt), bounds)
     mass = float(probabilities[values == 0].sum())
     return log_of(mass, steps.cumulant(tilt))
 
@@ -276,12 +276,12 @@ def solve_tilt(steps: Steps, target: float) -> float:
         return 0.0
     up = target > mean
     inner, outer = 0.0, 1.0 if up else -1.0
-    while (steps.tilted(outer).moments()[0] < target) == up:
+    while (steps.tilt(outer).moments()[0] < target) == up:
         inner, outer = outer, 2 * outer
     tilt = min(max((target - mean) / variance, min(inner, outer)), max(inner, outer)) if variance else outer
     # Any tilt gives the right answer; a good one gives all its digits. So a rough solution is enough.
     for _ in range(200):
-        mean, variance = steps.tilted(tilt).moments()
+        mean, variance = steps.tilt(tilt).moments()
         if abs(mean - target) <= max(1e-3 * sqrt(variance), 1e-9):
             break
         if (mean < target) == up:
@@ -293,7 +293,7 @@ def solve_tilt(steps: Steps, target: float) -> float:
     return tilt
 
 
-def tilted(laws: Array, values: Array, tilt: float) -> tuple[Array, Array]:
+def tilt_laws(laws: Array, values: Array, tilt: float) -> tuple[Array, Array]:
     """Rows weighted with exp(tilt value) and scaled to one again, and the logarithm of the scale."""
     with np.errstate(divide="ignore"):
         exponents = np.log(laws) + tilt * values
@@ -311,10 +311,10 @@ def law_of_sum(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """Values and probabilities of the sum, without values that together weigh less than 1e-20."""
     wide = steps.pieces.counts * (steps.pieces.highest - steps.pieces.lowest + 1)
     few = int(steps.counts.sum()) <= DIRECT and int(wide.sum()) <= 10 * DIRECT
-    return convolved(steps) if few else transformed(steps, bounds)
+    return convolve_steps(steps) if few else transform_steps(steps, bounds)
 
 
-def convolved(steps: Steps) -> tuple[Array, Array]:
+def convolve_steps(steps: Steps) -> tuple[Array, Array]:
     """The law of the sum by convolving one step after the other: sums of positive products only."""
     stride = steps.stride()
     rows = np.repeat(steps.laws, steps.counts, axis=0)[:, ::stride]
@@ -330,7 +330,7 @@ def convolved(steps: Steps) -> tuple[Array, Array]:
     return low + stride * np.arange(len(law), dtype=np.float64), law
 
 
-def transformed(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
+def transform_steps(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """The law of the sum within a window around its mean, from its characteristic function."""
     stride = steps.stride()
     mean, variance = steps.moments()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.files import find_path, read_text
-from verite.ranking.answers import Answers, coded
+from verite.ranking.answers import Answers, code_columns
 from verite.ranking.confidence import Confidences, Sums
 
 HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
@@ -56,22 +56,22 @@ def read_table(
 ) -> Answers | Confidences:
     """Read a table of answers. `asked` names the columns before `truth` that will be used."""
     sheet = read_sheet(find_path(path))
-    names, more, is_long = checked_head(sheet, asked)
+    names, more, is_long = check_head(sheet, asked)
     if is_long != (kind == "confidences") and kind is not None:
         raise ReadError(
             f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}"
         )
-    filled(sheet)
+    check_filled(sheet)
     if is_long and labels is not None:
         raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
     if is_long:
         return confidences_in(sheet, names, more).with_sums(sums)
     keys = ["item", *(["interpretation"] if "interpretation" in sheet.head else [])]
-    once(sheet, keys)
+    check_once(sheet, keys)
     columns = {name: sheet.column(name) for name in [*keys, *more]}
     answers = [sheet.column(name) for name in names]
     given = None if kind == "confidences" else kind
-    return coded(names, sheet.column("truth"), answers, given, labels, columns, sheet.where, str(sheet.path))
+    return code_columns(names, sheet.column("truth"), answers, given, labels, columns, sheet.where, str(sheet.path))
 
 
 def is_table(path: str | Path) -> bool:
@@ -150,11 +150,11 @@ def read_parquet(path: Path) -> Sheet:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
-    columns = [texts(column.to_pylist()) for column in table.columns]
+    columns = [write_texts(column.to_pylist()) for column in table.columns]
     return Sheet(path, tuple(table.column_names), tuple(columns), lambda i: f"{path}: row {i + 1}")
 
 
-def texts(values: Sequence[Any]) -> NDArray[np.str_]:
+def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:
     """Values as a CSV file would hold them; absent ones are empty."""
     plain = [
         "" if v is None else str(int(v)) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else str(v)
@@ -163,7 +163,7 @@ def texts(values: Sequence[Any]) -> NDArray[np.str_]:
     return np.array(plain, dtype=np.str_) if plain else np.zeros(0, dtype=np.str_)
 
 
-def checked_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], list[str], bool]:
+def check_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], list[str], bool]:
     """The algorithms, the columns about items, and whether the table is one of confidences."""
     head, where = sheet.head, f"{sheet.path}:1"
     shown = excerpt(",".join(head))
@@ -197,7 +197,7 @@ def checked_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...],
     return names, more, is_long
 
 
-def filled(sheet: Sheet) -> None:
+def check_filled(sheet: Sheet) -> None:
     """Refuse empty cells: an algorithm that did not answer an item cannot be compared on it."""
     for name, column in zip(sheet.head, sheet.columns, strict=True):
         empty = np.flatnonzero(column == "")
@@ -207,7 +207,7 @@ def filled(sheet: Sheet) -> None:
             raise ReadError(sheet.where(row), expected=f"a value for {name!r}", found="nothing", remedy=remedy)
 
 
-def once(sheet: Sheet, keys: Sequence[str]) -> None:
+def check_once(sheet: Sheet, keys: Sequence[str]) -> None:
     """Refuse items that occur twice."""
     columns = [sheet.column(key) for key in keys]
     order = np.lexsort([np.unique(column, return_inverse=True)[1].ravel() for column in columns])
@@ -229,9 +229,9 @@ def once(sheet: Sheet, keys: Sequence[str]) -> None:
 
 def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> Confidences:
     """A long table, one row an item and label, as confidences."""
-    once(sheet, ["item", "label"])
-    items, item = in_order(sheet.column("item"))
-    labels, label = in_order(sheet.column("label"))
+    check_once(sheet, ["item", "label"])
+    items, item = list_values(sheet.column("item"))
+    labels, label = list_values(sheet.column("label"))
     place = np.full((len(items), len(labels)), -1, dtype=np.int64)
     place[item, label] = np.arange(len(sheet))
     if (place < 0).any():
@@ -258,9 +258,9 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
         raise ReadError(
             sheet.where(int(place[i, 0])), expected=f"one true label of item {str(items[i])!r}", found=found
         )
-    values = np.stack([numbers(sheet, name)[place] for name in names])
+    values = np.stack([read_numbers(sheet, name)[place] for name in names])
     first = place[:, 0]
-    columns = {"item": items, **{name: constant(sheet, name, place)[first] for name in more}}
+    columns = {"item": items, **{name: read_constant(sheet, name, place)[first] for name in more}}
     return Confidences(
         names,
         tuple(str(v) for v in labels),
@@ -272,7 +272,7 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
     )
 
 
-def in_order(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
     """The different values in the order of their first occurrence, and for every row which one it is."""
     values, first, inverse = np.unique(column, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -281,7 +281,7 @@ def in_order(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int
     return values[order], rank[inverse.ravel()]
 
 
-def numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
+def read_numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
     """A column as numbers."""
     column = sheet.column(name)
     try:
@@ -295,7 +295,7 @@ def numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
         raise
 
 
-def constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.str_]:
+def read_constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.str_]:
     """A column about items, checked to say the same in all rows of an item."""
     column = sheet.column(name)
     differs = np.argwhere(column[place] != column[place[:, :1]])
@@ -310,7 +310,7 @@ def constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.st
 
 
 def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float64]:
-    """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `checked_confusion`."""
+    """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `check_confusion`."""
     sheet = read_sheet(find_path(path))
     if sheet.head[:1] != ("recorded",):
         raise ReadError(f"{sheet.path}:1", expected="a header recorded,LABEL…", found=excerpt(",".join(sheet.head)))
@@ -318,11 +318,11 @@ def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float6
     for name in labels:
         if name not in rows or name not in sheet.head[1:]:
             raise ReadError(sheet.path, expected=f"a row and a column for label {name!r}", found="none")
-    matrix = np.stack([numbers(sheet, name) for name in labels], axis=1)
-    return checked_confusion(matrix[[rows[name] for name in labels]], labels)
+    matrix = np.stack([read_numbers(sheet, name) for name in labels], axis=1)
+    return check_confusion(matrix[[rows[name] for name in labels]], labels)
 
 
-def checked_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]:
+def check_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]:
     """P(true label | recorded label, and the record is wrong): zero on the diagonal, rows that add up to one."""
     values = np.asarray(matrix, dtype=np.float64)
     if values.shape != (len(labels), len(labels)):

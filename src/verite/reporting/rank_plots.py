@@ -82,7 +82,7 @@ def save_ranking(
 
 def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     """The probability that each pair keeps its order, against the rate of errors; published values as marks."""
-    figure, axes = empty(6.8, 4.8)
+    figure, axes = open_axes(6.8, 4.8)
     axes.set(
         xlim=(0, 0.5), ylim=(0, 1.02), xlabel="rate of wrong records ε", ylabel="probability that the order is kept"
     )
@@ -120,7 +120,7 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
         axes.legend(loc="center left", bbox_to_anchor=(1.06, 0.5), frameon=False, fontsize=8, title=f"pairs{hidden}")
     how = ranking.methods["largest_epsilon"]
     how = "" if how.startswith("exact") else f" · {how}"
-    note(figure, f"{ranking.items:,} items · {'independent errors' if independent else ranking.model}{how}")
+    write_note(figure, f"{ranking.items:,} items · {'independent errors' if independent else ranking.model}{how}")
     return figure
 
 
@@ -135,7 +135,7 @@ def plot_ranks(ranking: Ranking) -> Figure:
 
     size = len(ranking.order)
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
-    figure, axes = empty(side + 1.8, side + 0.4)
+    figure, axes = open_axes(side + 1.8, side + 0.4)
     shown = np.ma.masked_invalid(ranking.ranks)
     # Grey: not known.
     image = axes.imshow(shown, cmap=colormaps["Blues"].with_extremes(bad="0.92"), vmin=0, vmax=1, aspect="equal")
@@ -152,7 +152,7 @@ def plot_ranks(ranking: Ranking) -> Figure:
                 colour = "white" if ranking.ranks[i, j] > 0.6 else "0.25"
                 axes.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
     figure.colorbar(image, ax=axes, shrink=0.8, label="probability")
-    note(figure, f"{ranking.model} · {ranking.methods['ranks']}")
+    write_note(figure, f"{ranking.model} · {ranking.methods['ranks']}")
     return figure
 
 
@@ -168,7 +168,7 @@ def in_cell(value: float) -> str:
 def plot_leaderboard(ranking: Ranking) -> Figure:
     """The order with recorded scores; bars join algorithms that cannot be told apart."""
     size = len(ranking.order)
-    figure, axes = empty(6.8, 1.6 + 0.32 * size)
+    figure, axes = open_axes(6.8, 1.6 + 0.32 * size)
     places = np.arange(1, size + 1)
     values = [ranking.scores[name] for name in ranking.order]
     axes.plot(values, places, ls="none", marker="o", ms=7, color=COLOURS[0])
@@ -184,19 +184,19 @@ def plot_leaderboard(ranking: Ranking) -> Figure:
     axes.set_xlim(low - 0.08 * span, high + 0.08 * span)
     if ranking.score.startswith(("log-loss", "KL")):
         axes.invert_xaxis()  # the better, the further to the right
-    runs = ranking.joined()
-    for k, run in enumerate(stacked(runs, ranking.order)):
+    runs = ranking.not_told_apart()
+    for k, run in enumerate(stack_runs(runs, ranking.order)):
         for begin, end in run:
             axes.plot([1.03 + 0.03 * k] * 2, [begin + 0.75, end + 1.25], color=COLOURS[1], lw=5, solid_capstyle="butt",
                       transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
     said = "bars join what cannot be told apart" if runs else "all can be told apart"
     axes.set_title("Leaderboard", loc="left")
     axes.set_title(f"{said} {ranking.sureness}", loc="right", fontsize=8, color="0.4")
-    note(figure, f"{ranking.items:,} items · {ranking.model}")
+    write_note(figure, f"{ranking.items:,} items · {ranking.model}")
     return figure
 
 
-def stacked(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list[tuple[int, int]]]:
+def stack_runs(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list[tuple[int, int]]]:
     """Runs as positions, spread over as few columns as keep bars from touching."""
     columns: list[list[tuple[int, int]]] = []
     for run in runs:
@@ -208,7 +208,7 @@ def stacked(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list[tu
     return columns
 
 
-def empty(width: float, height: float) -> tuple[Figure, Axes]:
+def open_axes(width: float, height: float) -> tuple[Figure, Axes]:
     """An empty plot."""
     from matplotlib.figure import Figure
 
@@ -220,7 +220,7 @@ def empty(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def note(figure: Figure, text: str) -> None:
+def write_note(figure: Figure, text: str) -> None:
     """What the plot is about, small, in the corner."""
     room = 0.2 / figure.get_size_inches()[1]
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]

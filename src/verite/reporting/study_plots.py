@@ -14,7 +14,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
 from verite.reporting.plots import COLOURS, DASHES, file_names, render
-from verite.reporting.rank_plots import empty, note
+from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward
 from verite.studies.sweeps import Grid
@@ -183,7 +183,7 @@ def draw_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, 
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
     shown = next((t for t in study.truths if t.name == truth), choose_truth(study, plan.alteration, plan))
-    figure, axes = empty(6.8, 4.4)
+    figure, axes = open_axes(6.8, 4.4)
     rows = choose_rows(study, plan.alteration, metrics)
     for k, i in enumerate(rows):
         values = curves_of(study, shown.name, sweep)[i]
@@ -268,7 +268,7 @@ def draw_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
     plan = find_sweep(study, sweep)
     truth = choose_truth(study, "growth", plan)
     rows = choose_rows(study, "translation", metrics)
-    figure, axes = empty(6.8, 4.4)
+    figure, axes = open_axes(6.8, 4.4)
     for k, i in enumerate(rows):
         values = curves_of(study, truth.name, sweep)[i]
         scaled = values / (float(np.abs(values).max()) or 1.0)
@@ -313,7 +313,7 @@ def draw_synthesis(study: Study) -> Figure:
     columns = [*sheet.columns, "final"]
     points = np.array([[*(int(sheet.cells[i][c]) for c in sheet.columns), sheet.scores[i]] for i in order])
     shares = points / np.array([*most.values(), study.out_of])
-    figure, axes = empty(1.6 + 0.95 * len(columns), 1.3 + 0.24 * len(order))
+    figure, axes = open_axes(1.6 + 0.95 * len(columns), 1.3 + 0.24 * len(order))
     axes.imshow(shares, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(columns)), [wrap_name(c) for c in columns], fontsize=8)
     axes.xaxis.tick_top()
@@ -328,7 +328,9 @@ def draw_synthesis(study: Study) -> Figure:
             column, row, str(points[row, column]), ha="center", va="center", fontsize=8, color=colour, weight=weight
         )
     axes.axvline(len(columns) - 1.5, color="white", lw=3)
-    note(figure, f"{study.results:,} results · points out of {', '.join(map(str, [*most.values(), study.out_of]))}")
+    write_note(
+        figure, f"{study.results:,} results · points out of {', '.join(map(str, [*most.values(), study.out_of]))}"
+    )
     return figure
 
 

@@ -30,7 +30,7 @@ WHY_HALF = (
 )
 
 
-def checked_rate(name: str, value: float) -> float:
+def check_rate(name: str, value: float) -> float:
     """A share of wrong records between 0 and one half."""
     if not isinstance(value, (int, float, np.number)):
         raise BadParameter(f"{name}: expected a share of wrong records from 0 to 0.5, found {value!r}")
@@ -51,7 +51,7 @@ def fingerprint(values: Any) -> str:
     return f"{len(plain)}:{blake2b(repr(plain).encode(), digest_size=4).hexdigest()}"
 
 
-def checked_count(name: str, value: int, least: int = 0) -> int:
+def check_count(name: str, value: int, least: int = 0) -> int:
     """A whole number, such as one of records."""
     if not isinstance(value, (int, float, np.number)) or value % 1 or value < least:
         raise BadParameter(f"{name}: expected a whole number from {least} on, found {value!r}")
@@ -65,7 +65,7 @@ class Bernoulli:
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_rate("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", check_rate("epsilon", self.epsilon))
 
     def __str__(self) -> str:
         return f"bernoulli(epsilon={self.epsilon:g})"
@@ -87,8 +87,8 @@ class Asymmetric:
     one: float  # P(truth is 0 | record says 1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "zero", checked_rate("zero", self.zero))
-        object.__setattr__(self, "one", checked_rate("one", self.one))
+        object.__setattr__(self, "zero", check_rate("zero", self.zero))
+        object.__setattr__(self, "one", check_rate("one", self.one))
 
     @classmethod
     def forward(cls, false_ones: float, false_zeros: float, recorded_ones: float) -> Asymmetric:
@@ -102,7 +102,7 @@ class Asymmetric:
         (0.065574, 0.076923)
         """
         for name, value in (("false_ones", false_ones), ("false_zeros", false_zeros)):
-            checked_rate(name, value)
+            check_rate(name, value)
         if not 0 < recorded_ones < 1:
             raise BadParameter(f"recorded_ones: expected a share between 0 and 1, found {recorded_ones:g}")
         share = (recorded_ones - false_ones) / (1 - false_ones - false_zeros) if false_ones + false_zeros < 1 else -1.0
@@ -134,7 +134,7 @@ class PerItem:
     rates: str | NDArray[np.float64]
 
     def __init__(self, rates: str | ArrayLike) -> None:
-        object.__setattr__(self, "rates", rates if isinstance(rates, str) else checked_rates(rates))
+        object.__setattr__(self, "rates", rates if isinstance(rates, str) else check_rates(rates))
 
     def __str__(self) -> str:
         rates = self.rates if isinstance(self.rates, str) else fingerprint(self.rates)
@@ -145,7 +145,7 @@ class PerItem:
         return "each record of the truth is wrong with a probability of its own, independently of the others"
 
 
-def checked_rates(rates: ArrayLike) -> NDArray[np.float64]:
+def check_rates(rates: ArrayLike) -> NDArray[np.float64]:
     try:
         values = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):
@@ -173,8 +173,8 @@ class Audit:
     checked: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checked", checked_count("checked", self.checked, 1))
-        object.__setattr__(self, "errors", checked_count("errors", self.errors))
+        object.__setattr__(self, "checked", check_count("checked", self.checked, 1))
+        object.__setattr__(self, "errors", check_count("errors", self.errors))
         if self.errors > self.checked:
             raise BadParameter(f"errors: expected at most the {self.checked} records checked, found {self.errors}")
         if 2 * self.errors > self.checked:
@@ -207,7 +207,7 @@ class Shared:
     groups: str | Sequence[object]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_rate("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", check_rate("epsilon", self.epsilon))
         if not isinstance(self.correlation, (int, float, np.number)) or not 0 <= self.correlation <= 1:
             raise BadParameter(f"correlation: expected a number from 0 to 1, found {self.correlation!r}")
         object.__setattr__(self, "correlation", float(self.correlation))
@@ -238,7 +238,7 @@ class Exactly:
     errors: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "errors", checked_count("errors", self.errors))
+        object.__setattr__(self, "errors", check_count("errors", self.errors))
 
     def __str__(self) -> str:
         return f"exactly(errors={self.errors})"
@@ -264,9 +264,9 @@ class AtMost:
         if (self.errors is None) == (self.epsilon is None):
             raise BadParameter("at most: expected either a number of errors or a share epsilon")
         if self.errors is not None:
-            object.__setattr__(self, "errors", checked_count("errors", self.errors))
+            object.__setattr__(self, "errors", check_count("errors", self.errors))
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", checked_rate("epsilon", self.epsilon))
+            object.__setattr__(self, "epsilon", check_rate("epsilon", self.epsilon))
 
     def bound(self, items: int) -> int:
         """The largest number of wrong records."""
