@@ -74,7 +74,7 @@ struct Side {
     bool add_shapes(CocoFile& file, const CocoFile& truth, const Limits& limits) {
         sizes = image_sizes(truth.document().images, file.positions());
         const Shapes& shapes = file.shapes(limits);
-        objects.outlines = shapes.outlines(objects.boxes, sizes);
+        objects.outlines = outlines_of(shapes, objects.boxes, sizes);
         for (std::size_t i = 0; i < objects.image.size(); ++i) {
             const bool is_drawn = !shapes.has_runs() || shapes.run_objects[i] == shapes.run_objects[i + 1];
             if (is_drawn && sizes[2 * i] <= 0) return false;
@@ -97,7 +97,8 @@ std::optional<CocoNumbers> coco_numbers(CocoFile& truth, CocoFile& pred, CocoRul
     Side truth_side(truth, truth), pred_side(pred, truth);
     if (rules.is_on_masks) {
         const auto areas = truths.areas.values();
-        if (areas.empty() || std::ranges::any_of(areas, is_missing) || !all_have_shapes(truths)) return std::nullopt;
+        if (areas.empty() || std::ranges::any_of(areas, is_missing) || !json::all_have_shapes(truths))
+            return std::nullopt;
         if (!truth_side.add_shapes(truth, truth, limits) || !pred_side.add_shapes(pred, truth, limits))
             return std::nullopt;
     }
@@ -214,7 +215,7 @@ const Shapes& CocoFile::shapes(const Limits& limits) {
     const std::lock_guard lock(shaping_);
     if (!shapes_) {
         check_unchanged();
-        shapes_ = read_shapes(file_->bytes(), document_, region_limits(limits, true), threads_);
+        shapes_ = json::read_shapes(file_->bytes(), document_, region_limits(limits, true), threads_);
     }
     return *shapes_;
 }

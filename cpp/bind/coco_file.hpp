@@ -13,11 +13,11 @@
 #include <tuple>
 #include <vector>
 
-#include "evaluation/coco_shapes.hpp"
 #include "evaluation/facts.hpp"
 #include "evaluation/settled.hpp"
 #include "json/coco.hpp"
 #include "json/mapped.hpp"
+#include "json/shapes.hpp"
 
 namespace verite {
 

@@ -17,6 +17,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/coco_file.hpp"
+#include "bind/views.hpp"
 
 namespace verite {
 
@@ -227,12 +228,9 @@ nb::object CocoFile::take_shapes() {
     shapes_.reset();
     nb::object polygons = nb::none(), runs = nb::none();
     if (taken.has_polygons())
-        polygons =
-            nb::make_tuple(to_array(std::move(taken.polygons.points)), to_array(std::move(taken.polygons.ring_starts)),
-                           nb::cast(to_numpy(std::move(taken.ring_objects))));
+        polygons = nb::make_tuple(to_array(taken.points, 2), to_array(taken.rings), to_array(taken.ring_objects));
     if (taken.has_runs())
-        runs = nb::make_tuple(to_array(std::move(taken.runs.lengths)), nb::cast(to_numpy(std::move(taken.run_objects))),
-                              nb::cast(to_numpy(std::move(taken.run_sizes), {document_.annotations.count, 2})));
+        runs = nb::make_tuple(to_array(taken.counts), to_array(taken.run_objects), to_array(taken.sizes, 2));
     return nb::make_tuple(polygons, runs);
 }
 

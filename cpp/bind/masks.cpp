@@ -29,30 +29,20 @@ Runs runs_of(const RunArrays& arrays) {
 using OutlineArrays =
     std::tuple<RunArrays, PointArray, Column1<std::int64_t>, Column1<std::int64_t>, BoxArray, SizeArray>;
 
-struct OutlineView {
-    explicit OutlineView(const OutlineArrays& arrays) {
-        const auto& [runs, points, rings, objects, boxes, images] = arrays;
-        const std::size_t count = boxes.shape(0);
-        const Runs given = runs_of(runs);
-        expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
-        check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
-        expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
-        if (objects.size())
-            check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
-        // Offsets count points; the kernel counts numbers.
-        starts.resize(rings.size());
-        std::transform(rings.data(), rings.data() + rings.size(), starts.begin(), [](std::int64_t i) { return 2 * i; });
-        outlines = {given,
-                    {{points.data(), points.size()}, starts},
-                    span_of(objects),
-                    numbers_of(boxes),
-                    {images.data(), images.size()}};
-    }
-    OutlineView(const OutlineView&) = delete;
-
-    Array<std::int64_t> starts;
-    Outlines outlines;
-};
+Outlines outlines_of(const OutlineArrays& arrays) {
+    const auto& [runs, points, rings, objects, boxes, images] = arrays;
+    const std::size_t count = boxes.shape(0);
+    const Runs given = runs_of(runs);
+    expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
+    check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
+    expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
+    if (objects.size()) check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
+    return {given,
+            {{points.data(), points.size()}, span_of(rings)},
+            span_of(objects),
+            numbers_of(boxes),
+            {images.data(), images.size()}};
+}
 
 nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Column1<std::int64_t>& rings,
                       const Column1<std::int64_t>& objects, const BoxArray& boxes, const SizeArray& images,
@@ -61,7 +51,7 @@ nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Col
     Masks masks;
     {
         nb::gil_scoped_release released;
-        masks = draw_masks(OutlineView(arrays).outlines, threads);
+        masks = draw_masks(outlines_of(arrays), threads);
     }
     const std::size_t count = boxes.shape(0);
     return nb::make_tuple(to_numpy(std::move(masks.counts)), to_numpy(std::move(masks.offsets)),
@@ -99,10 +89,10 @@ nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_o
     Candidates found;
     {
         nb::gil_scoped_release released;
-        const OutlineView truths(truth_outlines), preds(pred_outlines);
-        expect(crowd.size() == truths.outlines.size(), "a crowd flag for each truth");
-        found = mask_candidates(cells_of(truth, truths.outlines.size()), truths.outlines, flags_of(crowd),
-                                cells_of(pred, preds.outlines.size()), preds.outlines, floor, threads);
+        const Outlines truths = outlines_of(truth_outlines), preds = outlines_of(pred_outlines);
+        expect(crowd.size() == truths.size(), "a crowd flag for each truth");
+        found = mask_candidates(cells_of(truth, truths.size()), truths, flags_of(crowd), cells_of(pred, preds.size()),
+                                preds, floor, threads);
     }
     return to_python(std::move(found));
 }

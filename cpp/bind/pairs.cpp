@@ -123,9 +123,7 @@ nb::tuple polygon_runs(const PointArray& points, const OffsetArray& rings, const
                        const SizeArray& sizes, bool coco) {
     const auto ends = offsets(rings, points.shape(0), "rings");
     const auto parts = offsets(objects, ends.size() - 1, "objects");
-    std::vector<std::int64_t> doubled(ends.begin(), ends.end());
-    for (auto& end : doubled) end *= 2;
-    const Ragged<double> rows{{points.data(), points.size()}, doubled};
+    const Rings rows{{points.data(), points.size()}, ends};
     const auto shape = drawable(sizes, parts.size() - 1);
     return drawn(parts.size() - 1, [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         const Size size{shape[2 * i], shape[2 * i + 1]};

@@ -27,6 +27,16 @@ struct Ragged {
     }
 };
 
+// Polygon rings: x1, y1, x2, y2, … of each. Ring i has the points starts[i] .. starts[i + 1].
+struct Rings {
+    std::span<const double> numbers;  // two a point
+    std::span<const std::int64_t> starts;
+
+    std::span<const double> operator[](std::size_t i) const {
+        return numbers.subspan(2 * starts[i], 2 * (starts[i + 1] - starts[i]));
+    }
+};
+
 struct Size {
     std::int64_t height, width;
 

@@ -58,12 +58,11 @@ std::vector<Fact> facts_of(const json::Annotations& objects, const Positions& po
 std::vector<Fact> facts_of(const Shapes& shapes) {
     std::vector<Fact> facts;
     if (shapes.has_polygons())
-        facts = {fact("points", shapes.polygons.points.values()), fact("rings", shapes.polygons.ring_starts.values()),
-                 fact("objects", shapes.ring_objects)};
+        facts = {fact("points", shapes.points), fact("rings", shapes.rings), fact("objects", shapes.ring_objects)};
     if (shapes.has_runs()) {
-        facts.push_back(fact("counts", shapes.runs.lengths.values()));
+        facts.push_back(fact("counts", shapes.counts));
         facts.push_back(fact("objects", shapes.run_objects));
-        facts.push_back(fact("sizes", shapes.run_sizes));
+        facts.push_back(fact("sizes", shapes.sizes));
     }
     return facts;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluation/coco_shapes.hpp"
+#include "columns/shapes.hpp"
 #include "evaluation/settled.hpp"
 
 namespace verite {

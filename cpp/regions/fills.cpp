@@ -58,8 +58,7 @@ void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>
     writer.close();
 }
 
-void fill_rings(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
-                std::vector<std::uint32_t>& counts) {
+void fill_rings(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts) {
     unite_each(first, last, size, counts,
                [&](std::size_t r, std::vector<std::uint32_t>& ring) { fill_ring(rings[r], size, ring); });
 }

@@ -23,8 +23,7 @@ void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& coun
 void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts);
 
 // The pixels of the rings first .. last, each filled for itself.
-void fill_rings(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
-                std::vector<std::uint32_t>& counts);
+void fill_rings(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts);
 
 // A curve of pixels together with everything it encloses: what cannot be reached from outside by steps to the
 // 4-neighbours without stepping on the curve.

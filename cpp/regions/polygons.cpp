@@ -196,8 +196,7 @@ void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint
     RingDrawer().draw(xy, size, counts);
 }
 
-void rasterise(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
-               std::vector<std::uint32_t>& counts) {
+void rasterise(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts) {
     RingDrawer drawer;
     unite_each(first, last, size, counts,
                [&](std::size_t r, std::vector<std::uint32_t>& ring) { drawer.draw(rings[r], size, ring); });

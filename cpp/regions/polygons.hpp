@@ -16,8 +16,7 @@ void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint
 
 // The same for an object of several rings: the pixels of any of them. An object without a ring is all background.
 // `rings` are rows of coordinates.
-void rasterise(Ragged<double> rings, std::size_t first, std::size_t last, Size size,
-               std::vector<std::uint32_t>& counts);
+void rasterise(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts);
 
 // The runs between these places, at which the object's pixels start and end in turn. Appended to `counts`.
 void append_runs(std::span<const std::uint32_t> ends, Size size, std::vector<std::uint32_t>& counts);

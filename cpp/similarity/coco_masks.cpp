@@ -91,6 +91,16 @@ Shared compare_run_by_run(std::span<const std::uint32_t> a, std::span<const std:
 
 }  // namespace
 
+Outlines outlines_of(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images) {
+    Outlines found{{}, {}, {}, boxes, images};
+    if (shapes.has_runs()) found.runs = {{shapes.counts.values, shapes.run_objects.values}, shapes.sizes.values};
+    if (shapes.has_polygons()) {
+        found.rings = {shapes.points.values, shapes.rings.values};
+        found.objects = shapes.ring_objects.values;
+    }
+    return found;
+}
+
 std::span<const double> only_ring(const Outlines& outlines, std::size_t i, std::array<double, 8>& corners) {
     const std::int64_t first = outlines.objects.empty() ? 0 : outlines.objects[i];
     const std::int64_t last = outlines.objects.empty() ? 0 : outlines.objects[i + 1];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "columns/memory.hpp"
+#include "columns/shapes.hpp"
 #include "columns/views.hpp"
 #include "regions/polygons.hpp"
 #include "similarity/overlaps.hpp"
@@ -13,8 +14,8 @@ namespace verite {
 
 // What is known of the shape of objects. The mask counts; where there is none the polygons, and without them the box.
 struct Outlines {
-    Runs runs;                              // an object without a mask has no runs; may hold no objects at all
-    Ragged<double> rings;                   // x1, y1, x2, y2, … of each ring
+    Runs runs;  // an object without a mask has no runs; may hold no objects at all
+    Rings rings;
     std::span<const std::int64_t> objects;  // object i has the rings objects[i] .. objects[i + 1]; may be empty
     std::span<const double> boxes;          // left, top, width, height
     std::span<const std::int32_t> images;   // height and width of the image of each object
@@ -22,6 +23,9 @@ struct Outlines {
     std::size_t size() const { return images.size() / 2; }
     Size image_of(std::size_t i) const { return {images[2 * i], images[2 * i + 1]}; }
 };
+
+// What kernels see of shapes; boxes and sizes of images are the caller's.
+Outlines outlines_of(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images);
 
 // Half-open ranges of columns and rows; empty where there is no pixel.
 struct Bounds {

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Buffer = Any  # bytes, array.array, an array without gaps
+
 def box_iou(truth: NDArray[np.float64], pred: NDArray[np.float64], pixel: float = 0.0) -> NDArray[np.float64]: ...
 def box_candidates(
     truth: NDArray[np.float64],
@@ -103,6 +105,69 @@ def box_areas(sizes: Floats, threads: int = 1) -> Floats: ...
 RunArrays = tuple[NDArray[np.uint32], Int64s, Int32s]
 PolygonArrays = tuple[Floats, Int64s, Int64s]  # points, offsets of rings and of objects
 OutlineArrays = tuple[RunArrays, Floats, Int64s, Int64s, Floats, Int32s]
+
+# Columns come from anything with a buffer: shared where it cannot be written to, else copied.
+class Regions:
+    def __init__(
+        self,
+        boxes: Buffer,
+        layout: str,
+        polygons: tuple[Buffer, Buffer, Buffer] | None = None,
+        runs: tuple[Buffer, Buffer, Buffer] | None = None,
+        boxed: Buffer | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    layout: str
+    boxes: Floats
+    has_only_boxes: bool
+    kinds: NDArray[np.uint8]
+    boxed: NDArray[np.bool_] | None
+    def boxes_as(self, layout: str) -> Floats: ...
+    def shapes(self) -> tuple[PolygonArrays | None, RunArrays | None]: ...
+    def take(self, rows: Buffer) -> Regions: ...
+    def scale(self, factors: Buffer) -> Regions: ...
+
+class Columns:
+    def __init__(
+        self,
+        regions: Regions,
+        image: Buffer,
+        label: Buffer,
+        confidence: Buffer | None = None,
+        area: Buffer | None = None,
+        ids: Buffer | None = None,
+        flags: dict[str, Any] = ...,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    regions: Regions
+    image: Int32s
+    label: Int32s
+    has_confidence: bool
+    confidence: Floats | None
+    area: Floats | None
+    ids: Int64s | None
+    flags: dict[str, NDArray[np.bool_]]
+    flag_names: list[str]
+    def outside(self, images: int, labels: int) -> str | None: ...
+    def take(self, rows: Buffer) -> Columns: ...
+    def move(self, images: Buffer | None = None, labels: Buffer | None = None) -> Columns: ...
+
+class Images:
+    def __init__(
+        self,
+        names: Sequence[str] | None = None,
+        ids: Buffer | None = None,
+        widths: Buffer | None = None,
+        heights: Buffer | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    has_names: bool
+    has_ids: bool
+    ids: Int64s | None
+    widths: Int32s
+    heights: Int32s
+    def name(self, i: int) -> str: ...
+    def names(self) -> list[str]: ...
 
 def draw_masks(
     runs: RunArrays, points: Floats, rings: Int64s, objects: Int64s, boxes: Floats, images: Int32s, threads: int = 1

@@ -1,0 +1,417 @@
+// Objects, regions and images for Python: made of arrays, looked at as arrays, pickled as bytes.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "bind/views.hpp"
+#include "columns/objects.hpp"
+
+namespace verite {
+namespace {
+
+using namespace nb::literals;
+
+constexpr int version = 1;  // of what is pickled
+
+void check_length(std::size_t found, std::size_t expected, const char* name) {
+    if (found != expected)
+        throw nb::value_error((std::string(name) + ": expected " + std::to_string(expected) +
+                               " values, one a region, found " + std::to_string(found))
+                                  .c_str());
+}
+
+template <class T>
+View<T> column(nb::handle values, std::size_t count, const char* name) {
+    auto view = to_view<T>(values, name);
+    if (view) check_length(view.size(), count, name);
+    return view;
+}
+
+// Flags that somebody carries: to say no about everybody is to say nothing.
+View<std::uint8_t> flags_from(nb::handle values, std::size_t count, const char* name) {
+    auto flags = column<std::uint8_t>(values, count, name);
+    return std::ranges::find(flags.values, 1) != flags.end() ? flags : View<std::uint8_t>();
+}
+
+BoxLayout layout_from(const std::string& name) {
+    for (const BoxLayout layout : {BoxLayout::corners, BoxLayout::sizes})
+        if (name == name_of(layout)) return layout;
+    throw nb::value_error(("boxes: expected xyxy or xywh, found " + name).c_str());
+}
+
+Shapes shapes_from(nb::handle polygons, nb::handle runs, std::size_t count) {
+    Shapes shapes;
+    const auto check = [&](const View<std::int64_t>& objects, std::size_t parts, const char* name) {
+        if (objects.size() != count + 1)
+            throw nb::value_error((std::string(name) + ": expected " + std::to_string(count) +
+                                   " objects as in boxes, found " +
+                                   std::to_string(objects.size() == 0 ? 0 : objects.size() - 1))
+                                      .c_str());
+        check_offsets(objects.values, parts, "objects whose offsets rise to their parts");
+    };
+    if (!polygons.is_none()) {
+        shapes.points = to_view<double>(polygons[0], "points");
+        shapes.rings = to_view<std::int64_t>(polygons[1], "rings");
+        shapes.ring_objects = to_view<std::int64_t>(polygons[2], "objects");
+        check_offsets(shapes.rings.values, shapes.points.size() / 2, "rings whose offsets rise to the points");
+        check(shapes.ring_objects, shapes.rings.size() - 1, "polygons");
+    }
+    if (!runs.is_none()) {
+        shapes.counts = to_view<std::uint32_t>(runs[0], "counts");
+        shapes.run_objects = to_view<std::int64_t>(runs[1], "objects");
+        shapes.sizes = to_view<std::int32_t>(runs[2], "sizes");
+        check(shapes.run_objects, shapes.counts.size(), "runs");
+        expect(shapes.sizes.size() == 2 * count, "a height and a width for each mask");
+    }
+    if (!shapes.has_polygons()) shapes.points = {}, shapes.rings = {}, shapes.ring_objects = {};
+    if (!shapes.has_runs()) shapes.counts = {}, shapes.run_objects = {}, shapes.sizes = {};
+    return shapes;
+}
+
+Regions regions_from(nb::handle boxes, const std::string& layout, nb::handle polygons, nb::handle runs,
+                     nb::handle boxed) {
+    Regions regions;
+    regions.boxes = to_view<double>(boxes, "boxes");
+    expect(regions.boxes && regions.boxes.size() % 4 == 0, "four numbers a box");
+    regions.layout = layout_from(layout);
+    Shapes shapes = shapes_from(polygons, runs, regions.count());
+    regions.kinds = kinds_of(shapes, regions.count());
+    if (regions.kinds) regions.shapes = std::make_shared<const LazyShapes>(std::move(shapes));
+    auto has_box = column<std::uint8_t>(boxed, regions.count(), "boxed");
+    if (std::ranges::find(has_box.values, 0) != has_box.end()) regions.boxed = std::move(has_box);
+    return regions;
+}
+
+const Shapes& shapes_of(const Regions& regions) {
+    static const Shapes none;
+    const nb::gil_scoped_release released;
+    return regions.shapes ? regions.shapes->get() : none;
+}
+
+nb::tuple shape_arrays(const Regions& regions) {
+    const Shapes& shapes = shapes_of(regions);
+    nb::object polygons = nb::none(), runs = nb::none();
+    if (shapes.has_polygons())
+        polygons = nb::make_tuple(to_array(shapes.points, 2), to_array(shapes.rings), to_array(shapes.ring_objects));
+    if (shapes.has_runs())
+        runs = nb::make_tuple(to_array(shapes.counts), to_array(shapes.run_objects), to_array(shapes.sizes, 2));
+    return nb::make_tuple(polygons, runs);
+}
+
+nb::object kind_array(const Regions& regions) {
+    if (regions.kinds) return to_array(regions.kinds);
+    return to_array(keep(Array<std::uint8_t>(regions.count(), 0)));
+}
+
+// Calls visit(name, column) for every column, which may be absent.
+template <class RegionsLike, class ShapesLike, class Visit>
+void visit_regions(RegionsLike& regions, ShapesLike& shapes, Visit&& visit) {
+    visit("boxes", regions.boxes);
+    visit("kinds", regions.kinds);
+    visit("boxed", regions.boxed);
+    visit("points", shapes.points);
+    visit("rings", shapes.rings);
+    visit("ring_objects", shapes.ring_objects);
+    visit("counts", shapes.counts);
+    visit("run_objects", shapes.run_objects);
+    visit("sizes", shapes.sizes);
+}
+
+template <class ColumnsLike, class Visit>
+void visit_columns(ColumnsLike& columns, Visit&& visit) {
+    visit("image", columns.image);
+    visit("label", columns.label);
+    visit("confidence", columns.confidence);
+    visit("area", columns.area);
+    visit("ids", columns.ids);
+    for (std::size_t i = 0; i < flag_names.size(); ++i) visit(flag_names[i].data(), columns.flags[i]);
+}
+
+template <class ImagesLike, class Visit>
+void visit_images(ImagesLike& images, Visit&& visit) {
+    visit("ids", images.ids);
+    visit("letters", images.names.values);
+    visit("starts", images.names.starts);
+    visit("widths", images.widths);
+    visit("heights", images.heights);
+}
+
+// Puts columns that are there into a dictionary of bytes.
+auto into(nb::dict& state) {
+    return [&state](const char* name, const auto& view) {
+        if (view) state[name] = to_bytes(view);
+    };
+}
+
+// The inverse.
+auto out_of(const nb::dict& state) {
+    return [&state](const char* name, auto& view) {
+        using T = std::remove_cvref_t<decltype(view.values[0])>;
+        if (state.contains(name)) view = to_view<T>(state[name], name, true);
+    };
+}
+
+nb::dict opened(const nb::tuple& state) {
+    expect(nb::cast<int>(state[0]) == version, "a pickle of this version of verite");
+    return nb::cast<nb::dict>(state[1]);
+}
+
+void get_state(const Regions& regions, nb::dict& state) {
+    state["layout"] = name_of(regions.layout) == "xyxy" ? "xyxy" : "xywh";
+    visit_regions(regions, shapes_of(regions), into(state));
+}
+
+Regions regions_of_state(const nb::dict& state) {
+    Regions regions;
+    Shapes shapes;
+    regions.layout = layout_from(nb::cast<std::string>(state["layout"]));
+    visit_regions(regions, shapes, out_of(state));
+    if (shapes.has_polygons() || shapes.has_runs())
+        regions.shapes = std::make_shared<const LazyShapes>(std::move(shapes));
+    return regions;
+}
+
+Columns columns_from(const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence, nb::handle area,
+                     nb::handle ids, const nb::dict& flags) {
+    const std::size_t count = regions.count();
+    Columns columns{regions,
+                    column<std::int32_t>(image, count, "image"),
+                    column<std::int32_t>(label, count, "label"),
+                    column<double>(confidence, count, "confidence"),
+                    column<double>(area, count, "area"),
+                    column<std::int64_t>(ids, count, "ids"),
+                    {}};
+    expect(columns.image && columns.label, "an image and a label for each object");
+    for (const auto& [name, values] : flags) {
+        const auto at = std::ranges::find(flag_names, nb::cast<std::string>(name));
+        expect(at != flag_names.end(), "flags of known names");
+        columns.flags[static_cast<std::size_t>(at - flag_names.begin())] = flags_from(values, count, at->data());
+    }
+    return columns;
+}
+
+nb::dict flag_arrays(const Columns& columns) {
+    nb::dict flags;
+    for (std::size_t i = 0; i < flag_names.size(); ++i)
+        if (columns.flags[i]) flags[flag_names[i].data()] = to_flags(columns.flags[i]);
+    return flags;
+}
+
+// The first column with a position outside of its table.
+std::optional<std::string> outside(const Columns& columns, std::size_t images, std::size_t labels) {
+    const auto is_outside = [](const View<std::int32_t>& positions, std::size_t count) {
+        std::uint32_t largest = 0;  // negative positions are large when taken as unsigned
+        for (const std::int32_t position : positions) largest = std::max(largest, static_cast<std::uint32_t>(position));
+        return positions.size() > 0 && largest >= count;
+    };
+    if (is_outside(columns.image, images)) return "image";
+    if (is_outside(columns.label, labels)) return "label";
+    return std::nullopt;
+}
+
+// Texts one after the other, with their starts.
+RaggedView<char> texts_from(nb::handle texts) {
+    if (texts.is_none()) return {};
+    std::vector<char> letters;
+    std::vector<std::int64_t> starts{0};
+    for (const nb::handle text : texts) {
+        const auto encoded =
+            nb::steal<nb::bytes>(PyUnicode_AsEncodedString(nb::str(text).ptr(), "utf-8", "surrogatepass"));
+        if (!encoded.is_valid()) throw nb::python_error();
+        letters.insert(letters.end(), encoded.c_str(), encoded.c_str() + encoded.size());
+        starts.push_back(static_cast<std::int64_t>(letters.size()));
+    }
+    return {keep(std::move(letters)), keep(std::move(starts))};
+}
+
+nb::object text_at(const RaggedView<char>& texts, std::size_t row) {
+    const auto text = texts[row];
+    nb::object found =
+        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
+    if (!found.is_valid()) throw nb::python_error();
+    return found;
+}
+
+Images images_from(nb::handle names, nb::handle ids, nb::handle widths, nb::handle heights) {
+    Images images{to_view<std::int64_t>(ids, "ids"), texts_from(names), to_view<std::int32_t>(widths, "widths"),
+                  to_view<std::int32_t>(heights, "heights")};
+    const std::size_t count = images.names ? images.names.size() : images.ids.size();
+    const auto check = [&](auto& column, const char* name) {
+        if (column && column.size() != count)
+            throw nb::value_error(
+                ("images: expected " + std::to_string(count) + " " + name + ", found " + std::to_string(column.size()))
+                    .c_str());
+    };
+    expect(images.names || images.ids, "names or ids of images");
+    check(images.ids, "ids");
+    check(images.widths, "widths");
+    check(images.heights, "heights");
+    for (auto* side : {&images.widths, &images.heights})
+        if (!*side) *side = keep(Array<std::int32_t>(count, 0));
+    return images;
+}
+
+nb::object image_name(const Images& images, std::size_t i) {
+    if (i >= images.count()) throw nb::index_error();
+    return images.names ? text_at(images.names, i) : nb::str(nb::int_(images.ids[i]));
+}
+
+nb::list image_names(const Images& images) {
+    nb::list names;
+    for (std::size_t i = 0; i < images.count(); ++i) names.append(image_name(images, i));
+    return names;
+}
+
+// What is immutable is its own copy.
+template <class T>
+void bind_copies(nb::class_<T>& bound) {
+    bound.def("__copy__", [](nb::handle self) { return nb::borrow(self); })
+        .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, "memo"_a);
+}
+
+void register_regions(nb::module_& module) {
+    nb::class_<Regions> bound(module, "Regions",
+                              "Boxes as they were given, and polygons and masks made when asked for.");
+    bound
+        .def(
+            "__init__",
+            [](Regions* self, nb::handle boxes, const std::string& layout, nb::handle polygons, nb::handle runs,
+               nb::handle boxed) { new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed)); },
+            "boxes"_a, "layout"_a, "polygons"_a.none() = nb::none(), "runs"_a.none() = nb::none(),
+            "boxed"_a.none() = nb::none())
+        .def("__len__", &Regions::count)
+        .def_prop_ro("layout", [](const Regions& regions) { return std::string(name_of(regions.layout)); })
+        .def_prop_ro("boxes", [](const Regions& regions) { return to_array(regions.boxes, 4); })
+        .def(
+            "boxes_as",
+            [](const Regions& regions, const std::string& layout) {
+                return to_array(boxes_as(regions, layout_from(layout)), 4);
+            },
+            "layout"_a)
+        .def_prop_ro("has_only_boxes",
+                     [](const Regions& regions) {
+                         return std::ranges::all_of(regions.kinds.values, [](std::uint8_t kind) { return kind == 0; });
+                     })
+        .def_prop_ro("kinds", kind_array)
+        .def_prop_ro("boxed", [](const Regions& regions) { return to_flags(regions.boxed); })
+        .def("shapes", shape_arrays, "Points, rings and objects of polygons; runs, objects and sizes of masks.")
+        .def(
+            "take",
+            [](const Regions& regions, nb::handle rows) { return take(regions, to_view<std::int64_t>(rows, "rows")); },
+            "rows"_a)
+        .def(
+            "scale",
+            [](const Regions& regions, nb::handle factors) {
+                return scale(regions, to_view<double>(factors, "factors"));
+            },
+            "factors"_a)
+        .def("__getstate__",
+             [](const Regions& regions) {
+                 nb::dict state;
+                 get_state(regions, state);
+                 return nb::make_tuple(version, state);
+             })
+        .def("__setstate__",
+             [](Regions& self, const nb::tuple& state) { new (&self) Regions(regions_of_state(opened(state))); });
+    bind_copies(bound);
+}
+
+void register_objects(nb::module_& module) {
+    nb::class_<Columns> bound(module, "Columns",
+                              "The objects of one side: a column for every fact, shared and never written to.");
+    bound
+        .def(
+            "__init__",
+            [](Columns* self, const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence,
+               nb::handle area, nb::handle ids, const nb::dict& flags) {
+                new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags));
+            },
+            "regions"_a, "image"_a, "label"_a, "confidence"_a.none() = nb::none(), "area"_a.none() = nb::none(),
+            "ids"_a.none() = nb::none(), "flags"_a = nb::dict())
+        .def("__len__", &Columns::count)
+        .def_prop_ro("regions", [](const Columns& columns) { return columns.regions; })
+        .def_prop_ro("image", [](const Columns& columns) { return to_array(columns.image); })
+        .def_prop_ro("label", [](const Columns& columns) { return to_array(columns.label); })
+        .def_prop_ro("has_confidence", [](const Columns& columns) { return static_cast<bool>(columns.confidence); })
+        .def_prop_ro("confidence", [](const Columns& columns) { return to_array(columns.confidence); })
+        .def_prop_ro("area", [](const Columns& columns) { return to_array(columns.area); })
+        .def_prop_ro("ids", [](const Columns& columns) { return to_array(columns.ids); })
+        .def_prop_ro("flags", flag_arrays)
+        .def_prop_ro("flag_names",
+                     [](const Columns& columns) {
+                         std::vector<std::string> names;
+                         for (std::size_t i = 0; i < flag_names.size(); ++i)
+                             if (columns.flags[i]) names.emplace_back(flag_names[i]);
+                         return names;
+                     })
+        .def("outside", outside, "images"_a, "labels"_a,
+             "The first column with a position that its table, of so many rows, does not have.")
+        .def(
+            "take",
+            [](const Columns& columns, nb::handle rows) { return take(columns, to_view<std::int64_t>(rows, "rows")); },
+            "rows"_a)
+        .def(
+            "move",
+            [](const Columns& columns, nb::handle images, nb::handle labels) {
+                return move(columns, to_view<std::int32_t>(images, "images"), to_view<std::int32_t>(labels, "labels"));
+            },
+            "images"_a.none() = nb::none(), "labels"_a.none() = nb::none(),
+            "With other positions of images and labels: those that stand at the present ones.")
+        .def("__getstate__",
+             [](const Columns& columns) {
+                 nb::dict state;
+                 get_state(columns.regions, state);
+                 visit_columns(columns, into(state));
+                 return nb::make_tuple(version, state);
+             })
+        .def("__setstate__", [](Columns& self, const nb::tuple& given) {
+            const nb::dict state = opened(given);
+            auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}};
+            visit_columns(*made, out_of(state));
+        });
+    bind_copies(bound);
+}
+
+void register_images(nb::module_& module) {
+    nb::class_<Images> bound(module, "Images", "Names, ids and sizes of images.");
+    bound
+        .def(
+            "__init__",
+            [](Images* self, nb::handle names, nb::handle ids, nb::handle widths, nb::handle heights) {
+                new (self) Images(images_from(names, ids, widths, heights));
+            },
+            "names"_a.none() = nb::none(), "ids"_a.none() = nb::none(), "widths"_a.none() = nb::none(),
+            "heights"_a.none() = nb::none())
+        .def("__len__", &Images::count)
+        .def_prop_ro("has_names", [](const Images& images) { return static_cast<bool>(images.names); })
+        .def_prop_ro("has_ids", [](const Images& images) { return static_cast<bool>(images.ids); })
+        .def("name", image_name, "i"_a, "The name of an image, or its id where it has none.")
+        .def("names", image_names)
+        .def_prop_ro("ids", [](const Images& images) { return to_array(images.ids); })
+        .def_prop_ro("widths", [](const Images& images) { return to_array(images.widths); })
+        .def_prop_ro("heights", [](const Images& images) { return to_array(images.heights); })
+        .def("__getstate__",
+             [](const Images& images) {
+                 nb::dict state;
+                 visit_images(images, into(state));
+                 return nb::make_tuple(version, state);
+             })
+        .def("__setstate__", [](Images& self, const nb::tuple& state) {
+            auto* made = new (&self) Images{};
+            visit_images(*made, out_of(opened(state)));
+        });
+    bind_copies(bound);
+}
+
+}  // namespace
+
+void register_columns(nb::module_& module) {
+    register_regions(module);
+    register_objects(module);
+    register_images(module);
+}
+
+}  // namespace verite

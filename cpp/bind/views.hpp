@@ -1,0 +1,92 @@
+// Columns between Python and the core: numpy looks at ours, we look at theirs, and nothing is copied that stays as it
+// is.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "columns/memory.hpp"
+#include "columns/view.hpp"
+
+namespace verite {
+
+namespace nb = nanobind;
+
+// An array of rows of `width` values that looks at a column and cannot be written to; None for an absent one. `As` is
+// what numpy takes the values for. Importing numpy is the caller's wish.
+template <class T, class As = T>
+nb::object to_array(const View<T>& view, std::size_t width = 1) {
+    static_assert(sizeof(As) == sizeof(T));
+    if (!view) return nb::none();
+    const nb::capsule owner(new std::shared_ptr<const void>(view.owner),
+                            [](void* kept) noexcept { delete static_cast<std::shared_ptr<const void>*>(kept); });
+    const std::size_t shape[2] = {view.size() / width, width};
+    return nb::cast(
+        nb::ndarray<nb::numpy, const As>(reinterpret_cast<const As*>(view.data()), width == 1 ? 1 : 2, shape, owner));
+}
+
+inline nb::object to_flags(const View<std::uint8_t>& view) { return to_array<std::uint8_t, bool>(view); }
+
+// Python's memory, held until nobody looks at it.
+class HeldBuffer {
+  public:
+    explicit HeldBuffer(nb::handle thing) {
+        if (PyObject_GetBuffer(thing.ptr(), &buffer_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) throw nb::python_error();
+    }
+    HeldBuffer(const HeldBuffer&) = delete;
+    ~HeldBuffer() {
+        if (!nb::is_alive()) return;  // the interpreter is gone, and its memory with it
+        const nb::gil_scoped_acquire acquired;
+        PyBuffer_Release(&buffer_);
+    }
+
+    const Py_buffer& operator*() const { return buffer_; }
+    const Py_buffer* operator->() const { return &buffer_; }
+
+  private:
+    Py_buffer buffer_;
+};
+
+// Does the buffer hold values of this type? Bytes hold any.
+template <class T>
+bool holds(const Py_buffer& buffer) {
+    const char* format = buffer.format ? buffer.format : "B";
+    if (*format == '<' || *format == '=' || *format == '@') ++format;
+    if (std::strlen(format) != 1 || buffer.itemsize != sizeof(T)) return false;
+    if constexpr (std::is_floating_point_v<T>) return *format == 'd' || *format == 'f';
+    const bool is_signed = std::strchr("bhilqn", *format) != nullptr;
+    return sizeof(T) == 1 ? std::strchr("Bbc?", *format) != nullptr
+                          : is_signed == std::is_signed_v<T> && std::strchr("hilqnHILQN", *format) != nullptr;
+}
+
+// The values of anything with a buffer: shared where nobody can write to them, else copied.
+template <class T>
+View<T> to_view(nb::handle thing, const char* name, bool is_raw = false) {
+    if (thing.is_none()) return {};
+    auto held = std::make_shared<HeldBuffer>(thing);
+    const Py_buffer& buffer = **held;
+    const auto bytes = static_cast<std::size_t>(buffer.len);
+    if (is_raw ? bytes % sizeof(T) != 0 : !holds<T>(buffer))
+        throw nb::type_error((std::string(name) + ": expected an array of another type, found format " +
+                              (buffer.format ? buffer.format : "B"))
+                                 .c_str());
+    const auto* values = static_cast<const T*>(buffer.buf);
+    if (buffer.readonly && reinterpret_cast<std::uintptr_t>(values) % alignof(T) == 0)
+        return {{values, bytes / sizeof(T)}, held};
+    Array<T> copy(bytes / sizeof(T));
+    if (bytes > 0) std::memcpy(copy.data(), values, bytes);
+    return keep(std::move(copy));
+}
+
+// The bytes of a column for a pickle.
+template <class T>
+nb::bytes to_bytes(const View<T>& view) {
+    return nb::bytes(reinterpret_cast<const char*>(view.data()), view.size() * sizeof(T));
+}
+
+}  // namespace verite

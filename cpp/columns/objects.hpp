@@ -1,0 +1,81 @@
+// The objects of one side of an evaluation, truth and predictions alike, and the images they are in: columns that
+// nobody writes to. They come from a file, from numpy or from a pickle, and nobody can tell.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "columns/shapes.hpp"
+#include "columns/view.hpp"
+
+namespace verite {
+
+// What the four numbers of a box are: x1, y1, x2, y2 or left, top, width, height.
+enum class BoxLayout : std::uint8_t { corners, sizes };
+
+inline constexpr std::string_view name_of(BoxLayout layout) { return layout == BoxLayout::corners ? "xyxy" : "xywh"; }
+
+// What an object has best.
+enum class RegionKind : std::uint8_t { box, polygon, mask };
+
+struct Regions {
+    View<double> boxes;  // four numbers each, as they were given
+    BoxLayout layout = BoxLayout::corners;
+    View<std::uint8_t> kinds;                  // a RegionKind each; absent: boxes all
+    View<std::uint8_t> boxed;                  // came with a box of its own; absent: all did
+    std::shared_ptr<const LazyShapes> shapes;  // null: boxes all
+
+    std::size_t count() const { return boxes.size() / 4; }
+};
+
+// What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence among
+// others that have one.
+enum class Flag : std::uint8_t { ignore, crowd, difficult, group_of, truncated, occluded, depiction, inside, unscored };
+inline constexpr std::array<std::string_view, 9> flag_names{
+    "ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored"};
+
+struct Columns {
+    Regions regions;
+    View<std::int32_t> image, label;                          // positions in the tables of images and labels
+    View<double> confidence, area;                            // the area as stated; NaN where it is not
+    View<std::int64_t> ids;                                   // of objects
+    std::array<View<std::uint8_t>, flag_names.size()> flags;  // absent where nobody carries it
+
+    std::size_t count() const { return image.size(); }
+    const View<std::uint8_t>& flag(Flag which) const { return flags[static_cast<std::size_t>(which)]; }
+};
+
+// The pictures: names or ids may be absent, not both; a size of 0 x 0 is not known.
+struct Images {
+    View<std::int64_t> ids;
+    RaggedView<char> names;  // UTF-8
+    View<std::int32_t> widths, heights;
+
+    std::size_t count() const { return widths.size(); }
+};
+
+// These objects, in this order. Throws std::out_of_range for a row that is none.
+Regions take(const Regions& regions, View<std::int64_t> rows);
+Columns take(const Columns& columns, View<std::int64_t> rows);
+
+// Boxes and polygons of object i stretched by factors[2 i] and factors[2 i + 1]. Masks are made of pixels and stay.
+Regions scale(const Regions& regions, View<double> factors);
+
+// Positions of images and labels replaced by what stands at them in a table; an absent table leaves them. Throws
+// std::out_of_range where there is nothing.
+Columns move(const Columns& columns, const View<std::int32_t>& images, const View<std::int32_t>& labels);
+
+// Corners or left, top, width and height, whatever was given.
+View<double> boxes_as(const Regions& regions, BoxLayout layout);
+
+// What each object of these shapes has best; absent where all are boxes.
+View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count);
+
+// The rank of each id among all, equal ones in their order; absent where they rise already.
+View<std::int32_t> rank(std::span<const std::int64_t> ids);
+
+}  // namespace verite

@@ -1,0 +1,59 @@
+#include "json/shapes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "columns/memory.hpp"
+
+namespace verite::json {
+namespace {
+
+std::vector<std::int64_t> records_of(const Annotations& objects, RegionKind kind) {
+    std::vector<std::int64_t> records;
+    const auto kinds = objects.region_kinds.values();
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        if (kinds[i] == kind) records.push_back(static_cast<std::int64_t>(i));
+    return records;
+}
+
+// Offsets of some objects as offsets of all.
+Array<std::int64_t> spread(const Column<std::int64_t>& starts, std::span<const std::int64_t> records,
+                           std::size_t count) {
+    Array<std::int64_t> offsets(count + 1, 0);
+    for (std::size_t i = 0; i < records.size(); ++i)
+        offsets[static_cast<std::size_t>(records[i]) + 1] = starts[i + 1] - starts[i];
+    for (std::size_t i = 0; i < count; ++i) offsets[i + 1] += offsets[i];
+    return offsets;
+}
+
+}  // namespace
+
+Shapes read_shapes(std::span<const char> text, const Document& document, const RegionLimits& limits, unsigned threads) {
+    const Annotations& objects = document.annotations;
+    Shapes shapes;
+    if (const auto records = records_of(objects, RegionKind::polygons); !records.empty()) {
+        Polygons found = read_polygons(text, document, records, limits, threads);
+        shapes.ring_objects = keep(spread(found.object_starts, records, objects.count));
+        shapes.points = keep(std::move(found.points));
+        shapes.rings = keep(std::move(found.ring_starts));
+    }
+    if (const auto records = records_of(objects, RegionKind::runs); !records.empty()) {
+        Runs found = read_runs(text, document, records, limits, threads);
+        shapes.run_objects = keep(spread(found.starts, records, objects.count));
+        Array<std::int32_t> sizes(2 * objects.count, 0);
+        for (std::size_t i = 0; i < records.size(); ++i)
+            std::copy_n(&found.sizes.values()[2 * i], 2, &sizes[2 * static_cast<std::size_t>(records[i])]);
+        shapes.sizes = keep(std::move(sizes));
+        shapes.counts = keep(std::move(found.lengths));
+    }
+    return shapes;
+}
+
+bool all_have_shapes(const Annotations& objects) {
+    const auto kinds = objects.region_kinds.values();
+    return kinds.size() == objects.count && std::ranges::all_of(kinds, [](RegionKind kind) {
+               return kind == RegionKind::polygons || kind == RegionKind::runs;
+           });
+}
+
+}  // namespace verite::json

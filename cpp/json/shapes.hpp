@@ -1,0 +1,15 @@
+// The polygons and masks of all objects of a COCO file, object by object.
+#pragma once
+
+#include "columns/shapes.hpp"
+#include "json/regions.hpp"
+
+namespace verite::json {
+
+// Throws ParseError for the first segmentation that is wrong.
+Shapes read_shapes(std::span<const char> text, const Document& document, const RegionLimits& limits, unsigned threads);
+
+// Has every object a polygon or a mask?
+bool all_have_shapes(const Annotations& objects);
+
+}  // namespace verite::json
