@@ -9,6 +9,7 @@ import click
 import verite
 from verite.cli import VERBS
 from verite.cli import verite as command
+from verite.formats.reference import page as formats_page
 from verite.metrics.cards import catalogue
 
 project = "verite"
@@ -57,5 +58,6 @@ def write_page(name: str, text: str) -> None:
         page.write_text(text)
 
 
+write_page("formats.md", formats_page())
 write_command_line_page()
 write_catalogue_page()

@@ -21,8 +21,11 @@ import pytest
 from verite.cli.demo import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
-GENERATED = ("command-line.md", "metrics.md")
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in GENERATED)]
+GENERATED = ("reference/command-line.md", "reference/formats.md", "reference/metrics.md")
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in GENERATED),
+]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

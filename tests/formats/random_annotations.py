@@ -22,7 +22,14 @@ KINDS = ("box", "polygon", "rings", "mask")
 
 @st.composite
 def annotations(
-    draw, *, layouts=("xyxy", "xywh"), is_sized=None, is_pred=None, has_blanks=True, label_kinds=LABEL_KINDS
+    draw,
+    *,
+    layouts=("xyxy", "xywh"),
+    is_sized=None,
+    is_pred=None,
+    has_blanks=True,
+    label_kinds=LABEL_KINDS,
+    kinds=KINDS,
 ):
     """Annotations of up to three images, three classes and five objects."""
     image_names, image_ids = draw(image_keys())
@@ -36,7 +43,7 @@ def annotations(
         heights=[h if is_sized else 0 for _, h in sizes],
     )
     labels = draw(label_tables(label_kinds, has_blanks))
-    rows = draw(st.lists(objects(sizes, len(labels)), max_size=5))
+    rows = draw(st.lists(objects(sizes, len(labels), kinds), max_size=5))
     is_pred = draw(st.booleans()) if is_pred is None else is_pred
     flags = {name: [name in row["flags"] for row in rows] for name in FLAGS}
     confidence = np.array([row["confidence"] for row in rows])
@@ -89,10 +96,10 @@ def label_tables(draw, kinds, has_blanks):
 
 
 @st.composite
-def objects(draw, sizes, label_count):
+def objects(draw, sizes, label_count, kinds):
     image = draw(st.integers(0, len(sizes) - 1))
     width, height = sizes[image]
-    kind = draw(st.sampled_from(KINDS))
+    kind = draw(st.sampled_from(kinds))
     row: dict[str, Any] = {
         "image": image,
         "label": draw(st.integers(0, label_count - 1)),

@@ -45,7 +45,7 @@ def test_unknown_format_shows_the_nearest():
     ("name", "content", "message"),
     [
         ("a.json", b"", "expected annotations, found an empty file"),
-        ("a.json", b'{"a": 1}', "found text that begins with '{\"a\": 1}'; name it with --format: panoptic, "),
+        ("a.json", b'{"a": 1}', "found text that begins with '{\"a\": 1}'; name it with format='NAME': panoptic, "),
         ("a.csv", b"a,b,c\n", r"found text that begins with 'a,b,c\\n'"),
         ("a.txt", b"hello\n", r"found text that begins with 'hello\\n'"),
         ("a.bin", b"\xff\xfe\x00", "found bytes that are no UTF-8 text"),

@@ -14,6 +14,7 @@ from verite.cli.options import (
     IMAGES,
     LAYOUTS,
     NAMES,
+    WrittenFormat,
     output_options,
     read_side,
     reading_options,
@@ -55,9 +56,9 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 )
 @click.argument("source")
 @click.argument("target", type=click.Path())
-@click.option("--to", required=True, metavar="FORMAT", help=f"One of {FORMATS}.")
+@click.option("--to", required=True, metavar="FORMAT", cls=WrittenFormat)
 @click.option("--like", metavar="TRUTH", help="Take over images and classes, with their ids, from this file.")
-@click.option("--format", metavar="NAME", help="Format of the source, if it is not recognised.")
+@click.option("--format", metavar="NAME", help=f"Format of the source: {FORMATS}.")
 @click.option("--boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}.")
 @click.option("--coords", metavar="abs|rel|WxH|*F", help=COORDS)
 @IMAGE_SIZE
@@ -69,11 +70,13 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
     from verite.cli.output import count_of, describe, note
-    from verite.formats import format_named, read, write
+    from verite.files import find_path
+    from verite.formats import format_named, read, read_as, write
+    from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
-    annotations = read(source, truth, **given)
+    annotations = read_as(find_path(source), given.pop("format"), Options.of(**given, like=truth, side=""))
     describe("in", annotations, quiet=quiet)
     lost = write(annotations, Path(target), to)
     note(f"out: {target}: {count_of(len(annotations), 'object')} as {title}", quiet=quiet)

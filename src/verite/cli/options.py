@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from verite.formats import HOMES
+from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
+
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
 
-FORMATS = (
-    "coco, coco-results, voc, yolo, text, openimages, openimages-predictions, openimages-labels, cvat, labelme, lvis, "
-    "imagenet-loc, panoptic"
-)
-LAYOUTS = "xywh, xyrb, cxcywh, yxyx, yxhw"
+FORMATS = ", ".join(HOMES)
+LAYOUTS = ", ".join(BOX_LAYOUTS)
 COORDS = "In pixels, fractions, a resized picture's pixels."
+
+
+class WrittenFormat(click.Option):
+    """`--to`: which formats can be written is known to their records, which are loaded when help is asked for."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from verite.formats import all_formats
+
+        self.help = f"One of {', '.join(format.name for format in all_formats() if format.write)}."
+        return super().get_help_record(ctx)
 
 
 class ImageSize(click.ParamType):  # type: ignore[type-arg]
@@ -114,12 +124,11 @@ def checks_option(command: F) -> F:
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say."""
-    from verite.formats import read
+    from verite.files import find_path
+    from verite.formats import read_as
+    from verite.formats.format import Options
 
-    return read(
-        path,
-        like,
-        given[f"{side}_format"] or given["both_format"],
+    options = Options.of(
         boxes=given[f"{side}_boxes"],
         coords=given[f"{side}_coords"],
         label_offset=given[f"{side}_label_offset"],
@@ -127,4 +136,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         image_size=given["image_size"],
         images=given.get(f"{side}_images") or given["images"],
         names=given["names"],
+        like=like,
+        side=side,
     )
+    return read_as(find_path(path), given[f"{side}_format"] or given["both_format"], options)

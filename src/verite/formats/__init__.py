@@ -17,22 +17,25 @@ if TYPE_CHECKING:
     from verite.formats.format import Format, Look, Options
     from verite.model.annotations import Annotations
 
-# In the order in which they are asked: the most particular first.
-MODULES = (
-    "panoptic",
-    "lvis",
-    "coco",
-    "coco_results",
-    "labelme",
-    "cvat",
-    "voc",
-    "imagenet_loc",
-    "openimages_predictions",
-    "openimages_labels",
-    "openimages",
-    "yolo",
-    "text",
-)
+# Where each format's record lives, in the order in which they are asked: the most particular first.
+HOMES = {
+    name: f"verite.formats.{name.replace('-', '_')}"
+    for name in (
+        "panoptic",
+        "lvis",
+        "coco",
+        "coco-results",
+        "labelme",
+        "cvat",
+        "voc",
+        "imagenet-loc",
+        "openimages-predictions",
+        "openimages-labels",
+        "openimages",
+        "yolo",
+        "text",
+    )
+}
 
 
 def format_named(name: str) -> Format:
@@ -41,15 +44,18 @@ def format_named(name: str) -> Format:
     >>> format_named("voc").title
     'Pascal VOC XML'
     """
-    module = name.replace("-", "_")
-    if module not in MODULES:
-        known = [m.replace("_", "-") for m in MODULES]
-        raise BadParameter(f"format: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")
-    found: Format = import_module(f"verite.formats.{module}").FORMAT
+    if name not in HOMES:
+        raise BadParameter(f"format: expected one of {', '.join(HOMES)}, found {name!r}{did_you_mean(name, HOMES)}")
+    found: Format = import_module(HOMES[name]).FORMAT
     return found
 
 
-def recognise(path: Path) -> tuple[Format, str]:
+def all_formats() -> list[Format]:
+    """Every format, in the order in which they are asked."""
+    return [format_named(name) for name in HOMES]
+
+
+def recognise(path: Path, options: Options) -> tuple[Format, str]:
     """The format of a path, and why it is thought to be that."""
     from verite.formats.format import Look
 
@@ -58,12 +64,12 @@ def recognise(path: Path) -> tuple[Format, str]:
         raise ReadError(path, expected="annotation files", found="an empty folder")
     if not look.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
-    for module in MODULES:
-        format = format_named(module)
+    for name in HOMES:
+        format = format_named(name)
         why = format.recognise(look)
         if why:
             return format, why
-    remedy = "name it with --format: " + ", ".join(m.replace("_", "-") for m in MODULES)
+    remedy = f"name it with {options.spell('format', 'NAME')}: {', '.join(HOMES)}"
     if look.is_folder and len(look.files) == 1:
         remedy = f"name the file itself: {look.files[0]}"
     raise ReadError(path, expected="annotations in a format known to verite", found=kind_of(look), remedy=remedy)
@@ -101,45 +107,47 @@ def read(
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
     """
-    place = find_path(path)
     with importing():
         from verite.formats.format import Options
 
-    options = Options(
+    options = Options.of(
         boxes=boxes,
         coords=coords,
         image_size=image_size,
-        images=find_path(images) if images is not None else None,
-        names=find_path(names) if isinstance(names, (str, PathLike)) else names,
+        images=images,
+        names=names,
         label_offset=label_offset,
         image_offset=image_offset,
         like=like,
     )
-    annotations = read_as(place, format, options)
-    return annotations if like is None else annotations.like(like)
+    return read_as(find_path(path), format, options)
 
 
 def read_as(path: Path, format: str | None, options: Options) -> Annotations:
-    """A path in this format, or in the one it looks like."""
+    """A path in this format, or in the one it looks like; aligned with the truth if there is one."""
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     try:
-        chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path)
+        chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path, options)
         annotations = chosen.read(path, options)
     except OSError as error:
         raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
-    if options.label_offset:
-        check_offset("label offset", options.label_offset, annotations.labels.ids is not None, chosen)
-    if options.image_offset:
-        check_offset("image offset", options.image_offset, annotations.images.ids is not None, chosen)
-    why = "; ".join(w for w in (why, annotations.source.why) if w)
-    return annotations.said_to_be(replace(annotations.source, why=why))
+    check_offsets(annotations, chosen, options)
+    unused = [f"{options.spell(name, '…')} not used: {chosen.title} has no use for it" for name in options.given
+              if name not in chosen.honours]  # fmt: skip
+    source = annotations.source
+    why = "; ".join(w for w in (why, source.why) if w)
+    annotations = annotations.said_to_be(replace(source, why=why, notes=(*source.notes, *unused)))
+    return annotations if options.like is None else annotations.like(options.like)
 
 
-def check_offset(what: str, offset: int, has_ids: bool, format: Format) -> None:
+def check_offsets(annotations: Annotations, format: Format, options: Options) -> None:
     """A number to add needs something to be added to."""
-    if not has_ids:
-        raise BadParameter(f"{what}: expected ids to add {offset} to, found only names, as {format.title} has no ids")
+    for name, table in (("label_offset", "labels"), ("image_offset", "images")):
+        offset = getattr(options, name)
+        if offset and (name not in format.honours or getattr(annotations, table).ids is None):
+            what, found = name.replace("_", " "), f"only names, as {format.title} has no ids"
+            raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
 
 
 def write(annotations: Annotations, path: str | PathLike[str], format: str) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def read(path: Path, options: Options) -> Annotations:
 def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
     """The file as it is, for somebody else to open; None where something in it or in what is asked is unusual."""
     limits = region_limits()
-    if options != Options() or not file.settle(limits):
+    if options.given or options.like is not None or not file.settle(limits):
         return None
     names = file.class_names()
     try:
@@ -289,4 +289,14 @@ HOLDS = frozenset(
         "unused class id",
     }
 )
-FORMAT = Format("coco", "COCO JSON", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="coco",
+    title="COCO JSON",
+    about="images, annotations, categories; polygons and run-length masks are kept; predictions with `score`, too",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    suffixes=(".json",),
+)

@@ -37,7 +37,7 @@ def read(path: Path, options: Options) -> Annotations:
 def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
     """The file as it is, where the truth knows every id in it and nothing is unusual."""
     truth = options.like.unopened if options.like is not None else None
-    if options.like is None or truth is None or options != Options(like=options.like):
+    if options.like is None or truth is None or options.given:
         return None
     if not file.settle_in(truth.file):
         return None
@@ -113,4 +113,16 @@ HOLDS = frozenset(
         "unscored",
     }
 )
-FORMAT = Format("coco-results", "COCO results JSON", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="coco-results",
+    title="COCO results JSON",
+    about="a JSON array of predictions; image ids may be text",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class id", "confidence"}),
+    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    suffixes=(".json",),
+    sides=("pred",),
+)

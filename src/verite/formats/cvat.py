@@ -216,4 +216,15 @@ HOLDS = frozenset(
         *CVAT_FLAGS,
     }
 )
-FORMAT = Format("cvat", "CVAT XML", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="cvat",
+    title="CVAT XML",
+    about="XML for images: boxes, polygons, masks",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"image size"}),
+    suffixes=(".xml",),
+    sides=("truth",),
+)

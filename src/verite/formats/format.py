@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import islice
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from verite.errors import BadParameter, ReadError, excerpt
+from verite.files import find_path
 from verite.formats.words import is_number
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
@@ -16,6 +19,12 @@ from verite.model.layouts import layout_name
 from verite.records import record
 
 HEAD = 65_536
+
+
+# The options that a format may honour, and those that a command line takes once for both sides.
+WAYS = ("boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "split")
+OFFSETS = ("label_offset", "image_offset")
+BOTH_SIDES = ("image_size", "images", "names", "split")
 
 
 @record()
@@ -29,7 +38,41 @@ class Options:
     names: Path | Sequence[str] | None = None  # class names by number
     label_offset: int = 0  # added to every class id
     image_offset: int = 0  # added to every image id
+    split: str | None = None  # which part of a data set: train, val or test
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
+    side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        images: str | PathLike[str] | None = None,
+        names: str | PathLike[str] | Sequence[str] | None = None,
+        **given: Any,
+    ) -> Options:
+        """From what a user says, whose paths must be there."""
+        return cls(
+            images=find_path(images) if images is not None else None,
+            names=find_path(names) if isinstance(names, (str, PathLike)) else names,
+            **given,
+        )
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the options that say something about the file; the truth and who asks do not."""
+        said = {name: getattr(self, name) for name in WAYS}
+        return tuple(name for name, value in said.items() if value is not None and (name not in OFFSETS or value))
+
+    def spell(self, name: str, value: object) -> str:
+        """An option in the words of whoever asks.
+
+        >>> Options(side="pred").spell("label_offset", -1), Options().spell("format", "text")
+        ('--pred-label-offset -1', "format='text'")
+        """
+        if self.side is None:
+            return f"{name}={value!r}"
+        side = f"{self.side}-" if self.side and name not in BOTH_SIDES else ""
+        return f"--{side}{name.replace('_', '-')} {value}"
 
     def __post_init__(self) -> None:
         if self.boxes is not None:
@@ -141,16 +184,44 @@ def tail_of(path: Path, length: int = HEAD) -> str:
         return ""
 
 
+# What annotations must have before a format writes them at all.
+NEEDS = (
+    "boxes from left to right",
+    "class group",
+    "class id",
+    "class names without blanks",
+    "classes of whole images",
+    "confidence",
+    "image size",
+    "masks for all objects or none",
+    "masks that do not overlap",
+    "no confidence",
+)
+# What most readers make use of: the four numbers and what they are measured in.
+FRAMES = frozenset({"boxes", "coords", "image_size", "images"})
+
+
 @record()
 class Format:
-    """One way of writing annotations down."""
+    """One way of writing annotations down: all that help, documentation, recognition and common tests know of it."""
 
     name: str
     title: str
+    about: str  # a line for the reference: what it is and what is particular about it
     recognise: Callable[[Look], str | None]  # why a path is of this format; None if it is not
     read: Callable[[Path, Options], Annotations]
     write: Callable[[Annotations, Path], None] | None = None
     holds: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts.py
+    needs: frozenset[str] = field(default_factory=frozenset)  # what it cannot be written without: out of NEEDS
+    honours: frozenset[str] = FRAMES  # options that change what is read: out of WAYS
+    suffixes: tuple[str, ...] = ()  # of its files, that of a written one first; none: it is written as a folder
+    sides: tuple[str, ...] = ("truth", "pred")  # what may be read from it
+
+    def __post_init__(self) -> None:
+        for what, names, known in (("honours", self.honours, WAYS), ("needs", self.needs, NEEDS)):
+            for name in names:
+                if name not in known:
+                    raise BadParameter(f"{self.name}: {what}: expected names out of {', '.join(known)}, found {name!r}")
 
 
 def file_stems(images: Images, path: Path) -> list[str]:

@@ -103,5 +103,24 @@ def number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-HOLDS = frozenset({"empty image", "image folder or suffix", "image name", "class name"})
-FORMAT = Format("imagenet-loc", "ImageNet localization CSV", recognise, read, write, HOLDS)
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class name",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+    }
+)
+FORMAT = Format(
+    name="imagenet-loc",
+    title="ImageNet localization CSV",
+    about="solutions and predictions: a CSV line per image, five words per object, the best first",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class names without blanks", "no confidence"}),
+    suffixes=(".csv",),
+)

@@ -207,4 +207,14 @@ HOLDS = frozenset(
         *FLAGS,
     }
 )
-FORMAT = Format("labelme", "Labelme JSON", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="labelme",
+    title="Labelme JSON",
+    about="one JSON file per image: polygons, rectangles, circles",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"boxes from left to right"}),
+    sides=("truth",),
+)

@@ -100,4 +100,16 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 HOLDS = coco.HOLDS | {"class group", "classes of whole images"}
-FORMAT = Format("lvis", "LVIS JSON", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="lvis",
+    title="LVIS JSON",
+    about="COCO's with `neg_category_ids`, `not_exhaustive_category_ids` and `frequency`",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class group", "classes of whole images"}),
+    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    suffixes=(".json",),
+    sides=("truth",),
+)

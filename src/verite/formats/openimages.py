@@ -138,4 +138,14 @@ HOLDS = frozenset(
         *FLAG_COLUMNS.values(),
     }
 )
-FORMAT = Format("openimages", "Open Images CSV", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="openimages",
+    title="Open Images CSV",
+    about="boxes as CSV in fractions; decimal commas are understood; IsGroupOf and the other flags",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"image size"}),
+    suffixes=(".csv",),
+)

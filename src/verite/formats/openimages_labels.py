@@ -77,4 +77,16 @@ def write(annotations: Annotations, path: Path) -> None:
 HOLDS = frozenset(
     {"class name", "classes of whole images", "empty image", "image folder or suffix", "image name", "unused class"}
 )
-FORMAT = Format("openimages-labels", "Open Images labels of images", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="openimages-labels",
+    title="Open Images labels of images",
+    about="which classes people verified in each image, as CSV; annotations without objects",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"classes of whole images"}),
+    honours=frozenset(),
+    suffixes=(".csv",),
+    sides=("truth",),
+)

@@ -76,6 +76,9 @@ def write(annotations: Annotations, path: Path) -> None:
     check_words(path, annotations.labels.all_names)
     kinds = annotations.regions.kinds
     has_masks = bool(len(annotations)) and bool((kinds == MASK).all())
+    if not has_masks and (kinds == MASK).any():
+        found = f"{int((kinds == MASK).sum())} of {len(kinds)}"
+        raise ReadError(path, expected="masks for all objects or for none", found=found, remedy="write them apart")
     texts: list[list[str]] = [[] for _ in range(len(annotations.images))]
     boxes = [] if has_masks else fractions(annotations, path).boxes.tolist()
     runs = annotations.regions.runs
@@ -107,4 +110,15 @@ HOLDS = frozenset(
         "mask",
     }
 )
-FORMAT = Format("openimages-predictions", "Open Images challenge predictions", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="openimages-predictions",
+    title="Open Images challenge predictions",
+    about="a CSV line per image with a `PredictionString` of boxes or masks",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class names without blanks", "confidence", "image size", "masks for all objects or none"}),
+    suffixes=(".csv",),
+    sides=("pred",),
+)

@@ -54,4 +54,14 @@ HOLDS = frozenset(
         "unused class",
     }
 )
-FORMAT = Format("panoptic", "panoptic JSON with PNGs", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="panoptic",
+    title="panoptic JSON with PNGs",
+    about="JSON with a folder of PNGs; segments become masks",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class id", "masks that do not overlap"}),
+    honours=frozenset({"image_offset", "images", "label_offset"}),
+)

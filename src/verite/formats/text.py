@@ -14,7 +14,7 @@ from pathlib import Path
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
-from verite.formats.format import Format, Look, Options, file_stems, frame_of, is_list
+from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import confidence_place, is_number, to_numbers
@@ -129,4 +129,14 @@ HOLDS = frozenset(
         "image name",
     }
 )
-FORMAT = Format("text", "text folder", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="text",
+    title="text folder",
+    about="one file per image: `class x y w h`, predictions `class confidence x y w h`; other layouts on request",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class names without blanks"}),
+    honours=FRAMES | {"label_offset", "names"},
+)

@@ -118,4 +118,12 @@ HOLDS = frozenset(
         *VOC_FLAGS,
     }
 )
-FORMAT = Format("voc", "Pascal VOC XML", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="voc",
+    title="Pascal VOC XML",
+    about="one XML file per image; difficult, truncated, occluded",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+)

@@ -15,7 +15,7 @@ import numpy as np
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
-from verite.formats.format import Format, Look, Options, file_stems, head_of, is_list
+from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list
 from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
@@ -123,12 +123,13 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str)
 def class_number(where: str, word: str, rows: Rows) -> int:
     """The class of a line, a whole number that has a name if there are names."""
     if not word.isdecimal() or len(word) > 18:
-        remedy = "" if is_number(word) else "class names belong to the text format: --format text"
+        spelled = rows.options.spell("format", "text")
+        remedy = "" if is_number(word) else f"class names belong to the text format: {spelled}"
         raise ReadError(where, expected="a class number", found=excerpt(word), remedy=remedy)
     number = int(word) + rows.options.label_offset
     if rows.names is not None and not 0 <= number < len(rows.names):
         expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names (V206)"
-        remedy = "are these the right names? else add --label-offset"
+        remedy = f"are these the right names? else add {rows.options.spell('label_offset', 'N')}"
         raise ReadError(where, expected=expected, found=str(number), remedy=remedy)
     return number
 
@@ -189,4 +190,15 @@ HOLDS = frozenset(
         "unused class",
     }
 )
-FORMAT = Format("yolo", "YOLO txt", recognise, read, write, HOLDS)
+FORMAT = Format(
+    name="yolo",
+    title="YOLO txt",
+    about="one file per image: `class cx cy w h [confidence]` in fractions, or polygons; names from `data.yaml`, "
+    "`classes.txt` or `obj.names`",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"image size"}),
+    honours=FRAMES | {"label_offset", "names"},
+)
