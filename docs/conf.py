@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import verite
-from verite.cli import VERBS
+from verite.cli import verbs
 from verite.cli import verite as command
 from verite.formats.reference import page as formats_page
 from verite.metrics.cards import catalogue
@@ -33,7 +33,7 @@ def write_command_line_page() -> None:
     parts = ["# Command line", ""]
     context = click.Context(command, info_name="verite")
     parts += ["```text", command.get_help(context), "```", ""]
-    for name in VERBS:
+    for name in verbs():
         verb = command.get_command(context, name)
         assert verb is not None
         inner = click.Context(verb, info_name=name, parent=context)

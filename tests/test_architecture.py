@@ -18,7 +18,7 @@ FLOORS = (
     {"loading"},
     {"arrays", "errors", "records", "_core", "__init__"},
     {"limits", "signature", "threads"},
-    {"files"},
+    {"files", "settings"},
     {"model"},
     {"formats", "checks"},
     {"evaluation", "pairs"},

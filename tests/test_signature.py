@@ -10,7 +10,7 @@ def test_default_signature_of_voc_is_the_documented_one():
 
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
     pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
-    expected = "voc_ap|on:box|iou:0.30|recall:all|pixel:plus1|ties:stable|difficult:skip|rev:1"
+    expected = "voc_ap|on:box|iou:0.30|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
     assert str(vt.voc(truth, pred, iou=0.3).signature) == expected
 
 

@@ -40,7 +40,9 @@ def test_results_and_all_tables_are_kept(capsys: Any, tmp_path: Path) -> None:
 
 
 def test_everything_that_can_be_asked_for_at_once(capsys: Any) -> None:
-    words = "-t 0.3 -t 0.6 --area all:0:1e10 --area tiny:0:400 --max-dets 5 --max-dets 50 --ignore explicit -j 2 --json"
+    words = (
+        "-t 0.3 -t 0.6 --areas all:0:1e10 --areas tiny:0:400 --max-dets 5 --max-dets 50 --ignored explicit -j 2 --json"
+    )
     status, out, _ = typed(capsys, TRUTH, HAWK, *words.split(), "--class", "boat", "--per", "threshold")
     document = json.loads(out)
     assert status == 0
@@ -86,7 +88,7 @@ def test_a_wrong_file_is_one_line_and_status_one(capsys: Any, tmp_path: Path, co
     ("words", "message"),
     [
         (["-t", "2"], "iou: expected a threshold above 0 and up to 1, found 2.0"),
-        (["--area", "tiny"], "tiny"),
+        (["--areas", "tiny"], "tiny"),
         (["--max-dets", "0"], "0"),
         (["--on", "bbox"], "box"),
     ],

@@ -99,7 +99,7 @@ def test_missing_file_is_one_line(typed, verb, tmp_path):  # noqa: F811
     ("words", "message"),
     [
         (("imagenet-det", "-t", "2"), "iou: expected a threshold above 0 and up to 1, found 2.0"),
-        (("imagenet-det", "--tolerance", "-3"), "tolerance: expected pixels from 0 up, found -3.0"),
+        (("imagenet-det", "--tolerance", "-3"), "tolerance: expected a number from 0 up, found -3.0"),
         (("imagenet-loc", "-t", "0"), "iou: expected a threshold"),
         (("openimages", "--group-of-weight", "-1"), "group_of_weight: expected a number from 0 up"),
         (("openimages", "--class", "ship"), "label: expected one of"),

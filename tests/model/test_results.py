@@ -27,7 +27,10 @@ def test_results_print_as_a_table(truth, pred):
     text = str(vt.voc(truth, pred, name="mine"))
     assert text.splitlines()[0] == "mine   mAP 0.2500"
     assert "cat    0.5000       2   1   1" in text
-    assert text.splitlines()[-1] == "voc_ap|on:box|iou:0.50|recall:all|pixel:plus1|ties:stable|difficult:skip|rev:1"
+    assert (
+        text.splitlines()[-1]
+        == "voc_ap|on:box|iou:0.50|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
+    )
 
 
 def test_json_has_the_documented_keys(truth, pred):

@@ -12,7 +12,7 @@ import pytest
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite import BadParameter, DataError
-from verite.protocols.coco_settings import RECALLS, THRESHOLDS, Settings
+from verite.protocols.coco_settings import RECALLS, THRESHOLDS, CocoSettings
 
 # A perfect match divides 1 by 1 + 2^-52.
 ALMOST_ONE = 1 / (1 + 2**-52)
@@ -41,7 +41,7 @@ def test_thresholds_and_recalls_are_the_references_to_the_last_bit() -> None:
     """pycocotools says `np.linspace(.5, 0.95, 10)` and `np.linspace(.0, 1.00, 101)`."""
     assert np.array(THRESHOLDS).tobytes() == np.linspace(0.5, 0.95, 10).tobytes()
     assert np.array(RECALLS).tobytes() == np.linspace(0.0, 1.0, 101).tobytes()
-    assert Settings().recalls.tobytes() == np.linspace(0.0, 1.0, 101).tobytes()
+    assert CocoSettings().recalls.tobytes() == np.linspace(0.0, 1.0, 101).tobytes()
     assert THRESHOLDS[8] == 0.8999999999999999
 
 
@@ -102,7 +102,7 @@ def test_an_explicit_ignore_counts_when_asked_for() -> None:
         flags={"ignore": np.array([False, True])},
     )  # fmt: skip
     assert vt.coco(flagged, pred).scores["AR100"].value == 0.5
-    assert vt.coco(flagged, pred, ignore="explicit").scores["AR100"].value == 1
+    assert vt.coco(flagged, pred, ignored="explicit").scores["AR100"].value == 1
 
 
 def test_a_crowd_neither_rewards_nor_punishes() -> None:
@@ -121,7 +121,7 @@ def test_a_crowd_neither_rewards_nor_punishes() -> None:
 def test_class_agnostic_asks_only_where_objects_are() -> None:
     truth, pred = sides([("a", "cat", BOX), ("a", "dog", [50, 50, 60, 60])], [("a", "dog", BOX, 0.9)])
     assert vt.coco(truth, pred).scores["AP"].value == 0
-    together = vt.coco(truth, pred, classes="together")
+    together = vt.coco(truth, pred, class_agnostic=True)
     assert together.scores["AP"].value == pytest.approx(51 / 101, rel=1e-14)
     assert together.class_names == ["all classes"]
 
@@ -201,11 +201,11 @@ def test_masks_are_asked_of_truths_that_have_them() -> None:
     [
         ({"on": "bbox"}, "on: expected box, mask or boundary, found 'bbox'; did you mean 'box'"),
         ({"iou": [0.5, 1.5]}, "iou: expected a threshold above 0 and up to 1, found 1.5"),
-        ({"iou": []}, "iou: expected 1 to 64 thresholds, found 0"),
+        ({"iou": []}, "iou: expected 1 to 64 thresholds, found none"),
         ({"areas": {"all": (5, 1)}}, "areas: expected 'all' to rise, found 5 to 1"),
-        ({"max_dets": [0]}, "max_dets: expected numbers of predictions from 1 up"),
-        ({"per": "picture"}, "per: expected class, threshold, image, found 'picture'"),
-        ({"threads": 0}, "threads: expected at least 1, found 0"),
+        ({"max_dets": [0]}, "max_dets: expected a whole number from 1 up, found 0"),
+        ({"per": "picture"}, "per: expected class, threshold or image, found 'picture'"),
+        ({"threads": 0}, "threads: expected a whole number from 1 up, found 0"),
     ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any], message: str) -> None:

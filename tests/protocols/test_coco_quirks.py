@@ -37,7 +37,7 @@ def test_a_truth_with_the_id_zero_can_be_found() -> None:
 def test_the_exact_mode_does_not_find_a_truth_with_the_id_zero() -> None:
     expected = by_reference("truth-id-zero")
     assert expected.stats[8] == 0.5
-    assert_same_bits(evaluated("truth-id-zero", mode="pycocotools"), expected)
+    assert_same_bits(evaluated("truth-id-zero", quirks="pycocotools"), expected)
 
 
 def test_truths_with_the_same_id_are_two_truths() -> None:
@@ -47,12 +47,12 @@ def test_truths_with_the_same_id_are_two_truths() -> None:
 def test_the_exact_mode_sees_the_last_of_truths_with_the_same_id_twice() -> None:
     expected = by_reference("repeated-truth-ids")
     assert expected.stats[8] < 1
-    assert_same_bits(evaluated("repeated-truth-ids", mode="pycocotools"), expected)
+    assert_same_bits(evaluated("repeated-truth-ids", quirks="pycocotools"), expected)
 
 
 def test_no_results_score_zero_where_the_reference_crashes() -> None:
     assert evaluated("no-results").scores["AP"].value == 0
-    assert evaluated("no-results", mode="pycocotools").scores["AP"].value == 0
+    assert evaluated("no-results", quirks="pycocotools").scores["AP"].value == 0
     with pytest.raises(IndexError):
         by_reference("no-results")
 
@@ -64,7 +64,7 @@ def test_a_confidence_that_is_no_number_is_refused() -> None:
 
 def test_the_exact_mode_takes_a_confidence_that_is_no_number_as_the_last() -> None:
     expected = by_reference("confidence-not-a-number")
-    assert_same_bits(evaluated("confidence-not-a-number", mode="pycocotools"), expected)
+    assert_same_bits(evaluated("confidence-not-a-number", quirks="pycocotools"), expected)
 
 
 def test_ap_is_known_without_a_limit_of_a_hundred() -> None:
@@ -74,14 +74,14 @@ def test_ap_is_known_without_a_limit_of_a_hundred() -> None:
 def test_the_exact_mode_has_no_ap_without_a_limit_of_a_hundred() -> None:
     expected = by_reference("max-dets-without-100", maxDets=[1, 10, 50])
     assert expected.stats[0] == -1
-    exact = evaluated("max-dets-without-100", max_dets=[1, 10, 50], mode="pycocotools")
+    exact = evaluated("max-dets-without-100", max_dets=[1, 10, 50], quirks="pycocotools")
     assert np.isnan(exact.scores["AP"].value)
     assert_same_bits(exact, expected)
 
 
 def test_an_explicit_ignore_is_overwritten_unless_asked_for() -> None:
     assert evaluated("explicit-ignore").scores["AR100"].value == by_reference("explicit-ignore").stats[8] == 0.5
-    assert evaluated("explicit-ignore", ignore="explicit").scores["AR100"].value == 1
+    assert evaluated("explicit-ignore", ignored="explicit").scores["AR100"].value == 1
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in QUIRKS.iterdir()))

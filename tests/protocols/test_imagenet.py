@@ -160,7 +160,7 @@ def test_localization_json_has_the_documented_keys():
     }  # fmt: skip
     assert document["classes"]["n02"]["top1_error"] is None
     assert document["signature"] == (
-        "imagenet_loc|on:box|guesses:1,5|iou:0.50|pixel:plus1|labels:mean of image|blacklist:none|rev:1"
+        "imagenet_loc|on:box|guesses:1,5|iou:0.50|pixel:plus1|image:mean of its labels|blacklist:none|rev:1"
     )
     assert "top1_error" in str(vt.compare(results, results))
 
@@ -288,7 +288,7 @@ def test_detection_json_has_the_documented_keys():
     assert {"AP", "truths", "tp", "fp", "precision", "recall"} <= set(document["classes"]["n01"])
     assert document["classes"]["n02"]["AP"] is None
     assert document["signature"] == (
-        "imagenet_det_ap|on:box|iou:0.50|tolerance_px:10.00|recall:all|pixel:plus1|match:best unused|ties:stable|"
+        "imagenet_det_ap|on:box|iou:0.50|tolerance:10.00|interpolation:all|pixel:plus1|match:best unused|ties:stable|"
         "blacklist:none|rev:1"
     )
 

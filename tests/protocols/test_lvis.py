@@ -192,8 +192,8 @@ def test_json_has_the_documented_keys(tmp_path):
     assert document["APf"] is None
     assert document["classes"]["rat"]["frequency"] == "r"
     assert document["signature"] == (
-        "lvis|on:box|iou:0.50:0.05:0.95|area:all,small,medium,large|max_dets:300 an image|classes:federated|"
-        "ignore:explicit|rev:1"
+        "lvis|on:box|iou:0.50:0.05:0.95|areas:all,small,medium,large|max_dets:300 per image|classes:federated|"
+        "ignored:explicit|rev:1"
     )
     assert str(found.scores["APr"].signature).endswith("|frequency:rare")
 

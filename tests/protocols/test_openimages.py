@@ -276,7 +276,7 @@ def test_json_has_the_documented_keys():
     assert {"AP", "truths", "tp", "fp", "precision", "recall"} <= set(document["classes"]["cat"])
     assert document["classes"]["dog"]["AP"] is None
     assert document["signature"] == (
-        "openimages_ap|metric:challenge|on:box|iou:0.50|recall:all|group_of:1.00|unverified:drop|hierarchy:none|"
+        "openimages_ap|metric:challenge|on:box|iou:0.50|interpolation:all|group_of_weight:1.00|unverified:drop|hierarchy:none|"
         "ties:reversed|rev:1"
     )
     assert "difference" in str(vt.compare(results, results))

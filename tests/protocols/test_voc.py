@@ -80,16 +80,16 @@ def test_equals_the_slow_oracle_on_random_sets(block):
         truth, pred = build(truths, preds, images=images, labels=labels)
         thresholds = [float(t) for t in rng.choice([0.1, 0.25, 0.3, 1 / 3, 0.5, 0.75, 1.0], 3, replace=False)]
         pixel = ("plus1", "continuous")[rng.integers(2)]
-        difficult = ("skip", "count")[rng.integers(2)]
+        ignored = ("skip", "count")[rng.integers(2)]
         for interpolation, slow in (("all", oracle.ap_all), ("11", oracle.ap_11)):
             fast = vt.voc(
-                truth, pred, iou=thresholds, interpolation=interpolation, pixel=pixel, difficult=difficult, checks="off"
+                truth, pred, iou=thresholds, interpolation=interpolation, pixel=pixel, ignored=ignored, checks="off"
             )
             for t, threshold in enumerate(thresholds):
                 expected = {}
                 for label in labels:
                     listed, positives = oracle.outcomes(
-                        truths, preds, label, threshold, one=int(pixel == "plus1"), count_difficult=difficult == "count"
+                        truths, preds, label, threshold, one=int(pixel == "plus1"), count_difficult=ignored == "count"
                     )
                     expected[label] = slow(listed, positives)
                     curve = fast.curves[t][label]
@@ -180,7 +180,7 @@ def test_overlap_exactly_on_the_threshold_is_right():
     # 10 × 10 pixels against 10 × 5 of them: 50 / 100.
     truth, pred = cat((0, 0, 9, 9)), cats(((0, 0, 9, 4), 0.9))
     assert vt.voc(truth, pred, iou=0.5).ap("cat") == 1
-    assert vt.voc(truth, pred, iou=0.5, variant="py-faster-rcnn").ap("cat") == 0
+    assert vt.voc(truth, pred, iou=0.5, quirks="py-faster-rcnn").ap("cat") == 0
 
 
 def test_plus_one_rule_counts_pixels():
@@ -208,7 +208,7 @@ def test_difficult_truth_swallows_any_number_of_predictions():
     pred = cats(((0, 0, 9, 9), 0.9), ((0, 0, 9, 9), 0.8), ((20, 20, 29, 29), 0.7))
     skipped = vt.voc(truth, pred)
     assert (skipped.curves[0]["cat"].truths, skipped.curves[0]["cat"].tp, skipped.curves[0]["cat"].fp) == (1, 1, 0)
-    counted = vt.voc(truth, pred, difficult="count").curves[0]["cat"]
+    counted = vt.voc(truth, pred, ignored="count").curves[0]["cat"]
     assert (counted.truths, counted.tp, counted.fp) == (2, 2, 1)
 
 
@@ -267,7 +267,7 @@ def test_several_thresholds_give_a_score_each():
     assert [t["mAP"] for t in document["thresholds"]] == [1, 0]
     assert document["mAP"] == 1
     assert str(results.scores["mAP@0.75"].signature) == (
-        "voc_ap|on:box|iou:0.75|recall:all|pixel:plus1|ties:stable|difficult:skip|rev:1"
+        "voc_ap|on:box|iou:0.75|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
     )
 
 
@@ -287,8 +287,8 @@ def test_only_the_named_classes_count():
         {"iou": []},
         {"interpolation": "101"},
         {"pixel": "plus2"},
-        {"difficult": "no"},
-        {"variant": "x"},
+        {"ignored": "no"},
+        {"quirks": "x"},
     ],
 )
 def test_settings_out_of_range_are_refused(wrong):

@@ -12,17 +12,11 @@ import click
 
 from verite import __version__
 from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
+from verite.protocols import HOMES, protocol_named
 
-# Each verb and the module that holds it.
-VERBS = {
+# Each verb that is not a protocol, and the module that holds it.
+OTHERS = {
     "demo": "demo",
-    "voc": "evaluate",
-    "coco": "evaluate",
-    "lvis": "official",
-    "openimages": "official",
-    "imagenet-loc": "official",
-    "imagenet-det": "official",
-    "panoptic": "official",
     "localize": "localize",
     "interpret": "interpret",
     "class-distance": "interpret",
@@ -35,24 +29,34 @@ VERBS = {
 }
 
 
+def verbs() -> list[str]:
+    """All verbs in the order in which help lists them: the tour, the protocols, the others."""
+    first, *rest = OTHERS
+    return [first, *HOMES, *rest]
+
+
 class Verbs(click.Group):
     """Verbs, imported when asked for; a wrong one gets a suggestion."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(VERBS)
+        return verbs()
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        if name in HOMES:
+            from verite.cli.evaluate import protocol_command
+
+            return protocol_command(protocol_named(name))
+        if name not in OTHERS:
             return None
-        command = getattr(import_module(f"verite.cli.{VERBS[name]}"), name.replace("-", "_"))
+        command = getattr(import_module(f"verite.cli.{OTHERS[name]}"), name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in VERBS:
-            raise click.UsageError(f"no verb {args[0]!r}{did_you_mean(args[0], VERBS)}", context)
+        if args and not args[0].startswith("-") and args[0] not in verbs():
+            raise click.UsageError(f"no verb {args[0]!r}{did_you_mean(args[0], verbs())}", context)
         return super().resolve_command(context, args)
 
 

@@ -1,130 +1,66 @@
-"""The competitions' numbers."""
+"""The competitions' numbers: a verb for each protocol, its options from the protocol's settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.options import AreaRange, checks_option, output_options, read_side, reading_options
+from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 
 if TYPE_CHECKING:
     from verite.model.results import Results
     from verite.protocols.curve_results import CurveResults
+    from verite.protocols.protocol import Protocol
 
-F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R", bound="Results")
 Given = dict[str, Any]
 
 TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
-CLASS = click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
+NO_PLOT = click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
+PLOT_FORMAT = click.option(
+    "--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True
+)  # fmt: skip
 
 
-def plotting_options(command: F) -> F:
-    """Whether and how to draw curves into the output folder."""
-    formats = click.Choice(["png", "svg", "pdf"])
-    command = click.option("--plot-format", type=formats, default="png", show_default=True)(command)
-    return click.option("--no-plot", is_flag=True, help="No plots in the output folder.")(command)
+def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
+    """The verb of a protocol: two sides, its settings, and the options that all verbs share."""
+    command = click.Command(
+        protocol.verb,
+        callback=partial(run_protocol, protocol),
+        params=[click.Argument(["truth"]), click.Argument(["pred"], nargs=-1, required=True)],
+        help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
+        epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
+    )
+    options = [*setting_options(protocol.settings), OUTPUT]
+    if has_curves(protocol):
+        options += [TABLE, NO_PLOT, PLOT_FORMAT]
+    for add in (output_options, reading_options, *reversed(options)):
+        add(command)
+    command.params[2:] = command.params[:1:-1]
+    return command
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  verite voc groundtruths/ detections/ -t 0.3
-  verite voc Annotations/ detections.json --interpolation 11
-  verite voc truth.json a.json b.json c.json -t 0.5 -t 0.75
-  verite voc truth/ pred/ --truth-boxes xyrb --pred-coords rel --image-size 600,400
-  verite voc truth.json pred.json -o results/ --plot-format svg
-  verite voc truth.json pred.json --json | jq .mAP"""
-)
-@click.argument("truth")
-@click.argument("pred", nargs=-1, required=True)
-@click.option("--threshold", "-t", "iou", type=float, multiple=True, default=(0.5,), show_default="0.5",
-              help="IoU from which a prediction is right; may be repeated.")  # fmt: skip
-@click.option("--interpolation", type=click.Choice(["all", "11"]), default="all", show_default=True,
-              help="Area below all points (since 2010) or mean at 11 recalls (2007).")  # fmt: skip
-@click.option("--pixel", type=click.Choice(["plus1", "continuous"]), default="plus1", show_default=True,
-              help="Width is x2 - x1 + 1 (pixel indices) or x2 - x1.")  # fmt: skip
-@click.option("--difficult", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
-              help="Difficult objects and crowds neither reward nor punish, or count like others.")  # fmt: skip
-@click.option("--variant", type=click.Choice(["devkit", "py-faster-rcnn"]), default="devkit", show_default=True,
-              help="Whose code to reproduce.")  # fmt: skip
-@CLASS
-@TABLE
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
-@plotting_options
-@reading_options
-@checks_option
-@output_options
-def voc(truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """Average precision as Pascal VOC computes it.
+def has_curves(protocol: Protocol[Any, Any]) -> bool:
+    """Do the numbers of a protocol come from precision-recall curves, which can be shown?"""
+    from verite.protocols.curve_results import CurveSettings
 
-    TRUTH and PRED are files or folders in any known format; several PREDs are compared side by side.
-    """
-    from verite.protocols.voc import voc as evaluate
-
-    names = ("iou", "interpolation", "pixel", "difficult", "variant")
-    settings = {name: given[name] for name in names} | {"labels": given["labels"] or None}
-    results = evaluate_each(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
-    finish_curves(results, given)
+    return issubclass(protocol.settings, CurveSettings)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  verite coco instances_val.json detections.json
-  verite coco instances_val.json segments.json --on mask
-  verite coco instances_val.json a.json b.json c.json
-  verite coco truth.json pred.json -t 0.3 -t 0.5 --area all:0:1e10 --area tiny:0:256
-  verite coco truth.json pred.json --max-dets 1 --max-dets 10 --max-dets 300
-  verite coco truth.json pred.json --per image -o results/
-  verite coco truth.json pred.json --json | jq .AP"""
-)
-@click.argument("truth")
-@click.argument("pred", nargs=-1, required=True)
-@click.option("--on", type=click.Choice(["box", "mask", "boundary"]), default="box", show_default=True,
-              help="Compare boxes, masks, or masks and their boundaries.")  # fmt: skip
-@click.option("--threshold", "-t", "iou", type=float, multiple=True, show_default="0.5 to 0.95 by 0.05",
-              help="IoU from which a prediction is right; may be repeated.")  # fmt: skip
-@click.option("--area", "areas", type=AreaRange(), multiple=True, show_default="all, small, medium, large",
-              help="Range of areas in square pixels; may be repeated, the first one is the headline.")  # fmt: skip
-@click.option("--max-dets", "-n", type=click.IntRange(1), multiple=True, show_default="1, 10, 100",
-              help="Predictions of a class and image that count; may be repeated.")  # fmt: skip
-@click.option("--ignore", type=click.Choice(["crowd", "explicit"]), default="crowd", show_default=True,
-              help="What neither rewards nor punishes: crowds as in COCO, or also what says so itself.")  # fmt: skip
-@click.option("--class-agnostic", is_flag=True, help="Ask where objects are, not what they are.")
-@click.option("--exact", is_flag=True, help="Repeat pycocotools' odd ways, too (ids of 0, repeated ids, NaN).")
-@CLASS
-@click.option("--per", type=click.Choice(["class", "threshold", "image"]), default="class", show_default=True,
-              help="What the table has a row for.")  # fmt: skip
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and all tables.")
-@click.option("--jobs", "-j", type=click.IntRange(1), show_default="one a core", help="Threads.")
-@reading_options
-@checks_option
-@output_options
-def coco(truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """COCO's twelve numbers, for boxes or masks.
-
-    TRUTH and PRED are files or folders in any known format; several PREDs are compared side by side.
-    """
-    from verite.protocols.coco import coco as evaluate
-
-    settings = {
-        "on": given["on"],
-        "iou": given["iou"] or None,
-        "areas": {name: limits for name, *limits in given["areas"]} or None,
-        "max_dets": given["max_dets"] or None,
-        "ignore": given["ignore"],
-        "classes": "together" if given["class_agnostic"] else "each",
-        "mode": "pycocotools" if given["exact"] else "verite",
-        "labels": given["labels"] or None,
-        "per": given["per"],
-        "threads": given["jobs"],
-    }
-    results = evaluate_each(truth, pred, given, lambda a, b, **about: evaluate(a, b, **settings, **about))
-    finish(results, given)
+def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
+    settings = settings_given(protocol.settings, given)
+    protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
+    results = evaluate_each(truth, pred, given, partial(protocol, **settings))
+    if has_curves(protocol):
+        finish_curves(results, given)
+    else:
+        finish(results, given)
 
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:

@@ -9,9 +9,11 @@ import click
 
 from verite.formats import HOMES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
+from verite.settings import Choice
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
+    from verite.settings import Setting, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
@@ -59,6 +61,57 @@ class AreaRange(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"expected NAME:LOW:HIGH such as small:0:1024, found {value!r}", param, ctx)
 
 
+# What the command line parses for each kind of setting.
+TYPES: dict[str, Any] = {
+    "text": str,
+    "number": float,
+    "count": click.IntRange(1),
+    "path": click.Path(),
+    "area": AreaRange(),
+}
+
+
+def setting_options(settings: type[Settings]) -> list[Callable[[F], F]]:
+    """The options of settings: the long one is the setting's name."""
+    return [option for s in settings.declared.values() if s.has_option for option in options_of(s)]
+
+
+def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
+    """One option for a setting, and one for each flag that stands for a value of it."""
+    words = [*([setting.short] if setting.short else []), setting.option, *(f"--{name}" for name in setting.names)]
+    more: dict[str, Any] = {"help": setting.help, "metavar": setting.metavar}
+    if setting.kind == "flag":
+        more |= {"is_flag": True}
+    else:
+        kind = click.Choice(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
+        more |= {"type": kind, "multiple": setting.is_repeated}
+        if setting.default_text or setting.is_repeated:
+            more |= {"show_default": setting.default_text or spell_default(setting.default)}
+        else:
+            more |= {"default": setting.default, "show_default": True}
+    flags = [
+        click.option(f"--{flag}", is_flag=True, help=f"The same as {setting.option} {value}.")
+        for flag, value in setting.flags.items()
+    ]
+    return [click.option(setting.name, *words, **more), *flags]
+
+
+def spell_default(value: object) -> str:
+    """A default of several values as people read it.
+
+    >>> spell_default(0.5), spell_default((1, 5)), spell_default(None)
+    ('0.5', '1, 5', '')
+    """
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+def settings_given(settings: type[Settings], given: Given) -> Given:
+    """The settings among the options that were typed; the others have their defaults."""
+    declared = settings.declared.values()
+    typed = {s.name: given[s.name] for s in declared if s.has_option and given[s.name] not in (None, ())}
+    return typed | {s.name: value for s in declared for flag, value in s.flags.items() if given[flag]}
+
+
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
 IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
 NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
@@ -72,6 +125,7 @@ def side_options(side: str) -> list[Callable[[F], F]]:
         click.option(f"--{side}-coords", metavar="abs|rel|WxH|*F", help=COORDS),
         click.option(f"--{side}-label-offset", type=int, default=0, help="Added to every class id."),
         click.option(f"--{side}-image-offset", type=int, default=0, help="Added to every image id."),
+        click.option(f"--{side}-images", type=click.Path(), help=f"Folder with the {side}'s pictures or PNGs."),
     ]
 
 
@@ -134,7 +188,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         label_offset=given[f"{side}_label_offset"],
         image_offset=given[f"{side}_image_offset"],
         image_size=given["image_size"],
-        images=given.get(f"{side}_images") or given["images"],
+        images=given[f"{side}_images"] or given["images"],
         names=given["names"],
         like=like,
         side=side,

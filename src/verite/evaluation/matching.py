@@ -10,16 +10,18 @@ COCO's way has four products, each kept and addressable by itself: truths and pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from verite import _core
+from verite.arrays import np
 from verite.model.annotations import Annotations
 from verite.model.ragged import offsets_of
 from verite.records import record
 
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 TRUE, FALSE, IGNORED = 1, 0, -1
 
 
@@ -223,12 +225,14 @@ def match_greedily(
     leave it free.
     """
     pairs = candidates.offsets, candidates.truth, candidates.overlap
-    free = NO_FLAGS if grasping is None else grasping
+    free = no_flags() if grasping is None else grasping
     bits = _core.match_greedily(truth.arrays, pred.arrays, pairs, thresholds, ranges, ignored, shared, free, threads)
     return GreedyMatches(thresholds, bits)
 
 
-NO_FLAGS = np.zeros(0, dtype=np.bool_)
+def no_flags() -> NDArray[np.bool_]:
+    """For the core: nobody has this flag."""
+    return np.zeros(0, dtype=np.bool_)
 
 
 WHOLE = 2**40  # overlaps and preferences as whole numbers, so that their sums are exact

@@ -1,1 +1,32 @@
-"""The competitions' own numbers."""
+"""The competitions' rules: which protocols are there, and where is each declared?"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from verite.loading import importing
+
+if TYPE_CHECKING:
+    from verite.protocols.protocol import Protocol
+
+# Each verb and the module that declares it, in the order in which help lists them.
+HOMES = {
+    "voc": "verite.protocols.voc",
+    "coco": "verite.protocols.coco",
+    "lvis": "verite.protocols.lvis",
+    "openimages": "verite.protocols.openimages",
+    "imagenet-loc": "verite.protocols.imagenet",
+    "imagenet-det": "verite.protocols.imagenet",
+    "panoptic": "verite.protocols.panoptic",
+}
+
+
+def protocol_named(verb: str) -> Protocol[Any, Any]:
+    """The protocol of this verb; its module is imported when it is first asked for."""
+    from verite.protocols.protocol import Protocol
+
+    with importing():
+        found = getattr(import_module(HOMES[verb]), verb.replace("-", "_"))
+    assert isinstance(found, Protocol)
+    return found

@@ -2,63 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import DataError
 from verite.evaluation.prepare import prepare
 from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
-from verite.protocols.coco_settings import On, Settings
+from verite.protocols.coco_settings import CocoSettings, spell_area
+from verite.protocols.protocol import ProtocolSettings, protocol
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
     from verite.protocols.coco_stages import Arrays, Evaluation
     from verite.signature import Signature
 
     Floats = NDArray[np.float64]
 
-PER = ("class", "threshold", "image")
 SHORT = {"small": "s", "medium": "m", "large": "l"}
 
 
-def coco(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    on: On = "box",
-    iou: float | Sequence[float] | None = None,
-    areas: Mapping[str, Sequence[float]] | None = None,
-    max_dets: int | Sequence[int] | None = None,
-    ignore: Literal["crowd", "explicit"] = "crowd",
-    classes: Literal["each", "together"] = "each",
-    mode: Literal["verite", "pycocotools"] = "verite",
-    labels: Sequence[str] | None = None,
-    per: Literal["class", "threshold", "image"] = "class",
-    name: str | None = None,
-    checks: Checks = "stop",
-    threads: int | None = None,
-) -> CocoResults:
-    """COCO's twelve numbers, and everything behind them.
+@protocol(
+    CocoSettings,
+    examples="""
+verite coco instances_val.json detections.json
+verite coco instances_val.json segments.json --on mask
+verite coco instances_val.json a.json b.json c.json
+verite coco truth.json pred.json -t 0.3 -t 0.5 --areas all:0:1e10 --areas tiny:0:256
+verite coco truth.json pred.json --max-dets 1 --max-dets 10 --max-dets 300
+verite coco truth.json pred.json --per image -o results/
+verite coco truth.json pred.json --json | jq .AP""",
+)
+def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoResults:
+    """COCO's twelve numbers, for boxes or masks, and everything behind them.
 
-    Predictions of a class and image are taken by falling confidence, at most ``max(max_dets)`` of them. Each takes
+    Predictions per class and image are taken by falling confidence, at most ``max(max_dets)`` of them. Each takes
     the truth it overlaps most among those still free; crowds and truths outside an area range neither reward nor
     punish. Precision is read at 101 recalls and averaged over ten thresholds and all classes.
 
     ``on``: boxes, masks, or masks and their boundaries. ``iou``, ``areas`` and ``max_dets`` replace COCO's own
     thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first one is the headline) and numbers
-    of predictions; AP follows the largest of them. ``ignore="explicit"`` also honours the `ignore` of annotations,
-    which COCO overwrites by `iscrowd`. ``classes="together"`` asks only where objects are, not what they are.
-    ``mode="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files both modes
-    give the same bits. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
+    of predictions; AP follows the largest of them. ``ignored="explicit"`` also honours the `ignore` of annotations,
+    which COCO overwrites by `iscrowd`. ``class_agnostic=True`` asks only where objects are, not what they are.
+    ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files they
+    change no bit. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
 
     Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
 
@@ -68,22 +62,19 @@ def coco(
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    settings = Settings.of(
-        on=on, iou=iou, areas=areas, max_dets=max_dets, ignore=ignore, classes=classes, mode=mode, labels=labels
-    )
-    pred, findings = prepare(truth, pred, checks)
+    pred, findings = prepare(truth, pred, settings.checks)
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; "
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
-    if settings.labels is not None:
-        truth = truth.only(settings.labels)
-        pred = pred.only([name for name in pred.labels.all_names if name in set(settings.labels)])
-    return CocoResults(evaluated(settings, truth, pred, thread_count(threads)), per=per, name=name, findings=findings)
+    truth, pred = settings.choose(truth, pred)
+    return CocoResults(evaluate(settings, truth, pred, thread_count(settings.threads)), settings, findings)
 
 
-def evaluated(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> DirectEvaluation | Evaluation:
+def evaluate(
+    settings: CocoSettings, truth: Annotations, pred: Annotations, threads: int
+) -> DirectEvaluation | Evaluation:
     """Straight to the means, where that is possible."""
     direct = evaluate_directly(settings, truth, pred, threads)
     if direct is not None:
@@ -98,18 +89,23 @@ class CocoResults(Results):
 
     PROTOCOL = "coco"
 
-    def __init__(self, numbers: DirectEvaluation | Evaluation, *, per: str = "class", **about: Any) -> None:
-        if per not in PER:
-            raise BadParameter(f"per: expected {', '.join(PER)}, found {per!r}{did_you_mean(per, PER)}")
-        self.numbers, self.settings, self.per = numbers, numbers.settings, per
+    def __init__(
+        self, numbers: DirectEvaluation | Evaluation, asked: ProtocolSettings, findings: Sequence[Any] = ()
+    ) -> None:
+        self.numbers, self.settings, self.asked = numbers, numbers.settings, asked
         super().__init__(
             protocol=self.PROTOCOL,
-            signature=self.settings.signature(self.PROTOCOL, iou=None, area=None, most=None),
+            signature=asked.signature(self.PROTOCOL),
             scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
             truth=numbers.truth,
             pred=numbers.pred,
-            **about,
+            name=asked.name,
+            findings=findings,
         )
+
+    @property
+    def per(self) -> str:
+        return self.settings.per
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, int | None, int, int]]:
@@ -143,13 +139,12 @@ class CocoResults(Results):
         return self.numbers.mean(kind, threshold, area, limit)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
-        iou = None if threshold is None else self.settings.iou[threshold] if threshold >= 0 else nan
-        return self.settings.signature(
-            f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}",
-            iou=iou,
-            area=self.settings.area_names[area],
-            most=self.settings.max_dets[limit],
-        )
+        one: dict[str, object] = {"areas": spell_area(self.settings.areas[area])}
+        if threshold is not None:
+            one["iou"] = self.settings.iou[threshold] if threshold >= 0 else nan
+        if len(self.settings.max_dets) > 1:
+            one["max_dets"] = self.settings.max_dets[limit]
+        return self.asked.signature(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
@@ -186,7 +181,7 @@ class CocoResults(Results):
     @cached_property
     def class_names(self) -> list[str]:
         """The classes along the K axis: by id, as the reference orders them."""
-        if self.settings.classes == "together":
+        if self.settings.class_agnostic:
             return ["all classes"]
         names = self.truth.labels.all_names
         order = self.truth.labels.by_id

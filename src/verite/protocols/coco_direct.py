@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verite import _core
 from verite.model.unopened import unopened_pair
-from verite.protocols.coco_settings import HIGHEST, RECALLS, Settings
+from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -18,7 +18,7 @@ class DirectEvaluation:
     """Means alone. Who wants to see what they are made of gets the stages."""
 
     def __init__(
-        self, settings: Settings, truth: Annotations, pred: Annotations, threads: int, numbers: _core.CocoNumbers
+        self, settings: CocoSettings, truth: Annotations, pred: Annotations, threads: int, numbers: _core.CocoNumbers
     ) -> None:
         self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
         self.native = numbers
@@ -41,11 +41,11 @@ class DirectEvaluation:
 
 
 def evaluate_directly(
-    settings: Settings, truth: Annotations, pred: Annotations, threads: int
+    settings: CocoSettings, truth: Annotations, pred: Annotations, threads: int
 ) -> DirectEvaluation | None:
     """None where the files are open, or the stages must decide: odd settings, or anything unusual in the files."""
     pair = unopened_pair(truth, pred)
-    if pair is None or settings.on == "boundary" or settings.classes == "together" or settings.is_exact:
+    if pair is None or settings.on == "boundary" or settings.class_agnostic or settings.is_exact:
         return None
     numbers = _core.coco_numbers(
         pair[0].file,
@@ -55,7 +55,7 @@ def evaluate_directly(
         [limit for _, *limits in settings.areas for limit in limits],
         RECALLS,
         settings.max_dets,
-        settings.ignore == "explicit",
+        settings.ignored == "explicit",
         pair[0].limits,
         threads,
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from verite import _core
+from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.matching import Candidates
 from verite.model.regions import BOX, Runs
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NO_RUNS = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
-NO_POLYGONS = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
 # Cheng et al., Boundary IoU, CVPR 2021: the rim is this part of the image's diagonal wide.
 RIM = 0.02
 
@@ -39,8 +36,10 @@ def outlines_of(side: Annotations) -> _core.OutlineArrays:
             f"{side.source.path or 'annotations'}: expected the size of every image to draw masks, found none for "
             f"{name!r}; give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
-    rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else NO_POLYGONS
-    return (runs.arrays if runs is not None else NO_RUNS, *rings, regions.sizes, sizes)
+    no_runs = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
+    no_polygons = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
+    rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else no_polygons
+    return (runs.arrays if runs is not None else no_runs, *rings, regions.sizes, sizes)
 
 
 def masks_of(side: Annotations, threads: int) -> Runs:

@@ -12,13 +12,13 @@ import numpy as np
 from verite import _core
 from verite.errors import DataError
 from verite.evaluation.matching import (
-    NO_FLAGS,
     Candidates,
     Cells,
     GreedyMatches,
     Ordered,
     group_truths,
     match_greedily,
+    no_flags,
     order_predictions,
 )
 from verite.protocols.coco_masks import check_has_masks, masks_of, outlines_of, pred_areas, with_rims
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.images import Images
     from verite.model.regions import Runs
-    from verite.protocols.coco_settings import Settings
+    from verite.protocols.coco_settings import CocoSettings
 
     Floats = NDArray[np.float64]
     Int32s = NDArray[np.int32]
@@ -59,7 +59,7 @@ class Arrays:
 class Evaluation:
     """Truth and predictions on their way to precision and recall."""
 
-    def __init__(self, settings: Settings, truth: Annotations, pred: Annotations, threads: int = 1) -> None:
+    def __init__(self, settings: CocoSettings, truth: Annotations, pred: Annotations, threads: int = 1) -> None:
         self.settings, self.threads = settings, threads
         if len(pred) and int(pred.image.max()) >= len(truth.images):
             raise unknown_image(truth, pred)
@@ -73,7 +73,7 @@ class Evaluation:
         order = truth.labels.by_id  # position of the class in each place of the K axis
         self.label_order = None if order is None else np.array(order, dtype=np.int32)
         self.image_order = by_id(truth.images)
-        self.classes = len(truth.labels) if settings.classes == "each" else 1
+        self.classes = 1 if settings.class_agnostic else len(truth.labels)
         self.thresholds = np.minimum(np.array(settings.iou), HIGHEST)
         self.ranges = np.array([limit for _, *limits in settings.areas for limit in limits])
 
@@ -86,7 +86,7 @@ class Evaluation:
     def truth_cells(self) -> Cells:
         """Truths by image and class, in their order in the file."""
         image, label = self.places(self.truth)
-        if self.settings.classes == "each":
+        if not self.settings.class_agnostic:
             return group_truths(image, label, images=len(self.truth.images), labels=self.classes)
         rows, image, label = self.together(image, label)
         cells = group_truths(image, label, images=len(self.truth.images), labels=1)
@@ -97,7 +97,7 @@ class Evaluation:
         """Predictions by image and class, by falling confidence, as many as count."""
         image, label = self.places(self.pred)
         rows = None
-        if self.settings.classes == "together":
+        if self.settings.class_agnostic:
             rows, image, label = self.together(image, label)
         ordered = order_predictions(
             image,
@@ -168,14 +168,14 @@ class Evaluation:
     def ignored(self) -> NDArray[np.uint32]:
         """For each truth (by slot) the area ranges in which it neither rewards nor punishes, one bit each."""
         ignore = self.truth.crowd
-        if self.settings.ignore == "explicit":
+        if self.settings.ignored == "explicit":
             ignore = ignore | self.truth.ignore
         return _core.outside_ranges(self.truth_cells.rows, self.truth_areas, ignore, self.ranges, self.threads)
 
     @cached_property
     def outside(self) -> NDArray[np.uint32]:
         """For each prediction (by slot) the area ranges it is not in, one bit each."""
-        return _core.outside_ranges(self.ordered.cells.rows, self.pred_areas, NO_FLAGS, self.ranges, self.threads)
+        return _core.outside_ranges(self.ordered.cells.rows, self.pred_areas, no_flags(), self.ranges, self.threads)
 
     @cached_property
     def truth_areas(self) -> Floats:
@@ -217,7 +217,7 @@ class Evaluation:
     @cached_property
     def is_void(self) -> NDArray[np.bool_]:
         """Truths (by slot) that count as no match though they are taken."""
-        return counts_as_unmatched(self.truth)[self.truth_cells.rows] if self.settings.is_exact else NO_FLAGS
+        return counts_as_unmatched(self.truth)[self.truth_cells.rows] if self.settings.is_exact else no_flags()
 
     @cached_property
     def positives(self) -> NDArray[np.int64]:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
-from verite.evaluation.curves import Curve, Interpolation
+from verite.evaluation.curves import Curve
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.signature import Signature
+from verite.protocols.protocol import ClassSettings
+from verite.settings import Overlaps, Thresholds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-class CurveSettings(Protocol):
-    """What every protocol of this kind has been told."""
+IOU: Overlaps = Thresholds(0.5, "IoU from which a prediction is right; may be repeated.", short="-t")
 
-    @property
-    def iou(self) -> tuple[float, ...]: ...
-    @property
-    def interpolation(self) -> Interpolation: ...
-    def signature(self, iou: float | tuple[float, ...]) -> Signature: ...
+
+class CurveSettings(ClassSettings):
+    """What every protocol of this kind can be asked."""
+
+    SCORE: ClassVar[str]  # what signatures call the number
+    iou: Overlaps = IOU
 
 
 class CurveResults(Results):
@@ -41,19 +43,20 @@ class CurveResults(Results):
         curves: Sequence[dict[str, Curve]],
         truth: Annotations,
         pred: Annotations,
-        **about: Any,
+        findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.curves = settings, list(curves)
         means = [mean_of_present(self.ap_values(t)) for t in range(len(settings.iou))]
         names = ["mAP"] if len(settings.iou) == 1 else [f"mAP@{t:.2f}" for t in settings.iou]
-        signatures = [settings.signature(t) for t in settings.iou]
+        signatures = [settings.signature(settings.SCORE, iou=t) for t in settings.iou]
         super().__init__(
             protocol=protocol,
-            signature=settings.signature(settings.iou if len(settings.iou) > 1 else settings.iou[0]),
+            signature=settings.signature(settings.SCORE),
             scores=dict(zip(names, zip(means, signatures, strict=True), strict=True)),
             truth=truth,
             pred=pred,
-            **about,
+            name=settings.name,
+            findings=findings,
         )
 
     def ap(self, label: str, threshold: int = 0) -> float:

@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import BadParameter, DataError
-from verite.evaluation.curves import Curve, Interpolation
+from verite.arrays import np
+from verite.errors import DataError
+from verite.evaluation.curves import Curve
 from verite.evaluation.matching import box_candidates, match_free
-from verite.evaluation.prepare import Checks, prepare
+from verite.evaluation.prepare import prepare
 from verite.formats.blacklists import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
-from verite.protocols.curve_results import CurveResults
+from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.protocol import ProtocolSettings, protocol
 from verite.protocols.voc import by_label_and_confidence
-from verite.signature import Signature
+from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
 Path = str | PathLike[str]
 PIXEL = 1.0  # corners are pixel indices: a width is x2 - x1 + 1
 
@@ -38,17 +41,18 @@ class LocalizationResults(Results):
         errors: dict[str, Errors],
         truth: Annotations,
         pred: Annotations,
-        **about: Any,
+        findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.errors = settings, errors
-        scores = {key: (found.mean, settings.signature(key, found.guesses)) for key, found in errors.items()}
+        scores = {key: (found.mean, settings.signature(key, guesses=found.guesses)) for key, found in errors.items()}
         super().__init__(
             protocol="imagenet-loc",
-            signature=settings.signature("imagenet_loc", settings.guesses),
+            signature=settings.signature("imagenet_loc"),
             scores=scores,
             truth=truth,
             pred=pred,
-            **about,
+            name=settings.name,
+            findings=findings,
         )
 
     @property
@@ -76,29 +80,17 @@ class LocalizationResults(Results):
         return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
 
 
-@dataclass(frozen=True)
-class LocalizationSettings:
-    iou: float
-    guesses: tuple[int, ...]
-    has_blacklist: bool
-
-    def __post_init__(self) -> None:
-        check_threshold(self.iou)
-        if not self.guesses or min(self.guesses) < 1:
-            raise BadParameter(f"guesses: expected numbers from 1 up, found {list(self.guesses)}")
-
-    def signature(self, name: str, guesses: object) -> Signature:
-        blacklist = "given" if self.has_blacklist else "none"
-        return Signature.of(
-            name,
-            on="box",
-            guesses=guesses,
-            iou=self.iou,
-            pixel="plus1",
-            labels="mean of image",
-            blacklist=blacklist,
-            rev=1,
-        )
+class LocalizationSettings(ProtocolSettings):
+    on = Fact("box")
+    guesses: Setting[int | Sequence[int], tuple[int, ...]] = Counts(
+        (1, 5), "Guesses per image that count; may be repeated.", short="-n"
+    )
+    iou: Option[float] = Threshold(0.5, "IoU from which a box is in place.", short="-t")
+    pixel = Fact("plus1")
+    image = Fact("mean of its labels")
+    blacklist: Option[Path | Iterable[str] | None] = Source(
+        None, "Images that count for classification alone: one per line."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,21 +103,16 @@ class Errors:
     images: NDArray[np.int64]  # that have the class
 
 
-def check_threshold(iou: float) -> None:
-    if not 0 < iou <= 1:
-        raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {iou}")
-
-
-def imagenet_loc(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    iou: float = 0.5,
-    guesses: Sequence[int] = (1, 5),
-    blacklist: Path | Iterable[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-) -> LocalizationResults:
+@protocol(
+    LocalizationSettings,
+    files="TRUTH is a solution CSV or a folder of the devkit's XML, PREDs are prediction CSVs, or any known format",
+    examples="""
+verite imagenet-loc LOC_val_solution.csv predictions.csv
+verite imagenet-loc Annotations/ a.csv b.csv
+verite imagenet-loc LOC_val_solution.csv predictions.csv --blacklist blacklist.txt
+verite imagenet-loc LOC_val_solution.csv predictions.csv --json | jq .top5_error""",
+)
+def imagenet_loc(truth: Annotations, pred: Annotations, settings: LocalizationSettings) -> LocalizationResults:
     """Top-1 and top-5 error of ImageNet's localization task, and of classification alone.
 
     The first guesses of an image count, in the order of the file, or by falling confidence where there is one. A label
@@ -140,12 +127,11 @@ def imagenet_loc(
     >>> pred = vt.read("predictions.csv", like=truth)              # doctest: +SKIP
     >>> vt.imagenet_loc(truth, pred).scores["top5_error"].value    # doctest: +SKIP
     """
-    settings = LocalizationSettings(float(iou), tuple(guesses), blacklist is not None)
-    pred, findings = prepare(truth, pred, checks, is_ranked=False)
+    pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     need_pixels(truth)
     excluded = np.zeros(len(truth.images), dtype=np.bool_)
-    if blacklist is not None:
-        excluded[read_blacklist(blacklist, truth, with_labels=False).image] = True
+    if settings.blacklist is not None:
+        excluded[read_blacklist(settings.blacklist, truth, with_labels=False).image] = True
     cells, found, rank = guess_table(truth, pred, settings)
     errors = {}
     for kind, columns in (("", 1), ("_class", 0)):
@@ -154,7 +140,7 @@ def imagenet_loc(
             kept = (found[:, 0] >= 0) & (rank < most) & (found[:, 1] >= columns)
             right[found[kept, 0]] = True
             errors[f"top{most}{kind}_error"] = errors_of(truth, cells, ~right, most, excluded if kind == "" else None)
-    return LocalizationResults(settings, errors, truth, pred, name=name, findings=findings)
+    return LocalizationResults(settings, errors, truth, pred, findings)
 
 
 def need_pixels(truth: Annotations) -> None:
@@ -202,52 +188,32 @@ def errors_of(
     return Errors(guesses, float((wrong[there] / counts[there]).mean()) if there.any() else np.nan, by_class, images)
 
 
-@dataclass(frozen=True)
-class DetectionSettings:
-    iou: tuple[float, ...]
-    tolerance: float
-    has_blacklist: bool
-    labels: tuple[str, ...] | None
-    interpolation: Interpolation = "all"
-
-    def __post_init__(self) -> None:
-        for threshold in self.iou:
-            check_threshold(threshold)
-        if not self.tolerance >= 0:
-            raise BadParameter(f"tolerance: expected pixels from 0 up, found {self.tolerance}")
-
-    def signature(self, iou: float | tuple[float, ...]) -> Signature:
-        extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
-        return Signature.of(
-            "imagenet_det_ap",
-            on="box",
-            iou=iou,
-            tolerance_px=self.tolerance,
-            recall="all",
-            pixel="plus1",
-            match="best unused",
-            ties="stable",
-            blacklist="given" if self.has_blacklist else "none",
-            **extra,
-            rev=1,
-        )
+class DetectionSettings(CurveSettings):
+    SCORE = "imagenet_det_ap"
+    on = Fact("box")
+    iou: Overlaps = IOU
+    tolerance: Option[float] = Number(10.0, "Pixels by which small objects may be missed.", least=0)
+    interpolation = Fact("all")
+    pixel = Fact("plus1")
+    match = Fact("best unused")
+    ties = Fact("stable")
+    blacklist: Option[Path | Iterable[tuple[str, str]] | None] = Source(
+        None, "Classes that do not count in an image: IMAGE CLASS per line."
+    )
 
 
 class DetectionResults(CurveResults):
     """Average precision per class, with the curves it comes from."""
 
 
-def imagenet_det(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    iou: float = 0.5,
-    tolerance: float = 10.0,
-    blacklist: Path | Iterable[tuple[str, str]] | None = None,
-    labels: Sequence[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-) -> DetectionResults:
+@protocol(
+    DetectionSettings,
+    examples="""
+verite imagenet-det Annotations/ detections.json
+verite imagenet-det Annotations/ detections.json --blacklist ILSVRC2014_det_validation_blacklist.txt
+verite imagenet-det truth.json a.json b.json -o results/""",
+)
+def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSettings) -> DetectionResults:
     """Average precision of ImageNet's detection task.
 
     A truth of w × h pixels asks for an overlap of min(`iou`, wh / ((w + t)(h + t))), t being the `tolerance`: a small
@@ -264,18 +230,13 @@ def imagenet_det(
     >>> imagenet_det(truth, pred).scores["mAP"].value
     1.0
     """
-    chosen = tuple(labels) if labels is not None else None
-    settings = DetectionSettings((float(iou),), float(tolerance), blacklist is not None, chosen)
-    pred, findings = prepare(truth, pred, checks)
+    pred, findings = prepare(truth, pred, settings.checks)
     need_pixels(truth)
-    if blacklist is not None:
-        truth, pred = without(truth, pred, read_blacklist(blacklist, truth, with_labels=True))
-    if chosen is not None:
-        truth = truth.only(chosen)
-        pred = pred.only([name for name in pred.labels.all_names if name in set(chosen)])
-    return DetectionResults(
-        "imagenet-det", settings, [curves_of(settings, truth, pred)], truth, pred, name=name, findings=findings
-    )
+    if settings.blacklist is not None:
+        truth, pred = without(truth, pred, read_blacklist(settings.blacklist, truth, with_labels=True))
+    truth, pred = settings.choose(truth, pred)
+    curves = [curves_at(threshold, settings, truth, pred) for threshold in settings.iou]
+    return DetectionResults("imagenet-det", settings, curves, truth, pred, findings)
 
 
 def without(truth: Annotations, pred: Annotations, said: Verdicts) -> tuple[Annotations, Annotations]:
@@ -286,16 +247,16 @@ def without(truth: Annotations, pred: Annotations, said: Verdicts) -> tuple[Anno
     return kept[0], kept[1]
 
 
-def own_thresholds(truth: Annotations, settings: DetectionSettings) -> Floats:
+def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
     """The overlap that each truth asks for."""
     sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
-    wanted: Floats = sides.prod(axis=1) / (sides + settings.tolerance).prod(axis=1)
-    return np.minimum(wanted, settings.iou[0])
+    wanted: Floats = sides.prod(axis=1) / (sides + tolerance).prod(axis=1)
+    return np.minimum(wanted, iou)
 
 
-def curves_of(settings: DetectionSettings, truth: Annotations, pred: Annotations) -> dict[str, Curve]:
+def curves_at(threshold: float, settings: DetectionSettings, truth: Annotations, pred: Annotations) -> dict[str, Curve]:
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    thresholds = own_thresholds(truth, settings)
+    thresholds = own_thresholds(truth, threshold, settings.tolerance)
     found = box_candidates(truth, pred, pixel=PIXEL, floor=float(thresholds.min(initial=1.0)))
     candidates = found.where(found.overlap >= thresholds[found.truth])
     by_confidence = np.argsort(-confidence, kind="stable")

@@ -6,55 +6,57 @@ classes. Everything else is COCO's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from verite import _core
-from verite.errors import BadParameter, DataError
+from verite.arrays import np
+from verite.errors import DataError
 from verite.evaluation.prepare import prepare
-from verite.model.verdicts import ABSENT, INCOMPLETE, is_in
+from verite.model.verdicts import ABSENT, is_in
 from verite.protocols.coco import CocoResults
 from verite.protocols.coco_masks import masks_of, pred_areas
-from verite.protocols.coco_settings import Settings
-from verite.protocols.coco_stages import Evaluation
+from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
+from verite.protocols.protocol import THREADS, ClassSettings, protocol
+from verite.settings import Choice, Count, Fact, Option
 from verite.signature import Signature
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
 
-MOST = 300  # predictions of an image that count, whatever their classes
+    Floats = NDArray[np.float64]
+
+On = Literal["box", "mask"]
 FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}
 
 
-class LvisSettings(Settings):
-    """COCO's settings with LVIS's signature: the limit is of an image, classes are judged where they were sought."""
+class ImageLimit(Count[int, int]):
+    """A limit of images, not of classes."""
 
-    def signature(self, name: str, *, iou: float | None, area: str | None, most: int | None) -> Signature:
-        limit = f"{max(self.max_dets)} an image"
-        return self.signed(name, iou, area, max_dets=limit, classes="federated", ignore="explicit")
+    def spell(self, value: int) -> object:
+        return f"{value} per image"
 
 
-class FederatedEvaluation(Evaluation):
-    """COCO's stages, with predictions of classes that are not all marked spared where they find nothing."""
+class LvisSettings(ClassSettings):
+    """What LVIS can be asked; everything else is COCO's default, and classes are judged where they were sought."""
 
-    @cached_property
-    def outside(self) -> NDArray[np.uint32]:
-        """For each prediction (by slot) the area ranges in which it is spared if it finds nothing, one bit each."""
-        found = super().outside
-        said, rows = self.truth.verdicts, self.ordered.cells.rows
-        assert said is not None
-        labels = len(self.truth.labels)
-        spared = is_in(said.cells(labels, INCOMPLETE), self.pred.image[rows], self.pred.label[rows], labels)
-        return np.where(spared, np.uint32((1 << len(self.settings.areas)) - 1), found)
+    on: Option[On] = Choice("box", "Compare boxes or masks.", On)
+    iou: CocoThresholds = CocoThresholds()
+    areas = Fact("all,small,medium,large")
+    max_dets: ImageLimit = ImageLimit(300, "Predictions per image that count, over all classes.", short="-n")
+    classes = Fact("federated")
+    ignored = Fact("explicit")
+    per: Option[Per] = CocoSettings.per
+    threads: Option[int | None] = THREADS
+
+    def rules(self) -> CocoSettings:
+        """What is asked of COCO's evaluation."""
+        same = {key: getattr(self, key) for key in ("on", "iou", "max_dets", "per", "labels", "threads")}
+        return CocoSettings(**same, ignored="explicit")
 
 
 class LvisResults(CocoResults):
@@ -102,22 +104,19 @@ class LvisResults(CocoResults):
         return document
 
 
-def lvis(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    on: Literal["box", "mask"] = "box",
-    iou: float | Sequence[float] | None = None,
-    max_dets: int = MOST,
-    labels: Sequence[str] | None = None,
-    per: Literal["class", "threshold", "image"] = "class",
-    name: str | None = None,
-    checks: Checks = "stop",
-    threads: int | None = None,
-) -> LvisResults:
-    """LVIS's thirteen numbers, and everything behind them.
+@protocol(
+    LvisSettings,
+    files="TRUTH is an LVIS file; PREDs are results in any known format",
+    examples="""
+verite lvis lvis_v1_val.json detections.json
+verite lvis lvis_v1_val.json segments.json --on mask
+verite lvis lvis_v1_val.json a.json b.json
+verite lvis truth.json pred.json --json | jq .APr""",
+)
+def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisResults:
+    """LVIS's thirteen numbers, for boxes or masks, and everything behind them.
 
-    The best ``max_dets`` predictions of an image count, over all classes. Of these, the ones whose class is neither
+    The best ``max_dets`` predictions per image count, over all classes. Of these, the ones whose class is neither
     among the truths of the image nor among those known to be absent are left out: nobody looked for it. Where not every
     object of a class is marked, a prediction that finds nothing is spared. Objects without any area are left out on
     both sides. Matching, area ranges and means are COCO's, without crowds; `ignore` of annotations is honoured. APr,
@@ -129,30 +128,25 @@ def lvis(
     >>> pred = vt.read("detections.json", like=truth)              # doctest: +SKIP
     >>> vt.lvis(truth, pred).scores["APr"].value                   # doctest: +SKIP
     """
-    if on not in ("box", "mask"):
-        raise BadParameter(f"on: expected box or mask, found {on!r}")
+    from verite.protocols.lvis_stages import FederatedEvaluation
+
     if truth.verdicts is None or truth.labels.groups is None:
         raise DataError(
             f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
             "not_exhaustive_category_ids and frequency (V414); read it with --truth-format lvis"
         )
-    settings = LvisSettings.of(
-        on=on, iou=iou, areas=None, max_dets=max_dets, labels=labels, ignore="explicit", classes="each", mode="verite"
-    )
-    pred, findings = prepare(truth, pred, checks)
-    if settings.labels is not None:
-        truth = truth.only(settings.labels)
-        pred = best_of_images(pred, max_dets)
-        pred = pred.only([name for name in pred.labels.all_names if name in set(settings.labels)])
+    pred, findings = prepare(truth, pred, settings.checks)
+    pred = best_of_images(pred, settings.max_dets)
+    truth, pred = settings.choose(truth, pred)
     without_crowds = {name: column for name, column in truth.flags.items() if name != "crowd"}
     truth = replace(truth, flags=without_crowds)
     if truth.area is not None and (truth.area <= 0).any():
         truth = truth.where(~(truth.area <= 0))
-    pred = keep_judged(truth, best_of_images(pred, max_dets))
-    is_flat = ~(areas_of(pred, on) > 0)
+    pred = keep_judged(truth, pred)
+    is_flat = ~(areas_of(pred, settings.on) > 0)
     pred = pred.where(~is_flat) if is_flat.any() else pred
-    evaluation = FederatedEvaluation(settings, truth, pred, thread_count(threads))
-    return LvisResults(evaluation, per=per, name=name, findings=findings)
+    evaluation = FederatedEvaluation(settings.rules(), truth, pred, thread_count(settings.threads))
+    return LvisResults(evaluation, settings, findings)
 
 
 def areas_of(pred: Annotations, on: str) -> Floats:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from verite import _core
-from verite.errors import BadParameter, DataError, check_choices
-from verite.evaluation.curves import Curve, Interpolation
+from verite.arrays import np
+from verite.errors import DataError
+from verite.evaluation.curves import Curve
 from verite.evaluation.matching import (
     FALSE,
     IGNORED,
@@ -23,9 +21,8 @@ from verite.evaluation.matching import (
     group_truths,
     match_best,
 )
-from verite.evaluation.prepare import Checks, check_mask_sizes, prepare
+from verite.evaluation.prepare import check_mask_sizes, prepare
 from verite.formats import read
-from verite.formats.openimages_classes import read_descriptions, read_hierarchy
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
@@ -33,82 +30,79 @@ from verite.model.labels import Labels
 from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.coco_masks import outlines_of
-from verite.protocols.curve_results import CurveResults
-from verite.signature import Signature
+from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.protocol import THREADS, protocol
+from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
 from verite.threads import thread_count
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+
 Path = str | PathLike[str]
-CHOICES = {"metric": ("challenge", "v2"), "on": ("box", "mask"), "unverified": ("drop", "count")}
+On = Literal["box", "mask"]
+Metric = Literal["challenge", "v2"]
+Unverified = Literal["drop", "count"]
 # What a group is worth: hitting one counts as much as finding one object in the challenge for boxes, else nothing.
 WEIGHTS = {("challenge", "box"): 1.0, ("challenge", "mask"): 0.0, ("v2", "box"): 0.0, ("v2", "mask"): 0.0}
 
 
-@dataclass(frozen=True)
-class Settings:
+class OpenImagesSettings(CurveSettings):
     """Everything that can change the number."""
 
-    metric: Literal["challenge", "v2"]
-    on: Literal["box", "mask"]
-    iou: tuple[float, ...]
-    group_of_weight: float
-    unverified: Literal["drop", "count"]
-    is_expanded: bool
-    labels: tuple[str, ...] | None
-    interpolation: Interpolation = "all"
+    SCORE = "openimages_ap"
+    metric: Option[Metric] = Choice("challenge", "The challenge's metric or that of Open Images V2.", Metric)
+    on: Option[On] = Choice("box", "Compare boxes or masks.", On)
+    iou: Overlaps = IOU
+    interpolation = Fact("all")
+    group_of_weight: Option[float | None] = Number(
+        None, "What finding a group is worth.", least=0, default_text="1 for boxes of the challenge, else 0"
+    )
+    unverified: Option[Unverified | None] = Choice(
+        None,
+        "Predictions of classes that nobody verified in the image.",
+        Unverified,
+        default_text="count in v2 without labels, else drop",
+    )
+    hierarchy: Option[Hierarchy | Path | None] = Source(
+        None, "JSON of classes and those below them; boxes count for all above."
+    )
+    ties = Fact("reversed")
+    image_labels: Option[Annotations | Path | None] = Source(
+        None, "CSV of the classes that were verified in each image.", is_signed=False
+    )
+    descriptions: Option[Mapping[str, str] | Path | None] = Source(
+        None, "CSV of classes and their names, to print names.", is_signed=False
+    )
+    threads: Option[int | None] = THREADS
 
-    def __post_init__(self) -> None:
-        check_choices(self, CHOICES)
-        if not self.iou:
-            raise BadParameter("iou: expected at least one threshold, found none")
-        for threshold in self.iou:
-            if not 0 < threshold <= 1:
-                raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {threshold}")
-        if not 0 <= self.group_of_weight < np.inf:
-            raise BadParameter(f"group_of_weight: expected a number from 0 up, found {self.group_of_weight}")
-
-    def signature(self, iou: float | tuple[float, ...]) -> Signature:
-        extra: dict[str, object] = {} if self.labels is None else {"labels": self.labels}
-        return Signature.of(
-            "openimages_ap",
-            metric=self.metric,
-            on=self.on,
-            iou=iou,
-            recall="all",
-            group_of=self.group_of_weight,
-            unverified=self.unverified,
-            hierarchy="expanded" if self.is_expanded else "none",
-            ties="reversed",
-            **extra,
-            rev=1,
-        )
+    def complete(self, truth: Annotations) -> OpenImagesSettings:
+        """With what follows from the metric and the truth, where nobody said it."""
+        has_labels = self.image_labels is not None or truth.verdicts is not None
+        unverified = self.unverified or ("count" if self.metric == "v2" and not has_labels else "drop")
+        weight = WEIGHTS[self.metric, self.on] if self.group_of_weight is None else self.group_of_weight
+        return self.change(unverified=unverified, group_of_weight=weight)
 
 
 class OpenImagesResults(CurveResults):
     """Average precision per class at each threshold, with the curves it comes from."""
 
-    settings: Settings
+    settings: OpenImagesSettings
 
 
-def openimages(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    metric: Literal["challenge", "v2"] = "challenge",
-    on: Literal["box", "mask"] = "box",
-    image_labels: Annotations | Path | None = None,
-    hierarchy: Hierarchy | Path | None = None,
-    descriptions: dict[str, str] | Path | None = None,
-    group_of_weight: float | None = None,
-    unverified: Literal["drop", "count"] | None = None,
-    iou: float | Sequence[float] = 0.5,
-    labels: Sequence[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-    threads: int | None = None,
-) -> OpenImagesResults:
-    """Average precision as the Open Images challenges compute it, and its V2 metric.
+@protocol(
+    OpenImagesSettings,
+    files="TRUTH is a CSV of boxes, PREDs are the challenge's CSVs or boxes with scores, or any known format",
+    examples="""
+verite openimages validation-boxes.csv predictions.csv --image-labels labels.csv
+verite openimages boxes.csv a.csv b.csv --image-labels labels.csv --hierarchy bbox_labels_500_hierarchy.json
+verite openimages boxes.csv predictions.csv --metric v2 --descriptions class-descriptions.csv
+verite openimages segments.csv predictions.csv --on mask --image-labels labels.csv""",
+)
+def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettings) -> OpenImagesResults:
+    """Average precision as Open Images computes it, with groups, verified labels and the hierarchy of classes.
 
     By falling confidence a prediction asks for the truth of its class that it overlaps most; a taken one makes it
     false, a difficult one leaves it out. Predictions that are false then, but lie at least by `iou` of their own area
@@ -129,28 +123,27 @@ def openimages(
     >>> openimages(truth, pred).scores["mAP"].value
     1.0
     """
-    thresholds = tuple(float(t) for t in ([iou] if isinstance(iou, (int, float)) else iou))
-    weight = WEIGHTS.get((metric, on), 0.0) if group_of_weight is None else float(group_of_weight)
-    if unverified is None:
-        unverified = "count" if metric == "v2" and image_labels is None and truth.verdicts is None else "drop"
-    chosen = tuple(labels) if labels is not None else None
-    settings = Settings(metric, on, thresholds, weight, unverified, hierarchy is not None, chosen)
-    if image_labels is not None:
-        truth = with_image_labels(truth, image_labels)
-    if hierarchy is not None:
-        truth = expand(truth, hierarchy if isinstance(hierarchy, Hierarchy) else read_hierarchy(hierarchy))
-    names = read_descriptions(descriptions) if isinstance(descriptions, (str, PathLike)) else descriptions or {}
-    pred, findings = prepare(truth, pred, checks)
-    if chosen is not None:
+    from verite.formats.openimages_classes import read_descriptions, read_hierarchy
+
+    settings = settings.complete(truth)
+    if settings.image_labels is not None:
+        truth = with_image_labels(truth, settings.image_labels)
+    tree, names = settings.hierarchy, settings.descriptions or {}
+    if tree is not None:
+        truth = expand(truth, tree if isinstance(tree, Hierarchy) else read_hierarchy(tree))
+    if isinstance(names, (str, PathLike)):
+        names = read_descriptions(names)
+    pred, findings = prepare(truth, pred, settings.checks)
+    if settings.labels is not None:
         codes = {names.get(code, code): code for code in truth.labels.all_names}
-        wanted = {codes.get(label, label) for label in chosen}
+        wanted = {codes.get(label, label) for label in settings.labels}
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
-    curves = evaluate(settings, truth, pred, thread_count(threads))
+    curves = evaluate(settings, truth, pred, thread_count(settings.threads))
     shown = [
         {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in at.items()} for at in curves
     ]
-    return OpenImagesResults("openimages", settings, shown, truth, pred, name=name, findings=findings)
+    return OpenImagesResults("openimages", settings, shown, truth, pred, findings)
 
 
 def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotations:
@@ -214,13 +207,15 @@ class Sides:
     origin: Ints  # where each prediction was before some were dropped and all were sorted
 
 
-def evaluate(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> list[dict[str, Curve]]:
+def evaluate(
+    settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int
+) -> list[dict[str, Curve]]:
     """The curve of every class at each threshold."""
     sides = pair_sides(settings, truth, pred, threads)
     return [curves_at(settings, sides, threshold) for threshold in settings.iou]
 
 
-def pair_sides(settings: Settings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
+def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
     images, labels = len(pred.images), max(len(truth.labels), len(pred.labels))
     kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
     if settings.unverified == "drop":
@@ -275,7 +270,7 @@ def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, C
     return side.take(cells.rows), Cells(slots, cells.labels, cells.images), cells.rows
 
 
-def curves_at(settings: Settings, sides: Sides, threshold: float) -> dict[str, Curve]:
+def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> dict[str, Curve]:
     truth, pred = sides.truth, sides.pred
     outcome = np.zeros(len(pred), dtype=np.int8)
     groups: list[Ints] = []  # the best prediction of each group that is hit
@@ -285,22 +280,21 @@ def curves_at(settings: Settings, sides: Sides, threshold: float) -> dict[str, C
         outcome[hits] = IGNORED if is_box else TRUE  # a hit on a truth without a mask says nothing about masks
         best = match_groups(candidates, sides, outcome, threshold)
         groups += [] if is_box else [best]
-    entries = Entries.of(
-        sides, outcome, np.concatenate(groups) if settings.group_of_weight > 0 else np.empty(0, np.int64)
-    )
+    weight_of_group = settings.group_of_weight or 0.0
+    entries = Entries.of(sides, outcome, np.concatenate(groups) if weight_of_group > 0 else np.empty(0, np.int64))
     ignored = truth.difficult | (~sides.has_mask if settings.on == "mask" else False)
     labels = max(len(truth.labels), len(pred.labels))
     singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
     grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
-    positives = singles + settings.group_of_weight * grouped
+    positives = singles + weight_of_group * grouped
     names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
     bounds = np.searchsorted(entries.label, np.arange(labels + 1))
     curves = {}
     for label, name in enumerate(names):
         part = slice(bounds[label], bounds[label + 1])
         weight = None
-        if entries.is_group[part].any() and settings.group_of_weight != 1:
-            weight = np.where(entries.is_group[part], settings.group_of_weight, 1.0)
+        if entries.is_group[part].any() and weight_of_group != 1:
+            weight = np.where(entries.is_group[part], weight_of_group, 1.0)
         wanted = float(positives[label])
         to_find: float = int(wanted) if wanted.is_integer() else wanted
         rows = entries.rows[part]

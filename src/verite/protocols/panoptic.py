@@ -6,23 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import BadParameter, DataError
-from verite.evaluation.prepare import Checks, prepare
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.evaluation.prepare import prepare
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.coco_masks import masks_of
-from verite.signature import Signature
+from verite.protocols.protocol import THREADS, ClassSettings, protocol
+from verite.settings import Fact, Option
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from verite.model.annotations import Annotations
     from verite.model.regions import Runs
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 GROUPS = {"": None, "_things": "thing", "_stuff": "stuff"}
 MEASURES = ("PQ", "SQ", "RQ")
 BLOCK = 64  # images that are compared at once: enough to be quick, few enough to stay small in memory
@@ -50,11 +52,24 @@ class Counts:
         return {name: np.where(self.present, values, np.nan) for name, values in found.items()}
 
 
+class PanopticSettings(ClassSettings):
+    on = Fact("mask")
+    iou = Fact(">0.50")
+    void = Fact("left out")
+    crowd = Fact("same class")
+    threads: Option[int | None] = THREADS
+
+
 class PanopticResults(Results):
     """PQ, SQ and RQ over all classes, over things and over stuff, with the counts of every class behind them."""
 
     def __init__(
-        self, counts: Counts, truth: Annotations, pred: Annotations, labels: Sequence[str] | None, **about: Any
+        self,
+        settings: PanopticSettings,
+        counts: Counts,
+        truth: Annotations,
+        pred: Annotations,
+        findings: Sequence[Any] = (),
     ) -> None:
         self.counts = counts
         self.by_class = counts.measures()
@@ -65,9 +80,16 @@ class PanopticResults(Results):
             rows = counts.present & ((kinds == group) if group else np.ones(len(kinds), np.bool_))
             for name in MEASURES:
                 value = float(self.by_class[name][rows].mean()) if rows.any() else np.nan
-                scores[f"{name}{suffix}"] = (value, signature(name.lower(), group or "all", labels))
-        signed = signature("panoptic", labels=labels)
-        super().__init__(protocol="panoptic", signature=signed, scores=scores, truth=truth, pred=pred, **about)
+                scores[f"{name}{suffix}"] = (value, settings.signature(name.lower(), classes=group or "all"))
+        super().__init__(
+            protocol="panoptic",
+            signature=settings.signature("panoptic"),
+            scores=scores,
+            truth=truth,
+            pred=pred,
+            name=settings.name,
+            findings=findings,
+        )
 
     @property
     def class_names(self) -> list[str]:
@@ -124,23 +146,18 @@ class PanopticResults(Results):
         return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
 
 
-def signature(name: str, group: str = "", labels: Sequence[str] | None = None) -> Signature:
-    extra: dict[str, object] = {"classes": group} if group else {}
-    if labels is not None:
-        extra["labels"] = tuple(labels)
-    return Signature.of(name, on="mask", iou=">0.50", void="left out", crowd="same class", **extra, rev=1)
-
-
-def panoptic(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    labels: Sequence[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-    threads: int | None = None,
-) -> PanopticResults:
-    """Panoptic quality over all classes, over things and over stuff.
+@protocol(
+    PanopticSettings,
+    files="TRUTH and PRED are panoptic JSON files with their folders of PNGs, or any format that has a mask for every "
+    "segment",
+    examples="""
+verite panoptic panoptic_val2017.json predictions.json
+verite panoptic truth.json a.json b.json
+verite panoptic truth.json pred.json --truth-images truth_png/ --pred-images pred_png/
+verite panoptic truth.json pred.json --json | jq .PQ""",
+)
+def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) -> PanopticResults:
+    """Panoptic quality: PQ, SQ and RQ over all classes, things and stuff.
 
     A predicted segment and a segment of the truth match where they have the same class and an IoU above 0.5, void
     pixels of the truth taken out of the union; segments of one side share no pixel, so a match is unique. Crowds match
@@ -153,18 +170,16 @@ def panoptic(
     >>> pred = vt.read("panoptic_predictions.json", like=truth)      # doctest: +SKIP
     >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
     """
-    pred, findings = prepare(truth, pred, checks, is_ranked=False)
-    if labels is not None:
-        check_labels(labels, truth)
-    counts = evaluate(truth, pred, thread_count(threads))
-    if labels is not None:
-        counts = restrict(counts, truth, set(labels))
-    return PanopticResults(counts, truth, pred, labels=labels, name=name, findings=findings)
+    pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
+    if settings.labels is not None:
+        check_labels(settings.labels, truth)
+    counts = evaluate(truth, pred, thread_count(settings.threads))
+    if settings.labels is not None:
+        counts = restrict(counts, truth, set(settings.labels))
+    return PanopticResults(settings, counts, truth, pred, findings)
 
 
 def check_labels(labels: Sequence[str], truth: Annotations) -> None:
-    from verite.errors import did_you_mean
-
     names = truth.labels.all_names
     for label in labels:
         if label not in names:

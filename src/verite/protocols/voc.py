@@ -2,69 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import BadParameter, DataError, check_choices
+from verite.arrays import np
+from verite.errors import DataError
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.matching import IGNORED, TRUE, Matches, box_candidates, match_best
-from verite.evaluation.prepare import Checks, prepare
+from verite.evaluation.prepare import prepare
 from verite.model.annotations import Annotations
 from verite.model.results import Finds, choose_threshold
-from verite.protocols.curve_results import CurveResults
-from verite.signature import Signature
+from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.protocol import protocol
+from verite.settings import Choice, Fact, Option, Overlaps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Pixel = Literal["plus1", "continuous"]
-Difficult = Literal["skip", "count"]
-Variant = Literal["devkit", "py-faster-rcnn"]
-CHOICES = {
-    "interpolation": ("all", "11"),
-    "pixel": ("plus1", "continuous"),
-    "difficult": ("skip", "count"),
-    "variant": ("devkit", "py-faster-rcnn"),
-}
+Ignored = Literal["skip", "count"]
+Quirks = Literal["none", "py-faster-rcnn"]
 
 
-@dataclass(frozen=True)
-class Settings:
+class VocSettings(CurveSettings):
     """Everything that can change the number."""
 
-    iou: tuple[float, ...]
-    interpolation: Interpolation
-    pixel: Pixel
-    difficult: Difficult
-    variant: Variant
-    labels: tuple[str, ...] | None
-
-    def __post_init__(self) -> None:
-        check_choices(self, CHOICES)
-        if not self.iou:
-            raise BadParameter("iou: expected at least one threshold, found none")
-        for threshold in self.iou:
-            if not 0 < threshold <= 1:
-                raise BadParameter(f"iou: expected a threshold above 0 and up to 1, found {threshold}")
-
-    def signature(self, iou: float | tuple[float, ...]) -> Signature:
-        extra: dict[str, object] = {}
-        if self.variant != "devkit":
-            extra["variant"] = self.variant
-        if self.labels is not None:
-            extra["labels"] = self.labels
-        return Signature.of(
-            "voc_ap",
-            on="box",
-            iou=iou,
-            recall=self.interpolation,
-            pixel=self.pixel,
-            ties="stable" if self.variant == "devkit" else "unstable",
-            difficult=self.difficult,
-            **extra,
-            rev=1,
-        )
+    SCORE = "voc_ap"
+    on = Fact("box")
+    iou: Overlaps = IOU
+    interpolation: Option[Interpolation] = Choice(
+        "all", "Area below all points (since 2010) or mean at 11 recalls (2007).", Interpolation
+    )
+    pixel: Option[Pixel] = Choice("plus1", "Width is x2 - x1 + 1 (pixel indices) or x2 - x1.", Pixel)
+    ties = Fact(lambda settings: "stable" if settings.quirks == "none" else "unstable")
+    ignored: Option[Ignored] = Choice(
+        "skip", "Difficult objects and crowds neither reward nor punish, or count like others.", Ignored
+    )
+    quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
 
 
 class VocResults(CurveResults):
@@ -73,11 +47,11 @@ class VocResults(CurveResults):
     `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
     """
 
-    settings: Settings
+    settings: VocSettings
 
-    def __init__(self, settings: Settings, truth: Annotations, pred: Annotations, **about: Any) -> None:
+    def __init__(self, settings: VocSettings, truth: Annotations, pred: Annotations, findings: Sequence[Any]) -> None:
         self.matches, curves = evaluate(settings, truth, pred)
-        super().__init__("voc", settings, curves, truth, pred, **about)
+        super().__init__("voc", settings, curves, truth, pred, findings)
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found; those that are set aside were not asked for."""
@@ -89,30 +63,28 @@ class VocResults(CurveResults):
         return Finds(self.settings.iou[threshold], ~ignored_truths(self.settings, self.truth), taken)
 
     def area_below(self, curve: Curve) -> float:
-        levels = np.arange(0.0, 1.1, 0.1) if self.settings.variant == "py-faster-rcnn" else None
+        levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None
         return curve.average_precision(self.settings.interpolation, levels=levels)
 
 
-def voc(
-    truth: Annotations,
-    pred: Annotations,
-    *,
-    iou: float | Sequence[float] = 0.5,
-    interpolation: Interpolation = "all",
-    pixel: Pixel = "plus1",
-    difficult: Difficult = "skip",
-    variant: Variant = "devkit",
-    labels: Iterable[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-) -> VocResults:
+@protocol(
+    VocSettings,
+    examples="""
+verite voc groundtruths/ detections/ -t 0.3
+verite voc Annotations/ detections.json --interpolation 11
+verite voc truth.json a.json b.json c.json -t 0.5 -t 0.75
+verite voc truth/ pred/ --truth-boxes xyrb --pred-coords rel --image-size 600,400
+verite voc truth.json pred.json -o results/ --plot-format svg
+verite voc truth.json pred.json --json | jq .mAP""",
+)
+def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResults:
     """Average precision as Pascal VOC computes it.
 
     Predictions of a class are taken by falling confidence (equal ones in their order in the file). Each asks for the
     truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
     still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
-    set aside (crowds, groups, `ignore`), unless `difficult="count"`. Coordinates are pixel indices
-    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `variant="py-faster-rcnn"` reproduces that
+    set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
+    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `quirks="py-faster-rcnn"` repeats that
     code: the overlap must exceed the threshold, equal confidences come in numpy's default order.
 
     Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
@@ -123,28 +95,23 @@ def voc(
     >>> voc(truth, pred).scores["mAP"].value
     0.5
     """
-    thresholds = tuple(float(t) for t in ([iou] if isinstance(iou, (int, float)) else iou))
-    chosen = tuple(labels) if labels is not None else None
-    settings = Settings(thresholds, interpolation, pixel, difficult, variant, chosen)
-    pred, findings = prepare(truth, pred, checks)
-    if truth.unit == "rel" and pixel == "plus1":
+    pred, findings = prepare(truth, pred, settings.checks)
+    if truth.unit == "rel" and settings.pixel == "plus1":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
             "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
         )
-    if chosen is not None:
-        truth = truth.only(chosen)
-        pred = pred.only([name for name in pred.labels.all_names if name in set(chosen)])
-    return VocResults(settings, truth, pred, name=name, findings=findings)
+    truth, pred = settings.choose(truth, pred)
+    return VocResults(settings, truth, pred, findings)
 
 
-def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple[Matches, list[dict[str, Curve]]]:
+def evaluate(settings: VocSettings, truth: Annotations, pred: Annotations) -> tuple[Matches, list[dict[str, Curve]]]:
     """Matches at every threshold and the curve of every class at each."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    order = by_label_and_confidence(pred.label, confidence, is_stable=settings.variant == "devkit")
+    order = by_label_and_confidence(pred.label, confidence, is_stable=settings.quirks == "none")
     ignored = ignored_truths(settings, truth)
     candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, floor=min(settings.iou))
-    matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.variant == "py-faster-rcnn")
+    matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.quirks == "py-faster-rcnn")
     count = max(len(truth.labels), len(pred.labels))
     positives = np.bincount(truth.label[~ignored], minlength=count)
     bounds = np.searchsorted(pred.label[order], np.arange(count + 1))
@@ -160,9 +127,9 @@ def evaluate(settings: Settings, truth: Annotations, pred: Annotations) -> tuple
     return matches, curves
 
 
-def ignored_truths(settings: Settings, truth: Annotations) -> NDArray[np.bool_]:
+def ignored_truths(settings: VocSettings, truth: Annotations) -> NDArray[np.bool_]:
     """The objects that neither reward nor punish."""
-    return truth.ignored if settings.difficult == "skip" else np.zeros(len(truth), dtype=np.bool_)
+    return truth.ignored if settings.ignored == "skip" else np.zeros(len(truth), dtype=np.bool_)
 
 
 def by_label_and_confidence(

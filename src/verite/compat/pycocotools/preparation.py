@@ -14,8 +14,8 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, Runs
-from verite.protocols.coco_settings import MOST_THRESHOLDS
 from verite.protocols.coco_stages import Evaluation
+from verite.settings import MOST_THRESHOLDS
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class ReferenceSettings:
     iou: tuple[float, ...]
     areas: tuple[tuple[str, float, float], ...]
     max_dets: tuple[int, ...]
-    classes: str
+    class_agnostic: bool
     recalls: Any
-    ignore: str = "crowd"
+    ignored: str = "crowd"
     is_exact: bool = True
 
 
@@ -110,7 +110,7 @@ def settings_of(p: Params, thresholds: list[float]) -> ReferenceSettings:
         iou=tuple(thresholds),
         areas=tuple((str(i), float(low), float(high)) for i, (low, high) in enumerate(p.areaRng)),
         max_dets=tuple(int(most) for most in p.maxDets),
-        classes="each" if p.useCats else "together",
+        class_agnostic=not p.useCats,
         recalls=np.asarray(p.recThrs, dtype=np.float64),
     )
 

@@ -1,0 +1,102 @@
+"""What is a protocol? A function of truth, predictions and settings, declared once: the Python function, the verb, its
+options, the reference and the common tests follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
+
+from verite.settings import Choice, Count, Names, Option, Setting, Settings, call_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from inspect import Signature
+
+    from verite.model.annotations import Annotations
+    from verite.model.results import Results
+
+P = ParamSpec("P")
+S = TypeVar("S", bound=Settings)
+R = TypeVar("R", bound="Results")
+FILES = "TRUTH and PRED are files or folders in any known format"
+
+
+class ProtocolSettings(Settings):
+    """What every protocol can be asked."""
+
+    name: Option[str | None] = Setting(
+        None, "What the system is called.", is_signed=False, is_common=True, has_option=False
+    )
+    checks: Option[Literal["stop", "warn", "off"]] = Choice(
+        "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+    )
+
+
+class ClassSettings(ProtocolSettings):
+    """What protocols can be asked whose numbers are means over classes."""
+
+    labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
+        None, "Only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
+    )
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with the chosen classes alone."""
+        if self.labels is None:
+            return truth, pred
+        return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
+
+
+THREADS: Option[int | None] = Count(
+    None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
+)
+
+
+class Protocol(Generic[P, R]):
+    """A protocol, called like a function: ``voc(truth, pred, iou=0.5)``."""
+
+    def __init__(
+        self,
+        evaluate: Callable[[Annotations, Annotations, Any], R],
+        settings: type[Settings],
+        *,
+        examples: str,
+        files: str = FILES,
+    ) -> None:
+        self.evaluate, self.settings, self.examples, self.files = evaluate, settings, examples, files
+        self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
+        self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
+
+    def __call__(self, truth: Annotations, pred: Annotations, *args: P.args, **given: P.kwargs) -> R:
+        return self.evaluate(truth, pred, self.settings(*args, **given))
+
+    @property
+    def verb(self) -> str:
+        return self.__name__.replace("_", "-")
+
+    @property
+    def summary(self) -> str:
+        """What it computes, in one sentence."""
+        return (self.__doc__ or "").strip().splitlines()[0]
+
+    @property
+    def __signature__(self) -> Signature:
+        return call_signature(self.settings, ("truth", "pred"))
+
+    def __reduce__(self) -> str:
+        return self.__name__  # found again by its name, as functions are
+
+    def __repr__(self) -> str:
+        return f"<protocol {self.verb}>"
+
+
+def protocol(
+    settings: Callable[P, S], **about: Any
+) -> Callable[[Callable[[Annotations, Annotations, S], R]], Protocol[P, R]]:
+    """Declares a function of truth, predictions and these settings as a protocol."""
+
+    def declare(evaluate: Callable[[Annotations, Annotations, S], R]) -> Protocol[P, R]:
+        made: Protocol[P, R] = Protocol(evaluate, settings, **about)  # type: ignore[arg-type]
+        return made
+
+    return declare
