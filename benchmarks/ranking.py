@@ -23,6 +23,7 @@ from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences
 from verite.ranking.contest import AnswerContest
 from verite.ranking.places import stand
+from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def tables(rng: np.random.Generator, algorithms: int, items: int) -> tuple[Any, dict[str, Any]]:
@@ -80,21 +81,22 @@ def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:
     sure = Confidences.of(
         rng.integers(0, 10, 1000), {f"m{j}": rng.dirichlet(np.ones(10), 1000) for j in range(3)}, sums="scale"
     )
-    bernoulli, shared = vt.Bernoulli(0.05), vt.Shared(0.05, 0.1, groups)
+    bernoulli, shared = Bernoulli(0.05), Shared(0.05, 0.1, groups)
     return [
-        ("two algorithms, 10^6 disagreements, exactly", 0.020, 20, lambda: pair(*million, vt.Bernoulli(0.2))),
+        ("two algorithms, 10^6 disagreements, exactly", 0.020, 20, lambda: pair(*million, Bernoulli(0.2))),
         ("all pairs of 10 algorithms, 10^5 items, exactly", 1.0, 5, lambda: all_pairs(*ten, bernoulli)),
         ("whole order of 10, 10^5 items, 10^5 draws", 2.0, 3, lambda: whole_order(*ten, bernoulli, 100_000)),
-        ("vt.rank, two algorithms, 10^6 disagreements", None, 10, lambda: vt.rank(*million, epsilon=0.2)),
-        ("vt.rank, 10 algorithms, 10^5 items", None, 2, lambda: vt.rank(*ten, epsilon=0.05)),
-        ("vt.rank, 3 algorithms, 10^5 items, all exact", None, 3, lambda: vt.rank(*three, epsilon=0.05)),
-        ("two algorithms, 10^5 items, a rate for each", None, 3, lambda: pair(*two, vt.PerItem(rates))),
-        ("two algorithms, 10^6, exactly 10^5 errors", None, 3, lambda: pair(*million, vt.Exactly(100_000))),
-        ("two algorithms, 10^5 items, audit 20/400", None, 3, lambda: pair(*two, vt.Audit(20, 400))),
+        ("vt.rank, two algorithms, 10^6 disagreements", None, 10,
+         lambda: vt.rank(Answers.of(*million), Bernoulli(0.2))),
+        ("vt.rank, 10 algorithms, 10^5 items", None, 2, lambda: vt.rank(Answers.of(*ten), Bernoulli(0.05))),
+        ("vt.rank, 3 algorithms, 10^5 items, all exact", None, 3, lambda: vt.rank(Answers.of(*three), Bernoulli(0.05))),
+        ("two algorithms, 10^5 items, a rate for each", None, 3, lambda: pair(*two, PerItem(rates))),
+        ("two algorithms, 10^6, exactly 10^5 errors", None, 3, lambda: pair(*million, Exactly(100_000))),
+        ("two algorithms, 10^5 items, audit 20/400", None, 3, lambda: pair(*two, Audit(20, 400))),
         ("whole order of 10, shared errors, 10^4 draws", None, 1, lambda: whole_order(*ten, shared, 10_000)),
         ("vt.rank, 10 algorithms, 100 labels, 5·10^4 items, 10^4 draws", None, 1,
-         lambda: vt.rank(labels, guesses, epsilon=0.05, kind="labels", draws=10_000)),
-        ("vt.rank, 3 algorithms, confidences for 10 labels, 10^3 items", None, 1, lambda: vt.rank(sure, epsilon=0.05)),
+         lambda: vt.rank(Answers.of(labels, guesses, kind="labels"), Bernoulli(0.05), draws=10_000)),
+        ("vt.rank, 3 algorithms, confidences for 10 labels, 10^3 items", None, 1, lambda: vt.rank(sure, bernoulli)),
     ]  # fmt: skip
 
 

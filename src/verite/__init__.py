@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from verite.loading import importing
 
 if TYPE_CHECKING:
+    from verite import truth_errors as truth_errors
     from verite.checks import inspect as inspect
     from verite.errors import BadParameter as BadParameter
     from verite.errors import DataError as DataError
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from verite.protocols.voc import voc as voc
     from verite.ranking.answers import Answers as Answers
     from verite.ranking.confidence import Confidences as Confidences
+    from verite.ranking.detectors import Finds as Finds
     from verite.ranking.rank import rank as rank
     from verite.ranking.result import Ranking as Ranking
     from verite.reporting.interpretation import draw_distances as draw_distances
@@ -68,13 +70,6 @@ if TYPE_CHECKING:
     from verite.studies.judging import Tolerances as Tolerances
     from verite.studies.study import Study as Study
     from verite.studies.study import study as study
-    from verite.truth_errors.models import Asymmetric as Asymmetric
-    from verite.truth_errors.models import AtMost as AtMost
-    from verite.truth_errors.models import Audit as Audit
-    from verite.truth_errors.models import Bernoulli as Bernoulli
-    from verite.truth_errors.models import Exactly as Exactly
-    from verite.truth_errors.models import PerItem as PerItem
-    from verite.truth_errors.models import Shared as Shared
 
 __version__ = "0.1.0"
 
@@ -110,7 +105,7 @@ HOMES = {
     "verite.reporting.localization": ["draw_distributions", "draw_pair"],
     "verite.ranking.answers": ["Answers"],
     "verite.ranking.confidence": ["Confidences"],
-    "verite.truth_errors.models": ["Asymmetric", "AtMost", "Audit", "Bernoulli", "Exactly", "PerItem", "Shared"],
+    "verite.ranking.detectors": ["Finds"],
     "verite.ranking.rank": ["rank"],
     "verite.ranking.result": ["Ranking"],
     "verite.signature": ["Signature"],
@@ -118,14 +113,15 @@ HOMES = {
     "verite.studies.study": ["Study", "study"],
 }
 PUBLIC = {name: home for home, names in HOMES.items() for name in names}
-__all__ = ["__version__", *PUBLIC]
+ROOMS = ("truth_errors",)  # packages whose names stay inside: vt.truth_errors.Bernoulli
+__all__ = ["__version__", *PUBLIC, *ROOMS]
 
 
 def __getattr__(name: str) -> object:
-    if name not in PUBLIC:
+    if name not in PUBLIC and name not in ROOMS:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
     with importing():
-        value = getattr(import_module(PUBLIC[name]), name)
+        value = import_module(f"verite.{name}") if name in ROOMS else getattr(import_module(PUBLIC[name]), name)
     globals()[name] = value
     return value
 

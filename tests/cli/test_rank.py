@@ -140,7 +140,7 @@ def test_labels_and_confusion_come_from_options(typed, tmp_path):
         ((TABLE_3,), 2, "expected an error model, found none: --epsilon E if you know"),
         ((TABLE_3, "--epsilon", "0.1", "--exactly", "1"), 2, "expected one error model, found --epsilon and"),
         ((TABLE_3, "--epsilon", "0.7"), 2, "from 0 to 0.5, found 0.7; beyond one half"),
-        ((TABLE_3, "--epsilon", "x"), 2, "'x' is not a valid float"),
+        ((TABLE_3, "--epsilon", "x"), 2, "expected E, a share of wrong records, found 'x'"),
         ((TABLE_3, "--audit", "5"), 2, "expected K/N, found '5'"),
         ((TABLE_3, "--asymmetric", "0.1"), 2, "expected E0,E1, found '0.1'"),
         ((TABLE_3, "--at-most", "few"), 2, "expected a number of errors such as 20 or a share such as 0.05"),

@@ -18,7 +18,7 @@ from verite.ranking.exact import sides
 from verite.ranking.outcomes import Duel
 from verite.ranking.rank import rank
 from verite.ranking.sums import Pieces, Steps, three_sides
-from verite.truth_errors.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 
 SEEDS = range(12)
 
@@ -231,7 +231,7 @@ def test_a_fixed_number_of_errors_equals_scipys_hypergeometric_sums(behind, ahea
             lead = ahead - behind - 2 * (lost - (many - lost))
             reversed_ += among.pmf(many) * law[lead < 0].sum()
             tie += among.pmf(many) * law[lead == 0].sum()
-    found = exchangeable.exactly_sides(duel_of(behind, ahead, items), errors)
+    found = sides(duel_of(behind, ahead, items), Exactly(errors))
     assert exp(found.below) == pytest.approx(reversed_, rel=1e-9, abs=1e-15)
     assert exp(found.level) == pytest.approx(tie, rel=1e-9, abs=1e-15)
 
@@ -250,9 +250,9 @@ def test_many_items_with_a_fixed_number_of_errors_agree_with_all_combinations(
     monkeypatch, behind, ahead, items, errors
 ):
     duel = duel_of(behind, ahead, items)
-    combined = exchangeable.exactly_sides(duel, errors)
+    combined = sides(duel, Exactly(errors))
     monkeypatch.setattr(exchangeable, "OUTER", 0)
-    along_diagonals = exchangeable.exactly_sides(duel, errors)
+    along_diagonals = sides(duel, Exactly(errors))
     for side in ("below", "level", "above"):
         assert getattr(along_diagonals, side) == pytest.approx(getattr(combined, side), rel=1e-11, abs=1e-11)
 
@@ -269,8 +269,8 @@ def test_shared_errors_make_an_order_less_sure(correlation):
     trailer = ([1] * 20 + [0] * 30) * 4
     leader = ([0] * 20 + [1] * 30) * 4
     groups = [i // 50 for i in range(200)]
-    alone = rank(truth, {"l": leader, "t": trailer}, epsilon=0.2).pairs[0]
-    together = rank(truth, {"l": leader, "t": trailer}, errors=Shared(0.2, correlation, groups)).pairs[0]
+    alone = rank(Answers.of(truth, {"l": leader, "t": trailer}), Bernoulli(0.2)).pairs[0]
+    together = rank(Answers.of(truth, {"l": leader, "t": trailer}), Shared(0.2, correlation, groups)).pairs[0]
     assert together.reversed > alone.reversed
 
 

@@ -13,7 +13,7 @@ from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Answers
 from verite.ranking.contest import AnswerContest
 from verite.ranking.rank import rank
-from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.truth_errors import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def random_labels(seed, algorithms, items, labels):
@@ -46,7 +46,7 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
     ]
     table = Answers.of(
         np.array(truth), {f"m{j}": np.array(a) for j, a in enumerate(answers)}, kind="labels",
-        labels=[str(v) for v in range(labels)],
+        labels=[str(v) for v in range(labels)], confusion=matrix,
     )  # fmt: skip
     recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
 
@@ -56,7 +56,7 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
     for model, weight in models:
         given = None if matrix is None else matrix.tolist()
         expected = worlds.orders(worlds.label_worlds(truth, labels, gain, algorithms, weight, given), recorded)
-        contest = AnswerContest(table, model, matrix)
+        contest = AnswerContest(table, model)
         standings = contest.standings()
         if algorithms > 2:
             assert standings.places.ravel().tolist() == pytest.approx(
@@ -74,8 +74,10 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
 def test_two_labels_are_the_same_as_zero_and_one():
     truth, answers = [0, 1, 1, 0, 1], {"a": [0, 1, 0, 0, 1], "b": [1, 1, 1, 1, 0]}
     words = {0: "no", 1: "yes"}
-    binary = rank(truth, answers, epsilon=0.2)
-    labels = rank([words[v] for v in truth], {n: [words[v] for v in c] for n, c in answers.items()}, epsilon=0.2)
+    binary = rank(Answers.of(truth, answers), Bernoulli(0.2))
+    labels = rank(
+        Answers.of([words[v] for v in truth], {n: [words[v] for v in c] for n, c in answers.items()}), Bernoulli(0.2)
+    )
     assert labels.kind == "labels"
     assert binary.kind == "binary"
     assert labels.pairs[0].kept == pytest.approx(binary.pairs[0].kept, rel=1e-14)
@@ -83,7 +85,7 @@ def test_two_labels_are_the_same_as_zero_and_one():
 
 def test_items_on_which_both_are_wrong_differently_matter():
     # Both wrong on both items: at a rate of 0.3 a moved label makes one of them right with probability 0.15 each.
-    found = rank(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}, epsilon=0.3)
+    found = rank(Answers.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), Bernoulli(0.3))
     pair = found.pairs[0]
     assert pair.counts == (0, 0, 2)
     ahead = 0.15**2 + 2 * 0.15 * 0.7
@@ -93,8 +95,8 @@ def test_items_on_which_both_are_wrong_differently_matter():
 
 def test_naming_labels_that_do_not_occur_makes_moves_to_the_others_rarer():
     truth, answers = ["x"] * 6, {"a": ["x"] * 4 + ["y"] * 2, "b": ["y"] * 3 + ["x"] * 3}
-    few = rank(truth, answers, epsilon=0.3)
-    many = rank(truth, answers, epsilon=0.3, labels=["x", "y", *"abcdefgh"])
+    few = rank(Answers.of(truth, answers), Bernoulli(0.3))
+    many = rank(Answers.of(truth, answers, labels=["x", "y", *"abcdefgh"]), Bernoulli(0.3))
     assert few.kind == many.kind == "labels"
     assert many.pairs[0].reversed < few.pairs[0].reversed
     assert "any of the other 9 labels alike" in many.assumption
@@ -102,16 +104,18 @@ def test_naming_labels_that_do_not_occur_makes_moves_to_the_others_rarer():
 
 def test_a_label_that_was_not_named_is_refused():
     with pytest.raises(DataError, match=r"labels: expected only the 2 that were named, found 'z'"):
-        rank(["x", "y"], {"a": ["x", "z"], "b": ["x", "y"]}, epsilon=0.1, labels=["x", "y"])
+        rank(Answers.of(["x", "y"], {"a": ["x", "z"], "b": ["x", "y"]}, labels=["x", "y"]), Bernoulli(0.1))
 
 
 def test_many_labels_and_algorithms_are_drawn():
     truth, answers, _ = random_labels(3, 4, 3000, 10)
     named = {f"m{j}": np.array(a) for j, a in enumerate(answers)}
-    found = rank(np.array(truth), named, epsilon=0.1, kind="labels", draws=50_000, seed=3)
+    found = rank(Answers.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3)
     assert found.methods["pairs"] == "exact"
     assert found.methods["ranks"].startswith("Monte-Carlo")
-    drawn = rank(np.array(truth), named, epsilon=0.1, kind="labels", draws=50_000, seed=3, method="montecarlo")
+    drawn = rank(
+        Answers.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3, method="montecarlo"
+    )
     for one, two in zip(drawn.pairs, found.pairs, strict=True):
         low, high = one.intervals["kept"]
         assert abs(one.kept - two.kept) < 2 * (high - low)
@@ -119,22 +123,22 @@ def test_many_labels_and_algorithms_are_drawn():
 
 def test_asymmetric_rates_need_zeros_and_ones():
     with pytest.raises(BadParameter, match="expected a table of 0 and 1, found labels; give a confusion matrix"):
-        rank(["x", "y"], {"a": ["x", "x"], "b": ["y", "y"]}, errors=Asymmetric(0.1, 0.2))
+        rank(Answers.of(["x", "y"], {"a": ["x", "x"], "b": ["y", "y"]}), Asymmetric(0.1, 0.2))
 
 
 def test_a_confusion_matrix_needs_labels():
     with pytest.raises(BadParameter, match="confusion: expected labels or confidences for this setting, found 0 and 1"):
-        rank([1, 0], {"a": [1, 1], "b": [0, 1]}, epsilon=0.1, confusion=[[0, 1], [1, 0]])
+        rank(Answers.of([1, 0], {"a": [1, 1], "b": [0, 1]}, confusion=[[0, 1], [1, 0]]), Bernoulli(0.1))
 
 
 def test_a_confusion_matrix_may_name_its_rows():
     answers = {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}
     matrix = {"x": {"y": 0.5, "z": 0.5}, "y": {"x": 1.0}, "z": {"x": 1.0}}
-    found = rank(["x", "y", "z"], answers, epsilon=0.2, confusion=matrix, labels=["x", "y", "z"])
+    found = rank(Answers.of(["x", "y", "z"], answers, confusion=matrix, labels=["x", "y", "z"]), Bernoulli(0.2))
     assert "as the confusion matrix says" in found.assumption
     assert "|labels:3|moves:3:" in str(found.signature)
     turned = {"x": {"y": 1.0}, "y": {"x": 1.0}, "z": {"x": 1.0}}
-    other = rank(["x", "y", "z"], answers, epsilon=0.2, confusion=turned, labels=["x", "y", "z"])
+    other = rank(Answers.of(["x", "y", "z"], answers, confusion=turned, labels=["x", "y", "z"]), Bernoulli(0.2))
     assert str(other.signature) != str(found.signature)
 
 
@@ -148,13 +152,15 @@ def test_a_confusion_matrix_may_name_its_rows():
 )
 def test_an_impossible_confusion_matrix_is_refused(matrix, message):
     with pytest.raises(DataError, match=message):
-        rank(["x", "y", "z"], {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}, epsilon=0.2, confusion=matrix)
+        rank(
+            Answers.of(["x", "y", "z"], {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}, confusion=matrix), Bernoulli(0.2)
+        )
 
 
 def test_a_moved_label_takes_two_points_from_the_leader_or_one():
     # The first alone is right on 1 item, both wrong differently on 2: the lead of 1 falls by 2, then by 1 each.
-    found = rank(["x", "x", "x"], {"a": ["x", "y", "y"], "b": ["y", "z", "z"]}, errors=AtMost(1))
+    found = rank(Answers.of(["x", "x", "x"], {"a": ["x", "y", "y"], "b": ["y", "z", "z"]}), AtMost(1))
     assert found.pairs[0].errors_to_tie == 1
     assert found.pairs[0].errors_to_reverse == 1
-    never = rank(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}, errors=AtMost(1))
+    never = rank(Answers.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), AtMost(1))
     assert never.pairs[0].errors_to_reverse == 1

@@ -9,12 +9,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.oracles import draws as oracle
 from verite import _core
-from verite.ranking import montecarlo
 from verite.ranking.answers import Answers
 from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.ranking.places import wilson
-from verite.truth_errors.models import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.truth_errors import model as error_model
 
 
 @pytest.mark.parametrize(("share", "draws"), [(0.0, 100), (1.0, 100), (0.3, 1000), (0.001, 100_000), (0.5, 7)])
@@ -96,7 +96,7 @@ def test_dependent_errors_follow_their_law(model):
     elif isinstance(model, Exactly):
         wrong = np.argsort(rng.random((many, 60)), axis=1) < 9
     else:
-        rates = rng.beta(*model.beta, (many, 10)) if model.correlation < 1 else rng.random((many, 10)) < 0.2
+        rates = rng.beta(0.2, 0.8, (many, 10)) if model.correlation < 1 else rng.random((many, 10)) < 0.2
         wrong = rng.random((many, 60)) < np.repeat(rates, 6, axis=1)
     expected = np.stack([(right[:, j][None, :] ^ wrong).sum(axis=1) for j in range(4)], axis=1) - outcomes.scores
     drawn = draw_changes(Moves.of(outcomes), model, many, np.random.default_rng(6))
@@ -188,7 +188,7 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
     drawn = by_record(moves, model, 40_000, np.random.default_rng(1))
     plain = by_kind(Moves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2))
     assert_same_law(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
-    monkeypatch.setattr(montecarlo, "HELD", 100)
+    monkeypatch.setattr(error_model, "HELD", 100)
     again = by_record(moves, model, 2000, np.random.default_rng(1))
     assert_same_law(again[:, 1:] - again[:, :1], plain[:, 1:] - plain[:, :1])
 

@@ -16,7 +16,7 @@ PROMISED = {"signature", "model", "order", "scores", "pairs", "ranks", "whole_or
 
 @pytest.fixture(scope="module")
 def ranking():
-    return vt.rank(*table_2(), epsilon=0.1)
+    return vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.Bernoulli(0.1))
 
 
 def test_json_has_the_keys_that_others_rely_on(ranking):
@@ -34,7 +34,7 @@ def test_json_has_the_keys_that_others_rely_on(ranking):
 
 
 def test_absent_numbers_are_null():
-    document = json.loads(vt.rank(*table_2(), errors=vt.AtMost(1)).to_json())
+    document = json.loads(vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.AtMost(1)).to_json())
     assert document["whole_order"] is None
     assert document["pairs"][0]["kept"] is None
     assert document["pairs"][1]["kept"] == 1
@@ -42,7 +42,7 @@ def test_absent_numbers_are_null():
 
 def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     truth, answers = [1] * 4000, {"a": [1] * 3000 + [0] * 1000, "b": [0] * 3000 + [1] * 1000}
-    found = vt.rank(truth, answers, epsilon=0.01)
+    found = vt.rank(vt.Answers.of(truth, answers), vt.truth_errors.Bernoulli(0.01))
     pair = json.loads(found.to_json())["pairs"][0]
     assert pair["reversed"] == 0
     assert -1500 < pair["log10"]["reversed"] < -700
@@ -52,18 +52,30 @@ def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (vt.Bernoulli(0.1), "each record of the truth is wrong with probability 0.1, independently of the others"),
-        (vt.Asymmetric(0.1, 0.2), "a record that says 0 is wrong with probability 0.1, one that says 1 with"),
-        (vt.PerItem([0.1] * 10), "each record of the truth is wrong with a probability of its own, independently"),
-        (vt.Audit(2, 30), "2 of 30 records checked were wrong"),
-        (vt.Exactly(2), "exactly 2 records of the truth are wrong, every choice of them as likely as any other"),
-        (vt.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
-        (vt.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
-        (vt.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
+        (
+            vt.truth_errors.Bernoulli(0.1),
+            "each record of the truth is wrong with probability 0.1, independently of the others",
+        ),
+        (
+            vt.truth_errors.Asymmetric(0.1, 0.2),
+            "a record that says 0 is wrong with probability 0.1, one that says 1 with",
+        ),
+        (
+            vt.truth_errors.PerItem([0.1] * 10),
+            "each record of the truth is wrong with a probability of its own, independently",
+        ),
+        (vt.truth_errors.Audit(2, 30), "2 of 30 records checked were wrong"),
+        (
+            vt.truth_errors.Exactly(2),
+            "exactly 2 records of the truth are wrong, every choice of them as likely as any other",
+        ),
+        (vt.truth_errors.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
+        (vt.truth_errors.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
+        (vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
     ],
 )
 def test_every_answer_states_its_model_and_assumption_in_words(model, words):
-    found = vt.rank(TABLE_3_TRUTH, TABLE_3, errors=model)
+    found = vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), model)
     assert words in found.assumption
     assert str(model) == found.model == json.loads(found.to_json())["model"]
     assert str(model) in str(found.signature)
@@ -71,19 +83,21 @@ def test_every_answer_states_its_model_and_assumption_in_words(model, words):
 
 
 def test_independence_is_named_as_the_weak_point():
-    assert "overstates stability" in vt.rank(TABLE_3_TRUTH, TABLE_3, epsilon=0.1).caveat
-    shared = vt.rank(TABLE_3_TRUTH, TABLE_3, errors=vt.Shared(0.1, 0.3, [0, 1] * 5))
+    assert (
+        "overstates stability" in vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Bernoulli(0.1)).caveat
+    )
+    shared = vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5))
     assert "overstates stability" not in shared.caveat
     assert "no estimates of true scores" in shared.caveat
 
 
 def test_scores_are_those_on_the_record_whatever_the_rate():
-    scores = [vt.rank(*table_2(), epsilon=e).scores for e in (0, 0.1, 0.5)]
+    scores = [vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.Bernoulli(e)).scores for e in (0, 0.1, 0.5)]
     assert scores[0] == scores[1] == scores[2]
 
 
 def test_the_signature_names_what_can_change_a_number():
-    found = vt.rank(TABLE_4_TRUTH, TABLE_4, epsilon=0.2, kind="confidences", sums="keep", zero=1e-6)
+    found = vt.rank(vt.Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="keep", zero=1e-6), vt.truth_errors.Bernoulli(0.2))
     assert str(found.signature) == (
         "rank|on:confidences|model:bernoulli(epsilon=0.2)|order:strict|places:ties-shared|level:0.95|loss:logloss"
         "|zero:1e-06|tolerance:1e-09|sums:keep|labels:4|moves:uniform|method:auto|rev:1"

@@ -8,11 +8,14 @@ import pytest
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
 from verite.ranking.answers import Answers
+from verite.ranking.confidence import Confidences
+from verite.ranking.confusion import read_confusion
 from verite.ranking.rank import rank
-from verite.ranking.tables import is_table, read_confusion, read_table
-from verite.truth_errors.models import AtMost, Audit, Exactly, PerItem, Shared
+from verite.ranking.tables import check_settings, is_table, read_table
+from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 ONE = [1], {"a": [1], "b": [0]}
+TABLE, RARE = Answers.of(*ONE), Bernoulli(0.1)
 BINARY = "item,truth,a,b\nd1,1,1,0\nd2,0,0,0\nd3,1,1,1\n"
 LONG = "item,label,truth,a,b\nd1,x,1,0.7,0.4\nd1,y,0,0.3,0.6\nd2,x,0,0.1,0.2\nd2,y,1,0.9,0.8\n"
 
@@ -37,7 +40,7 @@ def test_cells_of_items_and_interpretations(written):
     lines = ["item,interpretation,truth,A1,A2,A3"]
     for d, row in enumerate(TABLE_2_TRUTH):
         lines += [f"d{d},i{i},{t}," + ",".join(TABLE_2[n][d][i] for n in TABLE_2) for i, t in enumerate(row)]
-    found = rank(written("\n".join(lines)), epsilon=0.1)
+    found = rank(written("\n".join(lines)), Bernoulli(0.1))
     assert found.whole == pytest.approx(0.50132601, abs=5e-9)
     assert found.items == 20
 
@@ -52,14 +55,14 @@ def test_a_table_of_confidences(written):
     lines = ["item,label,truth,A1,A2"]
     for i, true in enumerate(TABLE_4_TRUTH):
         lines += [f"d{i},i{k},{int(k == true)},{TABLE_4['A1'][i][k]},{TABLE_4['A2'][i][k]}" for k in range(4)]
-    found = rank(written("\n".join(lines)), epsilon=0.4, sums="keep")
+    found = rank(Confidences.read(written("\n".join(lines)), sums="keep"), Bernoulli(0.4))
     assert found.pairs[0].kept == pytest.approx(0.734122, abs=5e-7)
 
 
 def test_labels_of_an_item_may_come_in_any_order(written):
     rows = LONG.splitlines()
     shuffled = "\n".join([rows[0], rows[4], rows[1], rows[3], rows[2]])
-    one, two = rank(written(LONG), epsilon=0.2), rank(written(shuffled, "b.csv"), epsilon=0.2)
+    one, two = rank(written(LONG), Bernoulli(0.2)), rank(written(shuffled, "b.csv"), Bernoulli(0.2))
     assert one.pairs[0].kept == pytest.approx(two.pairs[0].kept, rel=1e-14)
 
 
@@ -80,8 +83,8 @@ def test_parquet_tables_give_the_same_as_csv(tmp_path, written):
     columns = {"item": ["d1", "d2", "d3"], "truth": [True, False, True], "a": [1, 0, 1], "b": [0.0, 0.0, 1.0]}
     parquet.write_table(pa.table(columns), tmp_path / "table.parquet")
     assert is_table(tmp_path / "table.parquet")
-    found = rank(tmp_path / "table.parquet", epsilon=0.2)
-    assert found.pairs[0].kept == rank(written(BINARY), epsilon=0.2).pairs[0].kept
+    found = rank(tmp_path / "table.parquet", Bernoulli(0.2))
+    assert found.pairs[0].kept == rank(written(BINARY), Bernoulli(0.2)).pairs[0].kept
     long = {"item": ["d", "d"], "label": ["x", "y"], "truth": [1, 0], "a": [0.75, 0.25], "b": [0.5, 0.5]}
     parquet.write_table(pa.table(long), tmp_path / "long.parquet")
     assert read_table(tmp_path / "long.parquet").values.tolist() == [[[0.75, 0.25]], [[0.5, 0.5]]]
@@ -164,7 +167,7 @@ def test_absent_values_in_parquet_are_refused(tmp_path):
 )
 def test_a_bad_table_is_refused_in_one_line(written, text, message):
     with pytest.raises(VeriteError, match=message) as refused:
-        rank(written(text), epsilon=0.1)
+        rank(written(text), Bernoulli(0.1))
     assert "\n" not in str(refused.value)
 
 
@@ -194,13 +197,14 @@ def test_columns_about_items_give_rates_groups_and_marks(written):
     text += "".join(f"{i},{'xy'[i % 2]},{0.1 * (i % 3)},{i % 2},1,{int(i < 5)},{int(i > 2)}\n" for i in range(7))
     path = written(text)
     with pytest.raises(ReadError, match="found 'source'"):
-        rank(path, epsilon=0.1)
+        rank(path, Bernoulli(0.1))
     narrow = written(
         "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (1, 3)) for line in text.splitlines())
     )
     by_column = rank(narrow, errors=PerItem("rate"))
     given = rank(
-        [1] * 7, {"a": [1] * 5 + [0] * 2, "b": [0] * 3 + [1] * 4}, errors=PerItem([0.1 * (i % 3) for i in range(7)])
+        Answers.of([1] * 7, {"a": [1] * 5 + [0] * 2, "b": [0] * 3 + [1] * 4}),
+        PerItem([0.1 * (i % 3) for i in range(7)]),
     )
     assert by_column.pairs[0].first_ahead == pytest.approx(given.pairs[0].first_ahead)
     sources = written(
@@ -217,10 +221,10 @@ def test_columns_about_items_give_rates_groups_and_marks(written):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (PerItem([0.1, 0.1]), "rates: expected 3 numbers, one an item, found 2"),
+        (PerItem([0.1, 0.1]), "rates: expected 3 numbers, one per item, found 2"),
         (PerItem("rate"), "rates: expected one of the columns item, truth, found 'rate'"),
         (Shared(0.1, 0.1, "colour"), "groups: expected one of the columns item, truth, found 'colour'"),
-        (Shared(0.1, 0.1, ["x"]), "groups: expected 3 names, one an item, found 1"),
+        (Shared(0.1, 0.1, ["x"]), "groups: expected 3 names, one per item, found 1"),
         (Exactly(2), "errors: expected at most half of the 3 records, found 2; beyond one half"),
         (AtMost(4), "errors: expected at most the 3 records there are, found 4"),
     ],
@@ -233,37 +237,34 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: rank(*ONE, epsilon=0.6), "found 0.6; beyond one half the record says the opposite"),
-        (lambda: rank(*ONE, epsilon=-0.1), "epsilon: expected a share .* from 0 to 0.5, found -0.1"),
-        (lambda: rank(*ONE, epsilon=float("nan")), "epsilon: expected a share .* found nan"),
-        (lambda: rank([1], {"a": [1], "b": [0]}), "epsilon: expected the share of wrong records, or an error model"),
-        (lambda: rank(*ONE, epsilon=0.1, errors=Exactly(0)), "expected either epsilon or errors, found both"),
-        (lambda: rank(*ONE, errors=0.1), "errors: expected an error model such as Bernoulli"),
+        (lambda: Bernoulli(0.6), "found 0.6; beyond one half the record says the opposite"),
+        (lambda: Bernoulli(-0.1), "epsilon: expected a share .* from 0 to 0.5, found -0.1"),
+        (lambda: Bernoulli(float("nan")), "epsilon: expected a share .* found nan"),
+        (lambda: rank(TABLE), r"errors: expected an error model .* found None; .* vt.truth_errors.Audit\("),
+        (lambda: rank(TABLE, 0.1), r"errors: expected an error model such as .*, found 0.1"),
+        (lambda: rank([1], Bernoulli(0.1)), r"what: expected a table .* found list; .* vt.Answers.of\("),
         (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where a record is more likely wrong than right"),
-        (lambda: PerItem([[0.1]]), "rates: expected one number an item, found an array of shape"),
+        (lambda: PerItem([[0.1]]), "rates: expected one number per item, found an array of shape"),
         (lambda: Audit(6, 5), "errors: expected at most the 5 records checked, found 6"),
         (lambda: Audit(3, 5), "errors: expected at most half of the 5 records checked, found 3"),
         (lambda: Audit(0, 0), "checked: expected a whole number from 1 on, found 0"),
         (lambda: Exactly(-1), "errors: expected a whole number from 0 on, found -1"),
         (lambda: Exactly(1.5), "errors: expected a whole number from 0 on, found 1.5"),
         (lambda: Shared(0.1, 1.5, "x"), "correlation: expected a number from 0 to 1, found 1.5"),
-        (lambda: rank(*ONE, epsilon=0.1, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
-        (lambda: rank(*ONE, epsilon=0.1, draws=0), "draws: expected a whole number from 1 on, found 0"),
-        (lambda: rank(*ONE, epsilon=0.1, level=1.0), "level: expected a probability above 0.5 and below 1"),
-        (lambda: rank(*ONE, epsilon="x"), "epsilon: expected a share of wrong records from 0 to 0.5, found 'x'"),
-        (lambda: rank(*ONE, epsilon=0.1, seed="x"), "seed: expected a whole number from 0 on, found 'x'"),
-        (lambda: rank(*ONE, epsilon=0.1, draws=2.5), "draws: expected a whole number from 1 on, found 2.5"),
+        (lambda: rank(TABLE, RARE, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
+        (lambda: rank(TABLE, RARE, draws=0), "draws: expected a whole number from 1 on, found 0"),
+        (lambda: rank(TABLE, RARE, level=1.0), "level: expected a probability above 0.5 and below 1"),
+        (lambda: Bernoulli("x"), "epsilon: expected a share of wrong records from 0 to 0.5, found 'x'"),
+        (lambda: rank(TABLE, RARE, seed="x"), "seed: expected a whole number from 0 on, found 'x'"),
+        (lambda: rank(TABLE, RARE, draws=2.5), "draws: expected a whole number from 1 on, found 2.5"),
         (lambda: PerItem(["a"]), "rates: expected a number for every item"),
-        (lambda: rank(*ONE, errors=Shared(0.1, 0.2, [None])), "groups: expected a name for every item, found none"),
-        (lambda: rank(*ONE, epsilon=0.1).kept_at("a", "b", [0.7]), "epsilon: expected a share of wrong records"),
-        (lambda: rank(*ONE, epsilon=0.1, wrong="vanishes"), "wrong: expected objects found by detectors for this se"),
-        (lambda: rank(*ONE, epsilon=0.1, loss="kl_printed"), "loss: expected confidences for this setting, found 0 a"),
-        (lambda: rank(*ONE, epsilon=0.1, confidence=0.3), "confidence: expected objects found by detectors"),
-        (lambda: rank(*ONE, epsilon=0.1, confusion=np.eye(2)), "confusion: expected labels or confidences for this"),
-        (lambda: rank(Answers.of(*ONE), kind="labels", epsilon=0.1), "kind: expected what the answers are, 'binary'"),
-        (lambda: rank(*ONE, epsilon=0.1, wrong="flips"), "wrong: expected reverses or vanishes"),
-        (lambda: rank([1], None, epsilon=0.1), "answers: expected each algorithm's answers beside the truth"),
-        (lambda: rank([1], [[1], [0]], epsilon=0.1), "answers: expected a mapping of names to answers, found list"),
+        (lambda: rank(TABLE, Shared(0.1, 0.2, [None])), "groups: expected a name for every item, found none"),
+        (lambda: rank(TABLE, RARE).kept_at("a", "b", [0.7]), "epsilon: expected a share of wrong records"),
+        (lambda: check_settings(["wrong"], "binary"), "wrong: expected objects found by detectors for this"),
+        (lambda: check_settings(["loss"], "labels"), "loss: expected confidences for this setting, found labels"),
+        (lambda: check_settings(["confusion"], "found"), "confusion: expected labels or confidences for this setting"),
+        (lambda: Answers.of(*ONE, confusion=np.eye(2)), "confusion: expected labels or confidences for this setting"),
+        (lambda: Answers.of([1], [[1], [0]]), "answers: expected a mapping of names to answers, found list"),
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_in_one_line(make, message):
@@ -276,11 +277,11 @@ def test_settings_out_of_range_are_refused_in_one_line(make, message):
     ("truth", "answers", "message"),
     [
         ([1, 0], {"a": [1, 0]}, "algorithms: expected at least two to compare, found 1"),
-        ([1, 0], {"a": [1, 0], "b": [1]}, r"b: expected 2 answers, one an item, found 1"),
+        ([1, 0], {"a": [1, 0], "b": [1]}, r"b: expected 2 answers, one per item, found 1"),
         ([1, 0], {"a": [1, 2], "b": [1, 0]}, "item 2: expected 0 or 1 in 'a', found '2'"),
         ([1, 0], {"a": [1, 0.5], "b": [1, 0]}, "item 2: expected 0 or 1 in 'a', found '0.5'"),
         ([], {"a": [], "b": []}, "truth: expected at least one item, found none"),
-        ([[1]], {"a": [[1]], "b": [[1]]}, "truth: expected one value an item"),
+        ([[1]], {"a": [[1]], "b": [[1]]}, "truth: expected one value per item"),
         ({"x": 1, "y": 0}, {"a": {"x": 1, "y": 0}, "b": {"x": 1}}, "b: expected an answer for every item .* for 'y'"),
         ({"x": 1}, {"a": {"x": 1}, "b": {"x": 1, "z": 0}}, "b: expected answers for .* alone, found one for 'z'"),
         ({"x": 1}, {"a": {"x": 1}, "b": [1]}, "b: expected a mapping of items to answers, .* found list"),
@@ -288,12 +289,12 @@ def test_settings_out_of_range_are_refused_in_one_line(make, message):
 )  # fmt: skip
 def test_answers_that_do_not_fit_the_truth_are_refused(truth, answers, message):
     with pytest.raises(DataError, match=message):
-        rank(truth, answers, epsilon=0.1)
+        rank(Answers.of(truth, answers), Bernoulli(0.1))
 
 
 def test_items_may_be_named():
-    named = rank({"x": 1, "y": 0}, {"a": {"y": 0, "x": 1}, "b": {"x": 0, "y": 0}}, epsilon=0.1)
-    assert named.pairs[0].kept == rank([1, 0], {"a": [1, 0], "b": [0, 0]}, epsilon=0.1).pairs[0].kept
+    named = rank(Answers.of({"x": 1, "y": 0}, {"a": {"y": 0, "x": 1}, "b": {"x": 0, "y": 0}}), Bernoulli(0.1))
+    assert named.pairs[0].kept == rank(Answers.of([1, 0], {"a": [1, 0], "b": [0, 0]}), Bernoulli(0.1)).pairs[0].kept
 
 
 def test_a_confusion_matrix_is_read_in_the_order_of_the_labels(written):

@@ -2,53 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verite.cli.options import checks_option, output_options, read_side, reading_options
+from verite.errors import BadParameter
+from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
 if TYPE_CHECKING:
     from verite.ranking.result import Ranking
-    from verite.truth_errors.models import ErrorModel
 
 
 HOW_MANY = (
     "expected an error model, found none: --epsilon E if you know the share of wrong records, --audit K/N if you "
     "checked some again (on items where the algorithms disagree), or --at-most M for the worst case"
 )
+SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confidence", "iou", "wrong")
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]
-    """Two numbers with something between them."""
+class Argument(click.ParamType):  # type: ignore[type-arg]
+    """Whatever an option of an error model takes."""
 
-    def __init__(self, name: str, between: str, number: type) -> None:
-        self.name, self.between, self.number = name, between, number
+    def __init__(self, option: Option) -> None:
+        self.name, self.option = option.metavar, option
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, Any]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
         try:
-            one, two = (self.number(part) for part in str(value).split(self.between))
-        except ValueError:
-            self.fail(f"expected {self.name}, found {value!r}", param, ctx)
-        return one, two
+            return self.option.read(str(value))
+        except BadParameter as error:
+            self.fail(str(error), param, ctx)
 
 
-class Bound(click.ParamType):  # type: ignore[type-arg]
-    """A number of errors, or a share of all records."""
+def model_options() -> dict[str, Option]:
+    """The options of every error model there is, each once."""
+    import verite.truth_errors  # noqa: F401  declares the package's own
 
-    name = "M|SHARE"
+    return {option.name: option for model in MODELS.values() for option in options_of(model)}
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
-        text = str(value)
-        try:
-            return int(text) if text.isdecimal() else float(text)
-        except ValueError:
-            self.fail(f"expected a number of errors such as 20 or a share such as 0.05, found {value!r}", param, ctx)
+
+class RankCommand(click.Command):
+    """A command that knows the options of every error model, also of one declared a moment ago."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        found = [
+            click.Option([option.flag, name], type=Argument(option), metavar=option.metavar, help=option.help)
+            for name, option in model_options().items()
+        ]
+        first, *rest = super().get_params(ctx)
+        return [first, *found, *rest]
 
 
 @click.command(
+    cls=RankCommand,
     epilog="""\b
 Examples:
   verite rank table.csv --epsilon 0.2
@@ -59,22 +66,11 @@ Examples:
   verite rank truth.json a.json b.json c.json --epsilon 0.05 --confidence 0.3 --iou 0.5
 A table has the columns item[,interpretation],truth,NAME... with 0 and 1 or labels in them, or
 item,label,truth,NAME... with a confidence for every label and truth 1 on the true one.
-Exit status: 0 done, 1 the data is at fault, 2 the command is."""
+Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 )
 @click.argument("paths", nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
-@click.option("--epsilon", type=float, metavar="E",
-              help="Each record of the truth is wrong with this probability, independently.")  # fmt: skip
-@click.option("--asymmetric", type=Numbers("E0,E1", ",", float),
-              help="Records that say 0 are wrong at the first rate, those that say 1 at the second.")  # fmt: skip
-@click.option("--rates", metavar="COLUMN", help="The table's column with a rate for every item.")
-@click.option("--audit", type=Numbers("K/N", "/", int), help="K of N records checked again were wrong.")
-@click.option("--shared", metavar="COLUMN",
-              help="With --epsilon: errors come in groups named by this column (item, interpretation, truth, one of "
-              "the table's own; label or image for detectors).")  # fmt: skip
-@click.option("--correlation", type=float, help="Of two errors in one group.  [default: 0.1]")
-@click.option("--exactly", type=int, metavar="M", help="Exactly M records are wrong, no matter which.")
-@click.option("--at-most", type=Bound(), help="At most M records, or this share, are wrong: the worst case.")
-@click.option("--audited", metavar="COLUMN", help="With --at-most: the column with 1 for records known to be right.")
+@click.option("--errors", metavar="MODEL", help="An error model as signatures spell it, such as audit(errors=5, "
+              "checked=50), or your own: package.module:Class(field=value).")  # fmt: skip
 @click.option("--method", type=click.Choice(["auto", "exact", "montecarlo"]), default="auto", show_default=True,
               help="Exact where possible and else drawn, or one of the two.")  # fmt: skip
 @click.option(
@@ -85,16 +81,18 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is."""
 @click.option("--kind", type=click.Choice(["binary", "labels", "confidences"]), help="Of the table, if in doubt.")
 @click.option("--labels", metavar="A,B,...", help="All labels there are, if the table does not have them all.")
 @click.option("--confusion", type=click.Path(), help="Table recorded,LABEL...: where wrong labels move to.")
-@click.option("--loss", type=click.Choice(["logloss", "kl_printed"]), default="logloss", show_default=True,
-              help="Of confidences: D(truth|answer), or D(answer|truth) as the paper prints it.")  # fmt: skip
-@click.option("--zero", type=float, default=1e-9, show_default=True, help="Takes the place of zero confidences.")
-@click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Losses that differ by less are equal.")
-@click.option("--sums", type=click.Choice(["check", "keep", "scale"]), default="check", show_default=True,
-              help="What to do with confidences that do not add up to 1.")  # fmt: skip
-@click.option("--confidence", type=float, default=0.5, show_default=True, help="Detectors: from here on a find counts.")
+@click.option("--loss", type=click.Choice(["logloss", "kl_printed"]),
+              help="Of confidences: D(truth|answer), or D(answer|truth) as the paper prints it.  "
+              "[default: logloss]")  # fmt: skip
+@click.option("--zero", type=float, help="Takes the place of zero confidences.  [default: 1e-09]")
+@click.option("--tolerance", type=float, help="Losses that differ by less are equal.  [default: 1e-09]")
+@click.option("--sums", type=click.Choice(["check", "keep", "scale"]),
+              help="What to do with confidences that do not add up to 1.  [default: check]")  # fmt: skip
+@click.option("--confidence", type=float, help="Detectors: from here on a find counts.  [default: 0.5]")
 @click.option("--iou", type=float, help="Detectors: overlap from which one is found.  [default: 0.5]")
-@click.option("--wrong", type=click.Choice(["reverses", "vanishes"]), default="reverses", show_default=True,
-              help="Detectors: finding a wrong object is wrong, or counts for nothing.")  # fmt: skip
+@click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
+              help="Detectors: finding a wrong object is wrong, or counts for nothing.  "
+              "[default: reverses]")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
@@ -121,64 +119,76 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
 
 def model_of(given: dict[str, Any]) -> ErrorModel:
     """The one error model that the options name."""
-    from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
+    from verite.truth_errors import parse
 
-    names = ("epsilon", "asymmetric", "rates", "audit", "exactly", "at_most")
-    named = [name for name in names if given[name] is not None]
-    if len(named) != 1:
-        found = " and ".join(f"--{name.replace('_', '-')}" for name in named)
-        raise click.UsageError(f"expected one error model, found {found}" if named else HOW_MANY)
-    for name, needed in (
-        ("shared", "epsilon"),
-        ("correlation", "shared"),
-        ("audited", "at_most"),
-        ("published", "output"),
-    ):
-        if given[name] is not None and given[needed] is None:
-            raise click.UsageError(f"--{name} goes with --{needed.replace('_', '-')}")
-    value = given[named[0]]
-    if given["shared"] is not None:
-        return Shared(value, 0.1 if given["correlation"] is None else given["correlation"], given["shared"])
-    if named[0] == "at_most":
-        share = isinstance(value, float)
-        return AtMost(None if share else value, value if share else None, given["audited"])
-    makers: dict[str, Callable[..., ErrorModel]] = {
-        "epsilon": lambda e: Bernoulli(e),
-        "asymmetric": lambda rates: Asymmetric(*rates),
-        "rates": lambda column: PerItem(column),
-        "audit": lambda counts: Audit(*counts),
-        "exactly": lambda m: Exactly(m),
-    }
-    return makers[named[0]](value)
+    if given["published"] is not None and given["output"] is None:
+        raise click.UsageError("--published goes with --output")
+    options = model_options()
+    named = {name: option for name, option in options.items() if given[name] is not None}
+    if given["errors"] is not None:
+        if named:
+            found = " and ".join(option.flag for option in named.values())
+            raise click.UsageError(f"expected one error model, found --errors and {found}")
+        return parse(given["errors"])
+    if not named:
+        raise click.UsageError(HOW_MANY)
+    for name in named:
+        check_company(name, named)
+    for model in MODELS.values():
+        mine = options_of(model)
+        if named.keys() <= {o.name for o in mine} and named.keys() >= {o.name for o in mine if o.needed}:
+            arguments: dict[str, Any] = {}
+            for option in mine:
+                arguments |= given[option.name] or {}
+            return model(**arguments)
+    found = " and ".join(option.flag for option in named.values() if option.needed)
+    raise click.UsageError(f"expected one error model, found {found}")
+
+
+def check_company(name: str, named: dict[str, Option]) -> None:
+    """Refuse an option that says something about a model nobody named."""
+    missing = []
+    for model in MODELS.values():
+        mine = options_of(model)
+        if name in {option.name for option in mine}:
+            missing.append([option.flag for option in mine if option.needed and option.name not in named])
+    if all(missing):
+        raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
 
 
 def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
     """The ranking of a table of answers."""
     from verite.errors import ReadError
     from verite.ranking.rank import rank as assess
-    from verite.ranking.tables import HEADER, is_table
+    from verite.ranking.sheets import HEADER
+    from verite.ranking.tables import is_table, read_table
 
     # A file that looks like a table gets the table reader's own words where it is none.
     if Path(path).suffix.lower() not in (".csv", ".tsv", ".parquet") and not is_table(path):
         raise ReadError(
             path, expected=f"a table with {HEADER}", found="none", remedy="name predictions after a detection truth"
         )
-    return assess(path, errors=errors, **pick_settings(given))
+    table = read_table(path, errors.columns, kind=given["kind"], **pick_settings(given))
+    return assess(table, errors, **pick_doubts(given))
 
 
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
     """The ranking of detectors by the objects they find."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe, note
-    from verite.errors import BadParameter
     from verite.model.results import distinct_names
+    from verite.ranking.detectors import Finds
     from verite.ranking.rank import rank as assess
-    from verite.ranking.tables import is_table
+    from verite.ranking.tables import check_settings, is_table
 
     if is_table(paths[0]):
         raise BadParameter(f"rank: expected nothing after the table {paths[0]}, found {paths[1]}")
     if len(paths) == 2:
         raise BadParameter(f"rank: expected a table, or a truth and at least two predictions, found one: {paths[1]}")
+    if given["kind"] is not None:
+        raise BadParameter(f"kind: expected what the answers are, 'found', found {given['kind']!r}")
+    settings = pick_settings(given)
+    check_settings(settings, "found")
     truth = read_side(paths[0], "truth", given)
     describe("truth", truth, quiet=quiet)
     predictions = {}
@@ -186,14 +196,18 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
         predictions[name] = read_side(path, "pred", given, truth)
         describe("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
-    return assess(truth, predictions, errors=errors, checks=given["checks"], **pick_settings(given))
+    return assess(Finds.of(truth, predictions, checks=given["checks"], **settings), errors, **pick_doubts(given))
 
 
 def pick_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """What is passed on as it is; what does not fit the answers is refused there."""
-    names = ("method", "draws", "seed", "level", "kind", "confusion", "loss", "zero", "tolerance", "sums")
-    passed = {name: given[name] for name in (*names, "confidence", "iou", "wrong")}
-    return passed | {"labels": given["labels"].split(",") if given["labels"] else None}
+    """What was said about the answers; what does not fit them is refused where they are known."""
+    said = {name: given[name] for name in SETTINGS if given[name] is not None}
+    return said | ({"labels": said["labels"].split(",")} if "labels" in said else {})
+
+
+def pick_doubts(given: dict[str, Any]) -> dict[str, Any]:
+    """What is asked about the order."""
+    return {name: given[name] for name in ("method", "draws", "seed", "level")}
 
 
 def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:

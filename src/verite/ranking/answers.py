@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.ranking.confusion import resolve_confusion
+from verite.truth_errors.model import ErrorModel, fingerprint
 
 Kind = Literal["binary", "labels", "found"]
+Wrong = Literal["reverses", "vanishes"]
 Where = Callable[[int], str]  # how a message calls an item
 
 
@@ -24,8 +28,8 @@ def numbered_item(row: int) -> str:
 class Answers:
     """One answer of every algorithm for every item, beside the recorded one.
 
-    `binary`: each item asks yes or no. `labels`: each item has one label out of several. `found`: the items are the
-    objects of a detection truth, which an algorithm finds (1) or not (0).
+    `binary`: each item asks yes or no. `labels`: each item has one label out of several; a wrong one moves to any other
+    alike, or as `confusion` says.
 
     >>> table = Answers.of([0, 1, 1], {"a": [0, 1, 0], "b": [0, 1, 1]})
     >>> table.tau
@@ -40,6 +44,9 @@ class Answers:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # further facts about the items
     where: Where = numbered_item
     source: str = ""
+    confusion: NDArray[np.float64] | None = None  # P(true label | recorded label, and the record is wrong)
+    wrong: ClassVar[Wrong] = "reverses"  # what a wrong record does to the point of its item
+    score: ClassVar[str] = "tau: share of right answers, more is better"
 
     def __post_init__(self) -> None:
         if len(self.names) < 2:
@@ -69,13 +76,17 @@ class Answers:
         *,
         kind: Literal["binary", "labels"] | None = None,
         labels: Sequence[str] | None = None,
+        confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
     ) -> Answers:
         """From plain columns, or from mappings of an item's name to its answer.
 
         Without `kind` the table is binary if everything in it is 0 or 1, and one of labels if neither the truth nor the
         answers are; anything between is refused. `labels` names labels that an item could have though none here has.
+        `confusion` is a matrix in their order, a mapping of recorded to true labels to shares, or a file.
         """
+        if not isinstance(answers, Mapping):
+            raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
         names = tuple(str(name) for name in answers)
         where: Where = numbered_item
         if isinstance(truth, Mapping):
@@ -88,13 +99,56 @@ class Answers:
             recorded = np.asarray(truth)
             listed = [np.asarray(answers[name]) for name in answers]
         if recorded.ndim != 1:
-            raise DataError(f"truth: expected one value an item, found an array of shape {recorded.shape}")
+            raise DataError(f"truth: expected one value per item, found an array of shape {recorded.shape}")
         for name, column in zip(names, listed, strict=True):
             if column.shape != recorded.shape:
                 found = len(column) if column.ndim == 1 else f"an array of shape {column.shape}"
-                raise DataError(f"{name}: expected {len(recorded)} answers, one an item, found {found}")
+                raise DataError(f"{name}: expected {len(recorded)} answers, one per item, found {found}")
         more = {name: np.asarray(column) for name, column in (columns or {}).items()}
-        return code_columns(names, recorded, listed, kind, labels, more, where, "")
+        return code_columns(names, recorded, listed, kind, labels, more, where, "").with_confusion(confusion)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        kind: Literal["binary", "labels"] | None = None,
+        labels: Sequence[str] | None = None,
+        confusion: Any = None,
+        columns: Collection[str] = (),
+    ) -> Answers:
+        """From a table item[,interpretation][,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
+        from verite.ranking.tables import read_table
+
+        given = {"labels": labels, "confusion": confusion}
+        found = read_table(path, columns, kind=kind, **{k: v for k, v in given.items() if v is not None})
+        if not isinstance(found, Answers):
+            raise ReadError(path, expected="a table of 0 and 1 or of labels", found="one of confidences")
+        return found
+
+    def with_confusion(self, confusion: Any) -> Answers:
+        """The same with a confusion matrix."""
+        if confusion is not None and self.kind != "labels":
+            raise BadParameter("confusion: expected labels or confidences for this setting, found 0 and 1")
+        return replace(self, confusion=resolve_confusion(confusion, self.labels))
+
+    @property
+    def about(self) -> dict[str, object]:
+        """The settings that belong into a signature."""
+        if self.kind != "labels":
+            return {}
+        return {
+            "labels": len(self.labels),
+            "moves": "uniform" if self.confusion is None else fingerprint(self.confusion),
+        }
+
+    def assume(self, model: ErrorModel) -> str:
+        """What is assumed, in words."""
+        if model.is_worst_case:
+            return model.words
+        if self.kind == "labels":
+            return f"{model.words}; {say_moves(len(self.labels), self.confusion)}"
+        return f"{model.words}; errors do not depend on what the algorithms answered"
 
     @property
     def tau(self) -> dict[str, float]:
@@ -110,6 +164,12 @@ class Answers:
             return self.truth
         known = [*self.columns, "truth"]
         raise BadParameter(f"{purpose}: expected one of the columns {', '.join(known)}, found {name!r}")
+
+
+def say_moves(labels: int, confusion: NDArray[np.float64] | None) -> str:
+    """Where a wrong label moves to, in words."""
+    how = f"to any of the other {labels - 1} labels alike" if confusion is None else "as the confusion matrix says"
+    return f"a wrong label moves {how}"
 
 
 def digest_of(words: Sequence[str], arrays: Sequence[NDArray[Any]]) -> str:
@@ -153,7 +213,7 @@ def code_columns(
         raise BadParameter(f"kind: expected 'binary' or 'labels', found {kind!r}")
     for name, column in columns.items():
         if len(column) != len(truth):
-            raise DataError(f"{name}: expected {len(truth)} values, one an item, found {len(column)}")
+            raise DataError(f"{name}: expected {len(truth)} values, one per item, found {len(column)}")
     if kind is None:
         kind = tell_kind(names, truth, answers, labels, where)
     if kind == "binary":

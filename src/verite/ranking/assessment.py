@@ -17,7 +17,7 @@ from verite.ranking.curves import Curves
 from verite.ranking.places import Standings, differs, stand, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
-from verite.truth_errors.models import AtMost, check_count
+from verite.truth_errors.model import check_count
 
 Array = NDArray[np.float64]
 Method = Literal["auto", "exact", "montecarlo"]
@@ -39,8 +39,6 @@ class Assessment:
             raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
         object.__setattr__(self, "draws", check_count("draws", self.draws, 1))
         object.__setattr__(self, "seed", check_count("seed", self.seed))
-        if not self.contest.tolerance >= 0:
-            raise BadParameter(f"tolerance: expected a number from 0 on, found {self.contest.tolerance:g}")
         if not 0.5 < self.level < 1:
             raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
 
@@ -60,7 +58,7 @@ class Assessment:
 
     @property
     def is_worst_case(self) -> bool:
-        return isinstance(self.contest.model, AtMost)
+        return self.contest.model.is_worst_case
 
     def is_tied(self, first: int, second: int) -> bool:
         scores = self.contest.scores

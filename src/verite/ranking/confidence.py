@@ -6,25 +6,27 @@ another one: with probability epsilon it moves, to any other label alike or as a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, check_items, digest_of, numbered_item
-from verite.ranking.exchangeable import binomial, errors_law
+from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
+from verite.ranking.confusion import resolve_confusion
 from verite.ranking.montecarlo import Moves
 from verite.ranking.places import order_holds
-from verite.truth_errors.models import Audit, ErrorModel, Exactly, is_shared
+from verite.truth_errors.laws import binomial
+from verite.truth_errors.model import ErrorModel, fingerprint
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
 Sums = Literal["check", "keep", "scale"]
-LOSSES = ("logloss", "kl_printed")
+LOSSES = {"logloss": "log-loss", "kl_printed": "KL divergence"}
 COMBINATIONS = 500_000  # ways of being wrong that are gone through one by one
 
 
@@ -39,12 +41,24 @@ class Confidences:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     where: Where = numbered_item
     source: str = ""
+    sums: Sums = "check"  # what was done about rows that do not add up to one
+    loss: Loss = "logloss"
+    zero: float = 1e-9  # takes the place of zero confidences
+    tolerance: float = 1e-9  # losses that differ by no more are equal
+    confusion: Array | None = None  # P(true label | recorded label, and the record is wrong)
 
     @property
     def kind(self) -> str:
         return "confidences"
 
     def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise BadParameter(f"loss: expected {' or '.join(LOSSES)}, found {self.loss!r}")
+        if not 0 < self.zero < 1:
+            found = f"found {self.zero:g}"
+            raise BadParameter(f"zero: expected what to put in place of zeros, above 0 and below 1, {found}")
+        if not self.tolerance >= 0:
+            raise BadParameter(f"tolerance: expected a number from 0 on, found {self.tolerance:g}")
         if len(self.names) < 2:
             raise DataError(f"algorithms: expected at least two to compare, found {len(self.names)}")
         if not len(self.truth):
@@ -71,13 +85,21 @@ class Confidences:
         *,
         labels: Sequence[str] | None = None,
         sums: Sums = "check",
+        loss: Loss = "logloss",
+        zero: float = 1e-9,
+        tolerance: float = 1e-9,
+        confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
     ) -> Confidences:
-        """From the recorded label of every item and, for each algorithm, rows of confidences, one column a label.
+        """From the recorded label of every item and, for each algorithm, rows of confidences, one column per label.
 
         Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
-        columns' numbers, from 0.
+        columns' numbers, from 0. `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within
+        `tolerance` are ties; `sums` says what happens to rows that do not add up to one (`check`, `keep`, `scale`). A
+        wrong label moves to any other alike, or as `confusion` says: a matrix, a mapping, a file.
         """
+        if not isinstance(answers, Mapping):
+            raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
         names = tuple(str(name) for name in answers)
         rows = list(answers.values())
         if isinstance(truth, Mapping):
@@ -107,7 +129,61 @@ class Confidences:
             np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
             {name: np.asarray(column) for name, column in (columns or {}).items()},
         )
-        return found.with_sums(sums)
+        return found.settle(sums, loss, zero, tolerance, confusion)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        sums: Sums = "check",
+        loss: Loss = "logloss",
+        zero: float = 1e-9,
+        tolerance: float = 1e-9,
+        confusion: Any = None,
+        columns: Collection[str] = (),
+    ) -> Confidences:
+        """From a table item,label[,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
+        from verite.ranking.tables import read_table
+
+        settings = {"sums": sums, "loss": loss, "zero": zero, "tolerance": tolerance, "confusion": confusion}
+        found = read_table(path, columns, kind="confidences", **settings)
+        assert isinstance(found, Confidences)
+        return found
+
+    def settle(
+        self,
+        sums: Sums = "check",
+        loss: Loss = "logloss",
+        zero: float = 1e-9,
+        tolerance: float = 1e-9,
+        confusion: Any = None,
+    ) -> Confidences:
+        """The same under these settings."""
+        moves = resolve_confusion(confusion, self.labels)
+        return replace(self, loss=loss, zero=zero, tolerance=tolerance, confusion=moves).with_sums(sums)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """The settings that belong into a signature."""
+        return {
+            "loss": self.loss,
+            "zero": self.zero,
+            "tolerance": self.tolerance,
+            "sums": self.sums,
+            "labels": len(self.labels),
+            "moves": "uniform" if self.confusion is None else fingerprint(self.confusion),
+        }
+
+    @property
+    def score(self) -> str:
+        return f"{LOSSES[self.loss]}: mean over the items, less is better"
+
+    def assume(self, model: ErrorModel) -> str:
+        """What is assumed, in words."""
+        if model.is_worst_case:
+            return model.words
+        return f"{model.words}; {say_moves(len(self.labels), self.confusion)}"
 
     def with_sums(self, sums: Sums) -> Confidences:
         """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
@@ -129,13 +205,13 @@ class Confidences:
                 "take them as they are with sums keep, or scale them with sums scale"
             )
         if sums != "scale":
-            return self
+            return replace(self, sums=sums)
         if not totals.all():
             j, i = (int(v) for v in np.argwhere(totals == 0)[0])
             raise DataError(
                 f"{self.where(i)}: expected confidences of {self.names[j]!r} that can be scaled, found only zeros"
             )
-        return replace(self, values=self.values / totals[:, :, None])
+        return replace(self, sums=sums, values=self.values / totals[:, :, None])
 
     def only(self, algorithms: Sequence[int]) -> Confidences:
         """Some of the algorithms."""
@@ -162,19 +238,16 @@ def numbers_in(name: str, rows: Any) -> Array:
         ) from None
 
 
-def losses(table: Confidences, loss: Loss, zero: float) -> Array:
+def losses(table: Confidences) -> Array:
     """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
 
     `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not
     0. `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: sum of a ln(a / t), t being `zero` for
     all labels but the true one. Zero confidences are replaced by `zero` in both.
     """
-    if loss not in LOSSES:
-        raise BadParameter(f"loss: expected {' or '.join(LOSSES)}, found {loss!r}")
-    if not 0 < zero < 1:
-        raise BadParameter(f"zero: expected what to put in place of zeros, above 0 and below 1, found {zero:g}")
+    zero = table.zero
     given = np.where(table.values == 0, zero, table.values)
-    if loss == "logloss":
+    if table.loss == "logloss":
         logs: Array = np.log(given)
         return -logs
     own = (given * np.log(given)).sum(axis=2, keepdims=True)
@@ -183,10 +256,9 @@ def losses(table: Confidences, loss: Loss, zero: float) -> Array:
     return divergence
 
 
-def moves_of(
-    table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64], confusion: Array | None
-) -> Moves:
-    """What a moved label adds to each score (minus the loss): one kind an item, one way a label."""
+def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64]) -> Moves:
+    """What a moved label adds to each score (minus the loss): one kind per item, one way per label."""
+    confusion = table.confusion
     items = np.arange(len(table))
     size = len(table.labels)
     others = (table.truth[:, None] + np.arange(1, size)) % size
@@ -204,19 +276,18 @@ def enumerate_errors(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | N
     matter = matters(moves)
     if too_many(moves, matter):
         return None
-    blocks = np.arange(len(moves.counts))
-    if isinstance(model, (Audit, Exactly)):
-        blocks = np.zeros_like(blocks)
-    elif is_shared(model):
-        blocks = moves.groups
+    blocks = np.arange(len(moves.counts)) if model.is_independent else moves.groups
     change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
     for block in np.unique(blocks[matter]):
         items = np.flatnonzero(matter & (blocks == block))
-        if isinstance(model, (Audit, Exactly)) or is_shared(model):
-            added, shares, wrong = combine(moves, items, np.full(len(items), 0.5))
-            shares = shares * np.exp(errors_law(moves.items, len(items), model) - binomial(len(items), 0.5))[wrong]
-        else:
+        if model.is_independent:
             added, shares, _ = combine(moves, items, moves.rates[items])
+        else:
+            law = model.law(len(items), moves.items)
+            if law is None:
+                return None
+            added, shares, wrong = combine(moves, items, np.full(len(items), 0.5))
+            shares = shares * np.exp(law - binomial(len(items), 0.5))[wrong]
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights

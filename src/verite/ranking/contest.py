@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from math import inf, log
 from typing import Any, Protocol
@@ -12,28 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter
 from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences, Loss, by_errors, enumerate_errors, losses, moves_of
-from verite.ranking.exact import Drops, shared_sides, sides, worst_drops
-from verite.ranking.exchangeable import binomial, groups_of
+from verite.ranking.confidence import Confidences, by_errors, enumerate_errors, losses, moves_of
+from verite.ranking.exact import Drops, sides, worst_drops
+from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
 from verite.ranking.montecarlo import Moves, draw_changes
-from verite.ranking.outcomes import Duel, Outcomes, Wrong, group_numbers, outcomes_of, rate_classes
+from verite.ranking.outcomes import Duel, Outcomes, outcomes_of
 from verite.ranking.places import Standings, stand, three_independent
 from verite.ranking.sums import Sides, three_sides
-from verite.truth_errors.models import (
-    WHY_HALF,
-    Asymmetric,
-    AtMost,
-    Audit,
-    Bernoulli,
-    ErrorModel,
-    Exactly,
-    PerItem,
-    Shared,
-    is_shared,
-)
+from verite.truth_errors.laws import binomial
+from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 
@@ -63,6 +51,10 @@ class Contest(Protocol):
     @property
     def expected_errors(self) -> int:
         """How many records are wrong under the model: the bound of the worst case that goes with it."""
+        ...
+
+    def show(self, algorithm: int) -> float:
+        """An algorithm's score as people read it."""
         ...
 
     def under(self, model: ErrorModel) -> Contest:
@@ -104,8 +96,6 @@ class AnswerContest:
 
     table: Answers
     model: ErrorModel
-    confusion: Array | None = None
-    wrong: Wrong = "reverses"
     tolerance: float = 0.0
 
     @property
@@ -118,8 +108,7 @@ class AnswerContest:
 
     @cached_property
     def outcomes(self) -> Outcomes:
-        check_errors(self.model, len(self.table))
-        return outcomes_of(self.table, self.model, confusion=self.confusion, wrong=self.wrong)
+        return outcomes_of(self.table, self.model)
 
     @property
     def scores(self) -> NDArray[Any]:
@@ -127,7 +116,10 @@ class AnswerContest:
 
     @property
     def expected_errors(self) -> int:
-        return errors_of(self.table, self.model)
+        return self.model.expected(self.table)
+
+    def show(self, algorithm: int) -> float:
+        return int(self.scores[algorithm]) / self.items
 
     def under(self, model: ErrorModel) -> AnswerContest:
         return replace(self, model=model)
@@ -141,19 +133,21 @@ class AnswerContest:
     @cached_property
     def at_rates(self) -> AnswerContest:
         """The same items under a model whose rate can be varied."""
-        is_varied = isinstance(self.model, (Bernoulli, Shared))
-        return self if is_varied else self.under(Bernoulli(0.5))
+        return self.under(self.model.at(0.5))
 
     def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
-        if isinstance(model, Shared):
-            groups = groups_of(duel)
-            return lambda epsilon: shared_sides(duel, groups, replace(model, epsilon=epsilon))
-        return lambda epsilon: three_sides(duel.steps(epsilon))
+        groups = [] if model.is_independent else split_groups(duel)
+
+        def at(epsilon: float) -> Sides | None:
+            varied = model.at(epsilon)
+            return three_sides(duel.steps(epsilon)) if varied.is_independent else group_sides(duel, groups, varied)
+
+        return at
 
     def whole_at(self) -> Callable[[float], float] | None:
         outcomes = self.at_rates.outcomes
-        if is_shared(self.model):
+        if not self.at_rates.model.is_independent:
             return None
         if len(self.names) == 3 and outcomes.is_reversal:
             return lambda epsilon: three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores).whole
@@ -165,7 +159,7 @@ class AnswerContest:
         return duel.only(1), duel.only(-1), duel.only(0)
 
     def drops(self, first: int, second: int) -> Drops:
-        return worst_drops(self.duel(first, second), says_which(self.model))
+        return worst_drops(self.duel(first, second), self.model.knows_right)
 
     def standings(self) -> Standings | None:
         return exact_standings(self.outcomes, self.model)
@@ -181,10 +175,10 @@ class ConfidenceContest:
 
     table: Confidences
     model: ErrorModel
-    confusion: Array | None = None
-    loss: Loss = "logloss"
-    zero: float = 1e-9
-    tolerance: float = 1e-9
+
+    @property
+    def tolerance(self) -> float:
+        return self.table.tolerance
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -196,7 +190,7 @@ class ConfidenceContest:
 
     @cached_property
     def lost(self) -> Array:
-        return losses(self.table, self.loss, self.zero)
+        return losses(self.table)
 
     @cached_property
     def scores(self) -> NDArray[Any]:
@@ -205,16 +199,19 @@ class ConfidenceContest:
 
     @cached_property
     def moves(self) -> Moves:
-        check_errors(self.model, len(self.table))
-        rates, which = rate_classes(self.table, self.model)
-        groups = group_numbers(self.table, self.model)
+        self.model.check(len(self.table))
+        rates, which = self.model.rates_of(self.table)
+        groups = self.model.groups_of(self.table)
         per_item = np.full(len(self.table), rates[0]) if which is None else rates[which]
         no_groups = np.zeros(len(self.table), dtype=np.int64)
-        return moves_of(self.table, self.lost, per_item, groups if groups is not None else no_groups, self.confusion)
+        return moves_of(self.table, self.lost, per_item, groups if groups is not None else no_groups)
 
     @property
     def expected_errors(self) -> int:
-        return errors_of(self.table, self.model)
+        return self.model.expected(self.table)
+
+    def show(self, algorithm: int) -> float:
+        return float(-self.scores[algorithm] / self.items)
 
     def under(self, model: ErrorModel) -> ConfidenceContest:
         return replace(self, model=model)
@@ -226,11 +223,16 @@ class ConfidenceContest:
         logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
         return Sides(*(min(value, 0.0) for value in logs))
 
+    @cached_property
+    def at_rates(self) -> ConfidenceContest:
+        """The same items under a model whose rate can be varied."""
+        return self.under(self.model.at(0.5))
+
     def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
-        if isinstance(self.model, Shared):
-            model = self.model
-            return lambda epsilon: self.under(replace(model, epsilon=epsilon)).pair(first, second)
-        both = replace(self, table=self.table.only([first, second]), model=Bernoulli(0.5))
+        model = self.at_rates.model
+        if not model.is_independent:
+            return lambda epsilon: self.under(model.at(epsilon)).pair(first, second)
+        both = replace(self.at_rates, table=self.table.only([first, second]))
         given = by_errors(both.moves, both.scores, self.tolerance)
 
         def at(epsilon: float) -> Sides | None:
@@ -242,9 +244,9 @@ class ConfidenceContest:
         return at
 
     def whole_at(self) -> Callable[[float], float] | None:
-        if is_shared(self.model):
+        if not self.at_rates.model.is_independent:
             return None
-        given = by_errors(self.under(Bernoulli(0.5)).moves, self.scores, self.tolerance)
+        given = by_errors(self.at_rates.moves, self.scores, self.tolerance)
         return None if given is None else lambda epsilon: float(given[3] @ errors_at(given.shape[1] - 1, epsilon))
 
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
@@ -253,7 +255,7 @@ class ConfidenceContest:
     def drops(self, first: int, second: int) -> Drops:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
         fallen = -lead.min(axis=1)
-        if says_which(self.model):
+        if self.model.knows_right:
             fallen[self.moves.rates == 0] = 0.0
         return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
 
@@ -271,28 +273,6 @@ def errors_at(many: int, epsilon: float) -> Array:
     return np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
 
 
-def says_which(model: ErrorModel) -> bool:
-    """Whether a rate of 0 in this model means that the record is known to be right."""
-    return isinstance(model, (Asymmetric, AtMost, PerItem))
-
-
-def check_errors(model: ErrorModel, items: int) -> None:
-    """Refuse more errors than there are records, or than half of them where they are placed at random."""
-    if isinstance(model, AtMost) and model.errors is not None and model.errors > items:
-        raise BadParameter(f"errors: expected at most the {items} records there are, found {model.errors}")
-    if isinstance(model, Exactly) and 2 * model.errors > items:
-        raise BadParameter(f"errors: expected at most half of the {items} records, found {model.errors}; {WHY_HALF}")
-
-
-def errors_of(table: Answers | Confidences, model: ErrorModel) -> int:
-    """The whole number of wrong records to expect; where the model has a bound, the bound."""
-    if isinstance(model, AtMost):
-        return model.bound(len(table))
-    if isinstance(model, Exactly):
-        return model.errors
-    if isinstance(model, Audit):
-        return len(table) * model.errors // model.checked
-    rates, which = rate_classes(table, model)
-    counts = [len(table)] if which is None else np.bincount(which, minlength=len(rates)).tolist()
-    # Of the decimal numbers that were written: 0.29 of 100 is 29.
-    return int(sum(Fraction(repr(float(rate))) * count for rate, count in zip(rates, counts, strict=True)))
+def contest_of(table: Answers | Confidences, model: ErrorModel) -> Contest:
+    """What can be asked about these answers."""
+    return ConfidenceContest(table, model) if isinstance(table, Confidences) else AnswerContest(table, model)

@@ -6,7 +6,7 @@ Exactly where pairs can be compared exactly; else at a few rates by drawn truths
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, isnan, log
 
@@ -17,7 +17,6 @@ from verite.ranking.contest import Contest
 from verite.ranking.exact import largest_epsilon
 from verite.ranking.places import Standings, stand
 from verite.ranking.sums import Sides
-from verite.truth_errors.models import Bernoulli, Shared
 
 Array = NDArray[np.float64]
 RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -42,11 +41,9 @@ class Curves:
     @cached_property
     def drawn(self) -> list[Standings]:
         """Standings at each of `RATES`."""
-        model = self.contest.model
         found = []
         for rate in RATES:
-            errors = replace(model, epsilon=rate) if isinstance(model, Shared) else Bernoulli(rate)
-            scores = self.contest.under(errors).draw(self.many, np.random.default_rng(self.seed))
+            scores = self.contest.under(self.contest.model.at(rate)).draw(self.many, np.random.default_rng(self.seed))
             found.append(stand(scores, None, self.contest.scores, self.contest.tolerance))
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,31 +12,88 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
-from verite.model.results import Finds, Results, check_comparable, distinct_names, system_name
-from verite.ranking.answers import Answers
+from verite.model.results import Finds as Taken
+from verite.model.results import Results, check_comparable, distinct_names, system_name
+from verite.ranking.answers import Answers, Wrong
+from verite.truth_errors.model import ErrorModel
 
 if TYPE_CHECKING:
     from verite.evaluation.prepare import Checks
 
+WRONG = {
+    "reverses": "a wrong record is no such object, so that finding it was wrong and not finding it right",
+    "vanishes": "a wrong record is no object at all, and finding it counts neither for nor against",
+}
 
-def found_objects(truth: Any, predictions: Any, *, confidence: float, iou: float, checks: Checks = "stop") -> Answers:
-    """The objects of a detection truth as items, found by each detector or not.
 
-    An object is found if Pascal VOC's rule matches it with a prediction of its class that has at least this
-    confidence and overlap. Objects that nobody is asked to find (difficult, crowds, groups) are left out.
+@dataclass(frozen=True, eq=False)
+class Finds(Answers):
+    """The objects of a detection truth as items, which each detector finds (1) or not (0).
+
+    An object is found if a prediction of its class takes it that has at least this `confidence` and `iou`. Objects
+    that nobody is asked to find (difficult, crowds, groups) are left out. A `wrong` record of the truth `reverses`
+    what finding it was worth, or `vanishes`.
     """
-    from verite.formats import read
-    from verite.protocols.voc import voc
 
-    recorded = truth if isinstance(truth, Annotations) else read(truth)
-    given = [p if isinstance(p, Annotations) else read(p, recorded) for p in values_of(predictions)]
-    names = names_of(predictions, [system_name(p) for p in given])
-    results = [voc(recorded, pred, iou=iou, name=name, checks=checks) for pred, name in zip(given, names, strict=True)]
-    return found_in(dict(zip(names, results, strict=True)), confidence=confidence, iou=iou)
+    confidence: float = 0.5
+    iou: float = 0.5
+    wrong: Wrong = "reverses"  # type: ignore[misc]
+    matched: str = ""  # the signature of the evaluation that said what was found, unless it is Pascal VOC's
+    score = "tau: share of objects found (recall), more is better"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.wrong not in WRONG:
+            raise BadParameter(f"wrong: expected {' or '.join(WRONG)}, found {self.wrong!r}")
+
+    @classmethod
+    def of(  # type: ignore[override]
+        cls,
+        truth: Any,
+        predictions: Any = None,
+        *,
+        confidence: float = 0.5,
+        iou: float | None = None,
+        wrong: Wrong = "reverses",
+        checks: Checks = "stop",
+    ) -> Finds:
+        """From a truth and each detector's predictions, matched by Pascal VOC's rule (`iou` is 0.5 unless told).
+
+        Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at.
+        """
+        if predictions is None:
+            return find_in(truth, confidence=confidence, iou=iou, wrong=wrong)
+        from verite.formats import read
+        from verite.protocols.voc import voc
+
+        least = 0.5 if iou is None else iou
+        recorded = truth if isinstance(truth, Annotations) else read(truth)
+        given = [p if isinstance(p, Annotations) else read(p, recorded) for p in values_of(predictions)]
+        names = names_of(predictions, [system_name(p) for p in given])
+        results = {
+            name: voc(recorded, pred, iou=least, name=name, checks=checks)
+            for pred, name in zip(given, names, strict=True)
+        }
+        return find_in(results, confidence=confidence, iou=least, wrong=wrong, is_default=True)
+
+    @property
+    def about(self) -> dict[str, object]:
+        matched = {"matched": f"({self.matched})"} if self.matched else {}
+        return {"confidence": self.confidence, "iou": self.iou, **matched, "wrong": self.wrong}
+
+    def assume(self, model: ErrorModel) -> str:
+        return model.words if model.is_worst_case else f"{model.words}; {WRONG[self.wrong]}"
 
 
-def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float, iou: float | None = None) -> Answers:
-    """The same from results evaluated on the same truth by the same rules, at one of their thresholds."""
+def find_in(
+    results: Mapping[str, Any] | Iterable[Any],
+    *,
+    confidence: float,
+    iou: float | None,
+    wrong: Wrong,
+    is_default: bool = False,
+) -> Finds:
+    """What was found in results evaluated on the same truth by the same rules, at one of their thresholds."""
     evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
@@ -45,8 +103,8 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float, i
     for other in evaluated[1:]:
         check_comparable(first, other)
     truth = first.truth
-    finds = [result.finds(iou) for result in evaluated]
-    asked = np.flatnonzero(finds[0].asked)
+    taken = [result.finds(iou) for result in evaluated]
+    asked = np.flatnonzero(taken[0].asked)
     if not len(asked):
         raise DataError(
             f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"
@@ -57,10 +115,10 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float, i
         label, image = truth.labels.name(int(truth.label[row])), truth.images.name(int(truth.image[row]))
         return f"object {row + 1} ({label!r} in {image!r})"
 
-    return Answers(
+    return Finds(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
-        answers=tuple(found_by(result, one, confidence)[asked] for result, one in zip(evaluated, finds, strict=True)),
+        answers=tuple(found_by(result, one, confidence)[asked] for result, one in zip(evaluated, taken, strict=True)),
         labels=("missed", "found"),
         kind="found",
         columns={
@@ -69,10 +127,14 @@ def found_in(results: Mapping[str, Any] | Iterable[Any], *, confidence: float, i
         },
         where=where,
         source=truth.source.path,
+        confidence=confidence,
+        iou=taken[0].iou,
+        wrong=wrong,
+        matched="" if is_default else str(first.signature),
     )
 
 
-def found_by(result: Results, finds: Finds, confidence: float) -> NDArray[np.uint8]:
+def found_by(result: Results, finds: Taken, confidence: float) -> NDArray[np.uint8]:
     """For every object of the truth whether a prediction of at least this confidence took it.
 
     Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.

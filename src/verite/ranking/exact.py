@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, floor, inf, log, sqrt
+from math import ceil, exp, floor, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exchangeable import Group, exactly_sides, groups_of
+from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Pieces, Sides, Steps, three_sides
-from verite.truth_errors.models import AtMost, Audit, ErrorModel, Exactly, Shared
+from verite.ranking.sums import Sides, three_sides
+from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 
@@ -23,89 +23,17 @@ def sides(duel: Duel, model: ErrorModel) -> Sides | None:
 
     None where no exact way is known that would end in time.
     """
-    if isinstance(model, AtMost):
+    if model.is_worst_case:
         return None
-    if isinstance(model, Exactly):
-        return exactly_sides(duel, model.errors)
-    if isinstance(model, Audit):
-        return audited_sides(duel, model)
-    if isinstance(model, Shared):
-        return shared_sides(duel, groups_of(duel), model)
-    return three_sides(duel.steps())
-
-
-def shared_sides(duel: Duel, groups: list[Group], model: Shared) -> Sides | None:
-    """Errors in groups: each group moves the lead as one large step."""
-    if model.correlation == 0 or model.epsilon == 0:
-        return three_sides(duel.steps(model.epsilon))
-    laws: list[Array] = []
-    for group in groups:
-        law = group.law(model)
-        if law is None:
-            return None
-        laws.append(law)
-    pieces = Pieces.of(laws, [group.times for group in groups])
-    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
-
-
-def audited_sides(duel: Duel, model: Audit) -> Sides:
-    """The three probabilities averaged over what an audit leaves possible."""
+    if model.is_independent:
+        return three_sides(duel.steps())
 
     def at(epsilon: float) -> Array:
         found = three_sides(duel.steps(epsilon))
         return np.array([found.below, found.level, found.above])
 
-    return Sides(*average_logs(at, model, duel.size).tolist())
-
-
-def average_logs(logs_at: Callable[[float], Array], model: Audit, degree: int) -> Array:
-    """The logarithm of the average of exp(logs_at(epsilon)) over Beta(errors + 1/2, checked - errors + 1/2).
-
-    With epsilon = sin^2(phi), Jeffreys' half powers cancel and the average becomes that of a trigonometric polynomial
-    in 2 phi of degree checked + degree, `degree` being that of the probabilities in epsilon. The trapezoid rule
-    averages it without error from that many points on, and long before that to the last digit; so the points are
-    doubled until nothing changes.
-    """
-    # So many points resolve the posterior itself, of standard deviation 1 / sqrt(4 checked) in phi, to the last digit.
-    enough = max(16, 5 * sqrt(model.checked))
-    # What can happen at all: the rest stays impossible at every rate.
-    possible = np.isfinite(logs_at((model.errors + 0.5) / (model.checked + 1)))
-    total: Array | None = None
-    norm = -inf
-    points = 8
-    previous: Array | None = None
-    while True:
-        # New points lie between the old ones; over a half period both ends count half.
-        places = np.arange(points + 1) if previous is None else np.arange(1, points, 2)
-        rates = np.sin(np.pi / 2 * places / points) ** 2
-        rates[places == points] = 1.0
-        weights = log_power(rates, model.errors) + log_power(1 - rates, model.checked - model.errors)
-        weights[(places == 0) | (places == points)] -= log(2)
-        norm = float(np.logaddexp.reduce([norm, *weights]))
-        # The heaviest first: what weighs too little to change any of the sums is not asked for.
-        for place in np.argsort(-weights):
-            if weights[place] == -inf or (total is not None and weights[place] < total[possible].min() - NEGLIGIBLE):
-                break
-            term = weights[place] + logs_at(float(rates[place]))
-            total = term if total is None else np.logaddexp(total, term)
-        assert total is not None
-        result: Array = np.minimum(total - norm, 0.0)
-        if 2 * points > model.checked + degree:
-            return result
-        if previous is not None and points >= 2 * enough:
-            with np.errstate(invalid="ignore"):
-                change = np.nan_to_num(np.where(result == previous, 0.0, np.abs(result - previous)))
-            if change.max() < 1e-14 * max(1.0, float(np.abs(result[np.isfinite(result)]).max(initial=1.0))):
-                return result
-        previous = result
-        points *= 2
-
-
-def log_power(base: Array, exponent: int) -> Array:
-    """exponent log(base), nothing to the power of nothing being one."""
-    with np.errstate(divide="ignore"):
-        logs: Array = exponent * np.log(base) if exponent else np.zeros_like(base)
-    return logs
+    averaged = model.average(at, duel.size)
+    return group_sides(duel, split_groups(duel), model) if averaged is None else Sides(*averaged.tolist())
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,73 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, log, log1p
+from math import inf, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import NEGLIGIBLE, Sides, law_of_sum
-from verite.truth_errors.models import Audit, Exactly, Shared
+from verite.ranking.sums import Pieces, Sides, Steps, law_of_sum, three_sides
+from verite.truth_errors.laws import NEGLIGIBLE, binomial
+from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 
 OUTER = 4_000_000  # pairs of numbers that are summed all at once
 KEPT = 50_000  # of them that are kept for another rate
 SMALL = 200  # items whose three outcomes are followed one by one
-
-
-def log_law(log_ratios: Array) -> Array:
-    """The logarithms of a law on 0 … n from those of its neighbours' ratios p(k + 1) / p(k).
-
-    Summed outwards from the likeliest value, so that what is likely has all its digits.
-
-    >>> np.exp(log_law(np.log([2.0, 0.5]))).round(3).tolist()
-    [0.25, 0.5, 0.25]
-    """
-    mode = int(np.argmax(log_ratios < 0)) if (log_ratios < 0).any() else len(log_ratios)
-    left = -np.cumsum(log_ratios[:mode][::-1])[::-1]
-    logs = np.concatenate([left, [0.0], np.cumsum(log_ratios[mode:])])
-    return logs - log(float(np.exp(logs).sum()))
-
-
-def binomial(size: int, rate: float) -> Array:
-    """log P(f wrong among `size`), each wrong with this rate, strictly between 0 and 1."""
-    f = np.arange(size, dtype=np.float64)
-    return log_law(np.log((size - f) / (f + 1)) + (log(rate) - log1p(-rate)))
-
-
-def hypergeometric(items: int, size: int, errors: int) -> Array:
-    """log P(f of `size` marked items are among the `errors` drawn out of `items`)."""
-    low, high = max(0, errors - (items - size)), min(size, errors)
-    f = np.arange(low, high, dtype=np.float64)
-    law = log_law(np.log((size - f) / (f + 1)) + np.log((errors - f) / (items - size - errors + f + 1)))
-    return np.concatenate([np.full(low, -inf), law, np.full(size - high, -inf)])
-
-
-def beta_binomial(size: int, alpha: float, beta: float) -> Array:
-    """log P(f wrong among `size`) at a common rate drawn from a Beta law."""
-    f = np.arange(size, dtype=np.float64)
-    return log_law(np.log((size - f) / (f + 1)) + np.log((f + alpha) / (size - f - 1 + beta)))
-
-
-def errors_law(items: int, many: int, model: Audit | Exactly | Shared) -> Array:
-    """The log law of the number of wrong records among `many` whose errors depend on each other."""
-    if isinstance(model, Exactly):
-        return hypergeometric(items, many, model.errors) if model.errors else certain(many, 0)
-    if isinstance(model, Audit):
-        return beta_binomial(many, model.errors + 0.5, model.checked - model.errors + 0.5)
-    if model.correlation < 1:
-        return beta_binomial(many, *model.beta)
-    right, wrong = certain(many, 0) + log(1 - model.epsilon), certain(many, many) + log(model.epsilon)
-    return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
-
-
-def certain(size: int, value: int) -> Array:
-    """The log law that puts everything on one value."""
-    law = np.full(size + 1, -np.inf)
-    law[value] = 0.0
-    return law
 
 
 def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
@@ -132,25 +80,39 @@ class Group:
         values, probabilities = law_of_sum(steps, steps.bounds())
         return np.bincount((values + size).astype(np.int64), probabilities, 2 * size + 1).astype(np.float64)
 
-    def law(self, model: Shared) -> Array | None:
+    def law(self, model: ErrorModel) -> Array | None:
         """The law of the lead of first over second: probabilities of -size … size. None where it takes too long."""
         size = self.duel.size
-        if model.correlation == 1:
-            law = model.epsilon * self.wrong
-            law[self.duel.gap + size] += 1 - model.epsilon
-            return law
+        errors = model.law(size, self.duel.items)
+        if errors is None:
+            return None
+        if is_as_a_whole(errors):
+            law = np.exp(errors[-1]) * self.wrong
+            law[self.duel.gap + size] += np.exp(errors[0])
+            return np.asarray(law, dtype=np.float64)
         # What takes much room is not kept for the next rate.
         is_small = (self.duel.only(1) + 1) * (self.duel.only(-1) + 1) <= KEPT
         joint = self.joint if is_small else joint_law(self.duel, 0.5)
         if joint is None:
             return None
         lead, wrong, logs = joint
-        weight = beta_binomial(size, *model.beta) - binomial(size, 0.5)
+        weight = errors - binomial(size, 0.5)
         places = (lead + size).astype(np.int64)
         return np.bincount(places, np.exp(logs + weight[wrong]), 2 * size + 1).astype(np.float64)
 
 
-def groups_of(duel: Duel) -> list[Group]:
+def is_as_a_whole(errors: Array) -> bool:
+    """Whether all of some records are wrong or none is, by the log law of their number."""
+    return not np.isfinite(errors[1:-1]).any()
+
+
+def mean_rate(errors: Array) -> float:
+    """The share of wrong records to expect under a log law of their number, kept away from 0 and 1."""
+    size = len(errors) - 1
+    return float(np.clip(np.exp(errors) @ np.arange(size + 1) / size, 1e-12, 1 - 1e-12))
+
+
+def split_groups(duel: Duel) -> list[Group]:
     """The groups of shared errors, those of the same make-up counted together."""
     kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
     groups, group = np.unique(duel.groups, return_inverse=True)
@@ -161,26 +123,49 @@ def groups_of(duel: Duel) -> list[Group]:
     return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
 
 
-def exactly_sides(duel: Duel, errors: int) -> Sides | None:
-    """The three sides when exactly so many of all records are wrong; None where that is too many combinations."""
-    if errors == 0 or duel.size == 0:
+def group_sides(duel: Duel, groups: list[Group], model: ErrorModel) -> Sides | None:
+    """Errors in groups: each group moves the lead as one large step. None where that is too many combinations."""
+    if len(groups) == 1 and groups[0].times == 1:
+        errors = model.law(duel.size, duel.items)
+        found = None if errors is None else one_group_sides(duel, errors)
+        if found is not None:
+            return found
+    laws: list[Array] = []
+    for group in groups:
+        law = group.law(model)
+        if law is None:
+            return None
+        laws.append(law)
+    pieces = Pieces.of(laws, [group.times for group in groups])
+    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
+
+
+def one_group_sides(duel: Duel, errors: Array) -> Sides | None:
+    """The three sides when the number of wrong records follows this log law; None where that takes too long."""
+    if errors[0] == 0:
         gap = duel.gap
         return Sides(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
-    rate = errors / duel.items
-    law = hypergeometric(duel.items, duel.size, errors)
-    found = reweight(duel, rate, law)
+    rate = mean_rate(errors)
+    found = reweight(duel, rate, errors)
     if found is not None:
         lead, logs = found
-        return Sides(*(log_sum(logs[side]) for side in (lead < 0, lead == 0, lead > 0)))
-    if not duel.is_reversal:
+        return Sides(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
+    if not duel.is_reversal or not is_narrow(errors, rate):
         return None
     if duel.gap < 0:
-        return large_reversal(duel.only(-1), duel.only(1), rate, law).mirror()
-    return large_reversal(duel.only(1), duel.only(-1), rate, law)
+        return large_reversal(duel.only(-1), duel.only(1), rate, errors).mirror()
+    return large_reversal(duel.only(1), duel.only(-1), rate, errors)
+
+
+def is_narrow(errors: Array, rate: float) -> bool:
+    """Whether the number of wrong records varies no more than it does for independent errors."""
+    size = len(errors) - 1
+    spread = float(np.exp(errors) @ (np.arange(size + 1) - size * rate) ** 2)
+    return spread <= size * rate * (1 - rate) * (1 + 1e-9)
 
 
 def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
-    """`exactly_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y by `law`.
+    """`one_group_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y by `law`.
 
     The leader is overtaken where x - y > gap / 2. The likeliest of these cases lie next to the border, so the diagonals
     x - y = constant are summed from there on, each around its likeliest place, until nothing is added any more.

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exact import average_logs
-from verite.ranking.exchangeable import beta_binomial, binomial, certain, hypergeometric
+from verite.ranking.exchangeable import is_as_a_whole, mean_rate
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.places import Standings, order_holds, stand, three_independent
 from verite.ranking.sums import Steps, law_of_sum, merge_steps
-from verite.truth_errors.models import AtMost, Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.truth_errors.laws import binomial, certain
+from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 WORK = 300_000_000  # additions a walk may take
@@ -37,23 +37,24 @@ class Unit:
 
 def exact_standings(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
     """The standings of any number of algorithms; None where that would take too long."""
-    if isinstance(model, AtMost):
+    if model.is_worst_case:
         return None
-    if len(outcomes.names) == 3 and outcomes.is_reversal and not isinstance(model, (Shared, Exactly)):
-        if isinstance(model, Audit):
-            return audited_three(outcomes, model)
-        return three_independent(odd_ones_out(outcomes), outcomes.scores)
-    found = walk_all(outcomes, model)
-    if found is None:
+    if len(outcomes.names) == 3 and outcomes.is_reversal:
+        found = three_independent(odd_ones_out(outcomes), outcomes.scores) if model.is_independent else None
+        found = average_three(outcomes, model) if found is None else found
+        if found is not None:
+            return found
+    reached = walk_all(outcomes, model)
+    if reached is None:
         return None
-    differences, weights = found
+    differences, weights = reached
     # Scores relative to the last algorithm's, which is 0.
     scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
     return stand(scores, weights, outcomes.scores)
 
 
-def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
-    """Three algorithms, averaged over the rates an audit leaves possible."""
+def average_three(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
+    """Three algorithms, averaged over a common rate that is uncertain; None where the model knows no such rate."""
 
     def at(epsilon: float) -> Array:
         found = three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores)
@@ -61,8 +62,8 @@ def audited_three(outcomes: Outcomes, model: Audit) -> Standings:
             logs: Array = np.log(found.packed)
         return logs
 
-    logs = average_logs(at, model, int(outcomes.counts.sum()))
-    return Standings.unpack(np.exp(logs), 3)
+    logs = model.average(at, int(outcomes.counts.sum()))
+    return None if logs is None else Standings.unpack(np.exp(logs), 3)
 
 
 def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
@@ -103,25 +104,7 @@ def walk_all(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], 
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     if not len(outcomes.counts):
         return base[None, :], np.ones(1)
-    if isinstance(model, (Audit, Exactly)):
-        size = int(outcomes.counts.sum())
-        if isinstance(model, Exactly):
-            if model.errors == 0 or size == 0:
-                return base[None, :], np.ones(1)
-            rate, law = model.errors / outcomes.items, hypergeometric(outcomes.items, size, model.errors)
-        else:
-            rate = (model.errors + 0.5) / (model.checked + 1)
-            law = beta_binomial(size, model.errors + 0.5, model.checked - model.errors + 0.5)
-        found = walk(units_of(outcomes.at(rate), counting=True))
-        if found is None:
-            return None
-        vectors, weights = found
-        weights = weights * np.exp(law - binomial(size, rate))[vectors[:, -1]]
-        return base + vectors[:, :-1], weights
-    if is_shared(model):
-        found = walk_groups(outcomes, model)
-    else:
-        found = walk(units_of(outcomes))
+    found = walk(units_of(outcomes)) if model.is_independent else walk_groups(outcomes, model)
     return None if found is None else (base + found[0], found[1])
 
 
@@ -144,7 +127,7 @@ def whole_by_errors(outcomes: Outcomes) -> Array | None:
     return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
 
 
-def walk_groups(outcomes: Outcomes, model: Shared) -> tuple[NDArray[np.int64], Array] | None:
+def walk_groups(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
     """The walk that takes the items of a group in one step."""
     units: list[Unit] = []
     for group in np.unique(outcomes.groups):
@@ -171,20 +154,25 @@ def units_of(outcomes: Outcomes, counting: bool = False) -> list[Unit]:
     return units
 
 
-def group_unit(outcomes: Outcomes, model: Shared, group: int) -> Unit | None:
-    """The items of one group of shared errors as a single step."""
+def group_unit(outcomes: Outcomes, model: ErrorModel, group: int) -> Unit | None:
+    """The items of one group of errors as a single step."""
     part = outcomes.where(outcomes.groups == group)
-    if model.correlation == 1:
+    size = int(part.counts.sum())
+    errors = model.law(size, part.items)
+    if errors is None:
+        return None
+    if is_as_a_whole(errors):
         found = walk(units_of(part.at(1.0)))
         if found is None:
             return None
         still = np.zeros((1, found[0].shape[1]), dtype=np.int64)
-        return Unit(np.concatenate([still, found[0]]), np.concatenate([[1 - model.epsilon], model.epsilon * found[1]]))
-    found = walk(units_of(part, counting=True))
+        none, every = np.exp(errors[0]), np.exp(errors[-1])
+        return Unit(np.concatenate([still, found[0]]), np.concatenate([[none], every * found[1]]))
+    rate = mean_rate(errors)
+    found = walk(units_of(part.at(rate), counting=True))
     if found is None:
         return None
-    size = int(part.counts.sum())
-    weight = np.exp(beta_binomial(size, *model.beta) - binomial(size, model.epsilon))
+    weight = np.exp(errors - binomial(size, rate))
     vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
     weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
     return Unit(vectors, weights)

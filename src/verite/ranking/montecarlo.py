@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exchangeable import errors_law
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
 from verite.threads import thread_count
-from verite.truth_errors.models import Audit, ErrorModel, Exactly, Shared, is_shared
+from verite.truth_errors.laws import Sampler
+from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
-BUCKETS = 16_384
-HELD = 2_000_000  # numbers of wrong records held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +47,7 @@ def draw_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Gen
     if not len(moves.counts):
         return np.zeros((draws, moves.change.shape[2]), dtype=moves.change.dtype)
     one_way = moves.ways.shape[1] == 1 and moves.change.dtype.kind == "i"
-    if one_way and not isinstance(model, (Audit, Shared, Exactly)):
+    if one_way and model.is_independent:
         return by_kind(moves, draws, rng)
     return by_record(moves, model, draws, rng)
 
@@ -86,39 +84,6 @@ def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.in
     return total.T
 
 
-@dataclass(frozen=True, eq=False)
-class Sampler:
-    """Draws whole numbers from a law: by table where a bucket of the unit interval holds one value, else by search."""
-
-    low: int
-    cumulative: Array
-    table: NDArray[np.int16]  # for each bucket the value's distance from the lowest; -1 where a bucket holds several
-
-    @classmethod
-    def of(cls, values: Array, probabilities: Array) -> Sampler:
-        cumulative = np.cumsum(probabilities)
-        cumulative /= cumulative[-1]
-        ends = cumulative * BUCKETS
-        ends[-1] = BUCKETS
-        first = np.ceil(np.concatenate([[0.0], ends[:-1]])).astype(np.int64)
-        last = np.floor(ends).astype(np.int64)
-        table = np.full(BUCKETS, -1, dtype=np.int16)
-        for distance in np.flatnonzero((last > first) & (np.arange(len(values)) < 2**15)):
-            table[first[distance] : last[distance]] = distance
-        return cls(int(values[0]), cumulative, table)
-
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        # Two bytes a draw, cut out of the generator's raw output: several times faster than asking for small numbers.
-        bucket = rng.bit_generator.random_raw(-(-size // 4)).view(np.uint16)[:size] % np.uint16(BUCKETS)
-        result = self.table.take(bucket).astype(np.int32)
-        several = np.flatnonzero(result < 0)
-        if len(several):
-            place = (bucket[several] + rng.random(len(several))) / BUCKETS
-            result[several] = np.searchsorted(self.cumulative, place, side="right")
-        result += self.low
-        return result
-
-
 def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Array:
     """Wrong records drawn one by one, each with its way of being wrong."""
     from verite._core import chosen_changes, independent_changes
@@ -128,7 +93,7 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
     ways = np.cumsum(moves.ways, axis=1)
     ways /= ways[:, -1:]
     change = np.ascontiguousarray(moves.change, dtype=np.float64)
-    if not (isinstance(model, (Audit, Exactly)) or is_shared(model)):
+    if model.is_independent:
         rates = np.repeat(moves.rates, moves.counts)
         top = float(rates.max())
         share = rates / top if top > 0 and float(rates.min()) < top else np.zeros(0)
@@ -140,24 +105,13 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
                 pairwise(bounds),
             )
             return np.concatenate(list(parts))
-    group = np.repeat(moves.groups, moves.counts) if is_shared(model) else np.zeros(len(kind), dtype=np.int64)
+    group = np.repeat(moves.groups, moves.counts)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    samplers = {int(size): errors_sampler(int(size), moves.items, model) for size in np.unique(sizes)}
     total = np.empty((draws, change.shape[2]))
-    for begin in range(0, draws, block := max(1, HELD // len(sizes))):
-        wrong = np.empty((min(block, draws - begin), len(sizes)), dtype=np.int32)
-        for size, sampler in samplers.items():
-            mine = np.flatnonzero(sizes == size)
-            wrong[:, mine] = sampler.draw(len(wrong) * len(mine), rng).reshape(len(wrong), len(mine))
-        total[begin : begin + block] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, begin)
+    begin = 0
+    for wrong in model.draw(sizes, moves.items, draws, rng):
+        total[begin : begin + len(wrong)] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, begin)
+        begin += len(wrong)
     return total
-
-
-def errors_sampler(size: int, items: int, model: Audit | Exactly | Shared) -> Sampler:
-    """Draws how many of `size` records are wrong whose errors depend on each other."""
-    law = np.exp(errors_law(items, size, model))
-    # Only what can be drawn: from the first value that has a chance to the last.
-    used = np.flatnonzero(law > 0)
-    return Sampler.of(np.arange(used[0], used[-1] + 1, dtype=np.float64), law[used[0] : used[-1] + 1])

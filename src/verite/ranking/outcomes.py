@@ -10,31 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Answers
 from verite.ranking.sums import Steps, merge_rows
-from verite.truth_errors.models import Asymmetric, AtMost, Audit, Bernoulli, ErrorModel, PerItem, Shared, check_rates
-
-Wrong = Literal["reverses", "vanishes"]
-
-
-class Recorded(Protocol):
-    """What models ask of a table: its records and what else it knows about the items."""
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def truth(self) -> NDArray[Any]: ...
-
-    def __len__(self) -> int: ...
-
-    def column(self, name: str, purpose: str) -> NDArray[Any]: ...
+from verite.truth_errors.model import ErrorModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,22 +105,17 @@ class Duel:
         return cls(items, counts[used], stay[used], wrong[used], none, none.astype(np.int64))
 
 
-def outcomes_of(
-    answers: Answers, model: ErrorModel, *, confusion: NDArray[np.float64] | None = None, wrong: Wrong = "reverses"
-) -> Outcomes:
+def outcomes_of(answers: Answers, model: ErrorModel) -> Outcomes:
     """The kinds of items of a table under an error model."""
-    if confusion is not None and answers.kind != "labels":
-        raise BadParameter(
-            "confusion: expected a table of labels; where a record says 0 or 1 there is only one way of being wrong"
-        )
-    table, which = rate_classes(answers, model)
-    groups = group_numbers(answers, model)
+    model.check(len(answers))
+    table, which = model.rates_of(answers)
+    groups = model.groups_of(answers)
     keys = [] if which is None else [which]
     keys += [] if groups is None else [groups]
     if answers.kind == "labels":
-        kinds = label_kinds(answers, confusion, keys)
+        kinds = label_kinds(answers, keys)
     else:
-        kinds = binary_kinds(answers, keys, wrong)
+        kinds = binary_kinds(answers, keys)
     right, moves, gains, extra, counts = kinds
     rates = table[extra[0]] if which is not None else np.full(len(counts), table[0])
     return Outcomes(
@@ -153,81 +131,24 @@ def outcomes_of(
     )
 
 
-def rate_classes(answers: Recorded, model: ErrorModel) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-    """The different rates under a model, and for every item which one it has (None: there is but one)."""
-    if isinstance(model, Asymmetric):
-        if answers.kind in ("labels", "confidences"):
-            raise BadParameter(
-                "asymmetric rates: expected a table of 0 and 1, found labels; give a confusion matrix or rates per item"
-            )
-        return np.array([model.zero, model.one]), answers.truth.astype(np.int64)
-    if isinstance(model, PerItem):
-        rates = model.rates
-        if isinstance(rates, str):
-            rates = check_rates(numbers_of(answers.column(rates, "rates"), rates))
-        if len(rates) != len(answers):
-            raise BadParameter(f"rates: expected {len(answers)} numbers, one an item, found {len(rates)}")
-        table, which = np.unique(rates, return_inverse=True)
-        return table, which.ravel().astype(np.int64)
-    if isinstance(model, AtMost):
-        if model.audited is None:
-            return np.array([0.5]), None
-        known = model.audited
-        if isinstance(known, str):
-            known = numbers_of(answers.column(known, "audited"), known)  # type: ignore[assignment]
-        marks = np.asarray(known)
-        if len(marks) != len(answers):
-            raise BadParameter(f"audited: expected {len(answers)} values, one an item, found {len(marks)}")
-        if not np.isin(marks, [0, 1]).all():
-            raise BadParameter("audited: expected 0 or 1 for every item")
-        # An item that cannot be wrong has rate 0; the size of the other rate plays no part.
-        return np.array([0.5, 0.0]), marks.astype(np.int64)
-    epsilon = model.epsilon if isinstance(model, (Bernoulli, Shared)) else 0.5
-    if isinstance(model, Audit):
-        epsilon = model.errors / model.checked
-    return np.array([epsilon]), None
-
-
-def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
-    try:
-        return column.astype(np.float64)
-    except ValueError as error:
-        raise DataError(f"{name}: expected a number for every item, found {str(error).rpartition(': ')[2]}") from None
-
-
-def group_numbers(answers: Recorded, model: ErrorModel) -> NDArray[np.int64] | None:
-    """For every item the number of its group of shared errors."""
-    if not isinstance(model, Shared):
-        return None
-    names = answers.column(model.groups, "groups") if isinstance(model.groups, str) else np.asarray(model.groups)
-    if names.shape != (len(answers),):
-        raise BadParameter(f"groups: expected {len(answers)} names, one an item, found {len(names)}")
-    if names.dtype.kind == "O":
-        absent = next((i for i, name in enumerate(names) if name is None), None)
-        if absent is not None:
-            raise BadParameter(f"groups: expected a name for every item, found none for item {absent + 1}")
-        names = np.array([str(name) for name in names])
-    return np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
-
-
 Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDArray[np.int64]], NDArray[np.int64]]
 
 
-def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]], wrong: Wrong) -> Kinds:
+def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     """Items told apart by who is right; a wrong record makes the others right (or, if it vanishes, nobody)."""
     columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
     distinct, counts = count_rows([*columns, *keys])
     right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
-    gains = (1 - right if wrong == "reverses" else np.zeros_like(right))[:, None, :]
+    gains = (1 - right if answers.wrong == "reverses" else np.zeros_like(right))[:, None, :]
     matter = right.any(axis=1) & ~right.all(axis=1)
     extra = [key[matter] for key in distinct[len(columns) :]]
     moves = np.ones((int(matter.sum()), 1))
     return right[matter], moves, gains[matter], extra, counts[matter]
 
 
-def label_kinds(answers: Answers, confusion: NDArray[np.float64] | None, keys: Sequence[NDArray[np.int64]]) -> Kinds:
+def label_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     """Items told apart by which algorithms gave the recorded label and which of the others gave the same one."""
-    size = len(answers.answers)
+    size, confusion = len(answers.answers), answers.confusion
     labels = len(answers.labels)
     if confusion is None:
         # Labels other than the recorded one are all alike: only who agrees with whom matters.

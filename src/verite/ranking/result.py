@@ -17,7 +17,7 @@ from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
 from verite.ranking.sums import Sides
 from verite.signature import Signature
-from verite.truth_errors.models import check_rate
+from verite.truth_errors.model import check_rate
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]

@@ -16,10 +16,11 @@ from math import ceil, exp, fsum, inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.truth_errors.laws import NEGLIGIBLE
+
 Array = NDArray[np.float64]
 VALUES = np.array([-1.0, 0.0, 1.0])
 DIRECT = 300  # steps up to here are convolved one by one
-NEGLIGIBLE = 50.0  # exp(-50) = 2e-22: below the rounding of anything it is added to
 MERGED = 20_000  # rows up to here are searched for equal ones
 BLOCK = 2**15  # numbers in one temporary array: what a processor's cache holds
 

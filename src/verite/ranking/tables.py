@@ -12,9 +12,8 @@ mark.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -22,56 +21,64 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.files import find_path, read_text
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.files import find_path
 from verite.ranking.answers import Answers, code_columns
-from verite.ranking.confidence import Confidences, Sums
+from verite.ranking.confidence import Confidences
+from verite.ranking.detectors import Finds
+from verite.ranking.sheets import HEADER, Sheet, delimiter_of, is_parquet, read_numbers, read_sheet
 
-HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """A file's columns of text, and how to call a row of it."""
-
-    path: Path
-    head: tuple[str, ...]
-    columns: tuple[NDArray[np.str_], ...]
-    where: Callable[[int], str]
-
-    def column(self, name: str) -> NDArray[np.str_]:
-        return self.columns[self.head.index(name)]
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
+# The makers of each kind of answers: their parameters are the settings that say something about it.
+MAKERS: dict[str, Callable[..., Any]] = {"labels": Answers.of, "confidences": Confidences.of, "found": Finds.of}
+CALLED = {"binary": "0 and 1", "labels": "labels", "confidences": "confidences", "found": "objects found by detectors"}
 
 
 def read_table(
     path: str | Path,
+    columns: Collection[str] = (),
     *,
     kind: Literal["binary", "labels", "confidences"] | None = None,
-    labels: Sequence[str] | None = None,
-    sums: Sums = "check",
-    asked: Collection[str] = (),
+    **settings: Any,
 ) -> Answers | Confidences:
-    """Read a table of answers. `asked` names the columns before `truth` that will be used."""
+    """Read a table of answers, of whichever kind it is, with the settings of that kind.
+
+    `columns` names the columns before `truth` that will be used.
+    """
     sheet = read_sheet(find_path(path))
-    names, more, is_long = check_head(sheet, asked)
-    if is_long != (kind == "confidences") and kind is not None:
+    names, more, is_long = check_head(sheet, columns)
+    if kind is not None and is_long != (kind == "confidences"):
         raise ReadError(
             f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}"
         )
     check_filled(sheet)
-    if is_long and labels is not None:
-        raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
     if is_long:
-        return confidences_in(sheet, names, more).with_sums(sums)
+        if settings.pop("labels", None) is not None:
+            raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
+        check_settings(settings, "confidences")
+        return confidences_in(sheet, names, more).settle(**settings)
     keys = ["item", *(["interpretation"] if "interpretation" in sheet.head else [])]
     check_once(sheet, keys)
-    columns = {name: sheet.column(name) for name in [*keys, *more]}
-    answers = [sheet.column(name) for name in names]
-    given = None if kind == "confidences" else kind
-    return code_columns(names, sheet.column("truth"), answers, given, labels, columns, sheet.where, str(sheet.path))
+    found = code_columns(
+        names,
+        sheet.column("truth"),
+        [sheet.column(name) for name in names],
+        None if kind == "confidences" else kind,
+        settings.pop("labels", None),
+        {name: sheet.column(name) for name in [*keys, *more]},
+        sheet.where,
+        str(sheet.path),
+    )
+    check_settings(settings, found.kind)
+    return found.with_confusion(settings.get("confusion"))
+
+
+def check_settings(settings: Collection[str], kind: str) -> None:
+    """Refuse settings that say nothing about answers of this kind."""
+    for name in settings:
+        kinds = [served for served, maker in MAKERS.items() if name in signature(maker).parameters]
+        if kind not in kinds:
+            wanted = " or ".join(CALLED[served] for served in kinds)
+            raise BadParameter(f"{name}: expected {wanted} for this setting, found {CALLED[kind]}")
 
 
 def is_table(path: str | Path) -> bool:
@@ -91,76 +98,6 @@ def is_table(path: str | Path) -> bool:
         first = file.readline(65_536).decode("utf-8-sig", errors="replace")
     head = [name.strip() for name in next(csv.reader([first], delimiter=delimiter_of(first)), [])]
     return head[:1] == ["item"] or "truth" in head
-
-
-def is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def delimiter_of(line: str) -> str:
-    """What separates the columns: a comma, unless the header has none but semicolons or tabs."""
-    return "," if "," in line else ";" if ";" in line else "\t" if "\t" in line else ","
-
-
-def read_sheet(path: Path) -> Sheet:
-    if not path.is_file():
-        raise ReadError(path, expected="a table in a file", found="a folder")
-    if path.stat().st_size == 0:
-        raise ReadError(path, expected=HEADER, found="an empty file")
-    # By its name, too: a broken Parquet file is no CSV.
-    return read_parquet(path) if is_parquet(path) or path.suffix.lower() == ".parquet" else read_csv(path)
-
-
-def read_csv(path: Path) -> Sheet:
-    text = read_text(path)
-    delimiter = delimiter_of(text.partition("\n")[0])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        head = tuple(name.strip() for name in next(reader, []))
-        for row in reader:
-            if len(row) != len(head):
-                if not row:
-                    continue
-                raise ReadError(
-                    f"{path}:{reader.line_num}", expected=f"{len(head)} columns as in the header", found=str(len(row))
-                )
-            rows.append(row)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise ReadError(f"{path}:{reader.line_num}", expected="comma-separated values", found=str(error)) from None
-    columns = [np.array(column) for column in zip(*rows, strict=True)] or [np.zeros(0, dtype=np.str_) for _ in head]
-    return Sheet(path, head, tuple(columns), lambda i: f"{path}:{lines[i]}")
-
-
-def read_parquet(path: Path) -> Sheet:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ReadError(
-            path,
-            expected="pyarrow to read Parquet",
-            found="none",
-            remedy="pip install 'verite[parquet]', or save it as CSV",
-        ) from None
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
-    columns = [write_texts(column.to_pylist()) for column in table.columns]
-    return Sheet(path, tuple(table.column_names), tuple(columns), lambda i: f"{path}: row {i + 1}")
-
-
-def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:
-    """Values as a CSV file would hold them; absent ones are empty."""
-    plain = [
-        "" if v is None else str(int(v)) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else str(v)
-        for v in values
-    ]
-    return np.array(plain, dtype=np.str_) if plain else np.zeros(0, dtype=np.str_)
 
 
 def check_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], list[str], bool]:
@@ -281,20 +218,6 @@ def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.
     return values[order], rank[inverse.ravel()]
 
 
-def read_numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
-    """A column as numbers."""
-    column = sheet.column(name)
-    try:
-        return column.astype(np.float64)
-    except ValueError:
-        for row, text in enumerate(column):
-            try:
-                float(text)
-            except ValueError:
-                raise ReadError(sheet.where(row), expected=f"a number in {name!r}", found=excerpt(str(text))) from None
-        raise
-
-
 def read_constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.str_]:
     """A column about items, checked to say the same in all rows of an item."""
     column = sheet.column(name)
@@ -307,30 +230,3 @@ def read_constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[
             found=excerpt(str(column[place[i, k]])),
         )
     return column
-
-
-def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float64]:
-    """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `check_confusion`."""
-    sheet = read_sheet(find_path(path))
-    if sheet.head[:1] != ("recorded",):
-        raise ReadError(f"{sheet.path}:1", expected="a header recorded,LABEL…", found=excerpt(",".join(sheet.head)))
-    rows = {str(name): row for row, name in enumerate(sheet.columns[0])}
-    for name in labels:
-        if name not in rows or name not in sheet.head[1:]:
-            raise ReadError(sheet.path, expected=f"a row and a column for label {name!r}", found="none")
-    matrix = np.stack([read_numbers(sheet, name) for name in labels], axis=1)
-    return check_confusion(matrix[[rows[name] for name in labels]], labels)
-
-
-def check_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]:
-    """P(true label | recorded label, and the record is wrong): zero on the diagonal, rows that add up to one."""
-    values = np.asarray(matrix, dtype=np.float64)
-    if values.shape != (len(labels), len(labels)):
-        raise DataError(f"confusion: expected {len(labels)} rows and columns, one a label, found {values.shape}")
-    for i, name in enumerate(labels):
-        if not np.all(values[i] >= 0) or values[i, i] != 0:
-            raise DataError(f"confusion: expected shares from 0 on, and 0 for {name!r} itself, in the row of {name!r}")
-        if abs(values[i].sum() - 1) > 1e-6:
-            raise DataError(f"confusion: expected the row of {name!r} to add up to 1, found {values[i].sum():g}")
-    scaled: NDArray[np.float64] = values / values.sum(axis=1, keepdims=True)
-    return scaled
