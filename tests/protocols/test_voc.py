@@ -314,3 +314,35 @@ def test_py_faster_rcnn_compares_eleven_recalls_as_floating_point_numbers():
     curve = Curve("cat", 10, np.array([0.9, 0.8, 0.7]), np.array([True, True, True]))
     assert curve.average_precision("11") == pytest.approx(4 / 11)
     assert curve.average_precision("11", levels=np.arange(0.0, 1.1, 0.1)) == pytest.approx(3 / 11)
+
+
+def test_curves_are_in_the_json_only_if_asked_for_and_only_where_the_envelope_changes():
+    """True, true, false, true, false of four to find: precision 1, 1, 2/3, 3/4, 3/5 at recall 1/4, 1/2, 1/2, 3/4, 3/4.
+
+    The envelope is 1 up to a recall of 1/2 and 3/4 up to 3/4: (1/2) 1 + (1/4) 3/4 is the area below.
+    """
+    boxes = [(20 * i, 0, 20 * i + 9, 9) for i in range(4)]
+    far = (0, 50, 9, 59)
+    found = [boxes[0], boxes[1], far, boxes[2], far]
+    truth = cat(*boxes)
+    pred = vt.Annotations.of(["a"] * 5, ["cat"] * 5, found, confidence=[0.9, 0.8, 0.7, 0.6, 0.5])
+    plain = json.loads(vt.voc(truth, pred, checks="off").to_json())["classes"]["cat"]
+    assert not {"precision", "recall", "confidence"} & set(plain)
+    drawn = json.loads(vt.voc(truth, pred, curves=True, checks="off").to_json())["classes"]["cat"]
+    assert {key: drawn[key] for key in ("precision", "recall", "confidence")} == {
+        "precision": [1, 0.75],
+        "recall": [0.5, 0.75],
+        "confidence": [0.8, 0.6],
+    }
+    assert drawn["AP"] == plain["AP"] == 0.5 * 1 + 0.25 * 0.75
+
+
+def test_the_points_of_a_curve_hold_all_of_the_area_below():
+    rng = np.random.default_rng(5)
+    for count in (0, 1, 2, 50, 500):
+        curve = Curve("cat", count + 3, np.sort(rng.random(count))[::-1], rng.random(count) < 0.5)
+        recall, precision = curve.recall[curve.steps], curve.precision[curve.steps]
+        assert np.all(np.diff(precision) < 0)
+        assert np.sum(np.diff(recall, prepend=0) * precision) == pytest.approx(
+            curve.average_precision("all"), abs=1e-12
+        )

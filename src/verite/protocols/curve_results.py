@@ -12,7 +12,7 @@ from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.protocol import ClassSettings
-from verite.settings import Overlaps, Thresholds
+from verite.settings import Flag, Option, Overlaps, Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,12 @@ class CurveSettings(ClassSettings):
 
     SCORE: ClassVar[str]  # what signatures call the number
     iou: Overlaps = IOU
+    curves: Option[bool] = Flag(
+        False,
+        "Precision and recall in the JSON, at the points where the envelope changes.",
+        is_signed=False,
+        is_common=True,
+    )
 
 
 class CurveResults(Results):
@@ -136,10 +142,10 @@ class CurveResults(Results):
                 "fp": curve.fp,
                 "f1": best,
                 "f1_confidence": confidence,
-                "precision": curve.precision.tolist(),
-                "recall": curve.recall.tolist(),
-                "confidence": curve.confidence.tolist(),
             }
+            if self.settings.curves:
+                points = {"precision": curve.precision, "recall": curve.recall, "confidence": curve.confidence}
+                classes[name] |= {key: values[curve.steps].tolist() for key, values in points.items()}
         return {"mAP": score.value, "classes": classes}
 
 
