@@ -20,8 +20,8 @@ import numpy as np
 from localize import scipy_row
 
 from verite.model.rasters import array_of
+from verite.studies.jei import reproduce_jei
 from verite.studies.measuring import measure_all
-from verite.studies.reproduction import reproduce_jei
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import JEI_SWEEPS
 from verite.studies.truths import all_truths

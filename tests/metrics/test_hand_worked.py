@@ -254,6 +254,17 @@ def pred_of(side: int) -> NDArray[np.bool_]:
     return square(0, 0, side)
 
 
+def test_a_consistency_error_may_be_taken_per_object() -> None:
+    # 8 pixels missed, 8 added; object against object, background (48 pixels) against background.
+    boxes = [0, 0, 4, 4], [2, 0, 6, 4]
+    assert vt.metric("gce(variant=per-object)")(*boxes, size=(8, 8)) == pytest.approx((8 + 8) / 64)
+    # The 8 shared pixels lie in two objects that miss a half; all others in one background or two, which miss 8 of 48.
+    assert vt.metric("lce(variant=per-object)")(*boxes, size=(8, 8)) == pytest.approx((8 / 2 + (8 + 8 + 40) / 6) / 64)
+    # Shrunk to nothing much it keeps rising, where the printed reading forgives it.
+    shrunk = [vt.metric("gce(variant=per-object)")([0, 0, 8, 8], [0, 0, n, n], size=(16, 16)) for n in (6, 4, 2)]
+    assert shrunk == pytest.approx([28 / 256, 48 / 256, 60 / 256])
+
+
 def test_a_local_error_may_be_the_larger_one_as_it_was_run() -> None:
     truth, pred = REGIONS["border"]
     # In both 9: max(7/16, 0); truth only 7: max(9/16, 84/91); neither 84: max(0, 7/91).

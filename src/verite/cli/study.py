@@ -158,7 +158,8 @@ def run_reproduction(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
 
         with progress_bar(1696, quiet) as advance:
             return reproduce_gretsi(progress=advance), None
-    from verite.studies.reproduction import compare_tables, count_agreement, reproduce_jei
+    from verite.studies.jei import compare_tables, reproduce_jei
+    from verite.studies.reproduction import count_agreement
     from verite.studies.sensitivity import sensitivity
 
     with progress_bar(118_080, quiet) as advance:

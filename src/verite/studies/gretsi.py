@@ -12,8 +12,8 @@ three stars otherwise
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,8 +23,9 @@ from verite.metrics.catalogue import metric
 from verite.metrics.tables import GRETSI_2009
 from verite.signature import Signature
 from verite.studies.alterations import Outline, Warps, draw, scale, translation
+from verite.studies.explanations import Cells, Flip
 from verite.studies.measuring import Progress, values_of
-from verite.studies.property_tables import PropertyTable
+from verite.studies.property_tables import PropertyTable, code
 from verite.studies.published import read_table
 from verite.studies.reproduction import Comparison, Reproduction
 from verite.studies.rows import Row
@@ -137,7 +138,7 @@ class Stars:
         return int(lines)
 
     @cached_property
-    def sheet(self) -> PropertyTable:
+    def table(self) -> PropertyTable:
         cells = []
         for i in range(len(self.rows)):
             curves = {name: look_at(name, self.values[JUDGED, name][i]) for name in ALTERATIONS}
@@ -165,8 +166,8 @@ def origin_of(name: str) -> int:
 class GretsiReproduction(Reproduction):
     """Table 2 of the study of 2009."""
 
-    def __init__(self, outcome: Stars) -> None:
-        super().__init__("gretsi", [Comparison("T2", outcome.sheet, read_table("gretsi-table2"))], outcome)
+    def __init__(self, outcome: Stars, flips: Sequence[Flip]) -> None:
+        super().__init__("gretsi", [Comparison("T2", outcome.table, read_table("gretsi-table2"))], outcome, flips)
 
     def remarks(self) -> list[str]:
         rule = ", ".join(f"{name} {value:.2g}" for name, value in asdict(self.outcome.rules).items())
@@ -179,18 +180,69 @@ class GretsiReproduction(Reproduction):
 
     def to_dict(self) -> dict[str, object]:
         found = super().to_dict()
-        return found | {"results": self.outcome.results, "tables": {"stars": self.outcome.sheet.to_dict()}}
+        return found | {"results": self.outcome.results, "tables": {"stars": self.outcome.table.to_dict()}}
+
+
+# Conventions that may have been others: which measure Martin's rows are, and every tolerance of the rule.
+READINGS = {
+    "Martin's measures take I1\\2 per object, with the printed minimum": {
+        "Martin1": "gce(variant='per-object')", "Martin2": "lce(variant='per-object')"},
+    "Martin's measures take the larger error": {"Martin1": "gce(variant='as-run')", "Martin2": "lce(variant='as-run')"},
+    "RobCom takes the length of the contour for the area of the box": {"RobCom": "robin_com(variant='as-run')"},
+}  # fmt: skip
+OTHERS: dict[str, tuple[float, ...]] = {
+    "cold": (0.01, 0.1, 0.2),
+    "at_once": (0.6, 0.8),
+    "early": (0.6, 0.65, 0.75, 0.8),
+    "one_sided": (0.5, 0.6, 0.75),
+    "falls": (0.05, 0.1, 0.15, 0.3),
+    "late": (0.3, 0.5),
+}
 
 
 def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | None = None) -> GretsiReproduction:
-    """Stars for the 26 metrics of 2009."""
-    rows = [Row(label, metric(name), is_penalty=True) for label, name in GRETSI_2009.items()]
-    found = {}
+    """Stars for the 26 metrics of 2009, and for every convention flipped once."""
+    settled = rules or StarRules()
+    values = measure_lines(
+        {name for reading in (GRETSI_2009, *READINGS.values()) for name in reading.values()}, progress
+    )
+    base = stars_of(values, GRETSI_2009, settled)
+    flips = [(name, stars_of(values, GRETSI_2009 | reading, settled)) for name, reading in READINGS.items()]
+    for tolerance, others in OTHERS.items():
+        for value in others:
+            changed = Stars(base.rows, base.values, replace(settled, **{tolerance: value}))
+            flips.append((f"the tolerance {tolerance} were {value:g}", changed))
+    published = {
+        ("T2", label, c): cell for label, row in read_table("gretsi-table2").items() for c, cell in row.items()
+    }
+    before = cells_of(base)
+    return GretsiReproduction(base, [Flip.of(name, before, cells_of(other), published) for name, other in flips])
+
+
+def measure_lines(names: Iterable[str], progress: Progress | None) -> dict[str, dict[tuple[str, str], Floats]]:
+    """What each metric says of every line of results, by truth and alteration."""
+    rows = [Row(name, metric(name), is_penalty=True) for name in sorted(names)]
+    found: dict[str, dict[tuple[str, str], Floats]] = {row.label: {} for row in rows}
     for truth in boxes():
         for name, lines in lines_of(truth.outline).items():
             results = draw(truth.outline, np.concatenate(lines))
             forward = values_of(rows, truth.mask[None], results, both_ways=False)[0].reshape(len(rows), len(lines), -1)
-            found[truth.name, name] = forward
+            for row, values in zip(rows, forward, strict=True):
+                found[row.label][truth.name, name] = values
             if progress is not None:
                 progress(forward[0].size - len(lines))
-    return GretsiReproduction(Stars(rows, found, rules or StarRules()))
+    return found
+
+
+def stars_of(
+    values: Mapping[str, Mapping[tuple[str, str], Floats]], reading: Mapping[str, str], rules: StarRules
+) -> Stars:
+    """The stars of one reading of the rows."""
+    rows = [Row(label, metric(name), is_penalty=True) for label, name in reading.items()]
+    keys = next(iter(values.values()))
+    return Stars(rows, {key: np.stack([values[name][key] for name in reading.values()]) for key in keys}, rules)
+
+
+def cells_of(outcome: Stars) -> Cells:
+    table = outcome.table
+    return {("T2", label, c): code(row[c]) for label, row in zip(table.labels, table.cells, strict=True) for c in row}

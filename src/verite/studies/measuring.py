@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 from typing import TypeVar
@@ -136,6 +136,11 @@ def values_of(
             both[1, i, start:end] = row.values(part.swapped) if both_ways else np.nan
         start = end
     return both[0], both[1], is_same
+
+
+def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
+    """The values of some of the rows."""
+    return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
 
 def turns_of(rows: Sequence[Row], measured: Measured) -> list[Turn]:

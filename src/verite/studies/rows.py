@@ -15,23 +15,12 @@ from verite.metrics.catalogue import every_metric, import_function, metric
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
 from verite.metrics.record import make_record
-from verite.metrics.tables import JEI_2010_AS_RUN
 from verite.model.rasters import array_of
 from verite.model.regions import Runs
 from verite.pairs import Pairs
+from verite.studies.readings import JEI
 
 Floats = NDArray[np.float64]
-
-# The rows of the comparative study as they are computed here; Bhattacharyya's distance is taken raw, as printed: what
-# identical regions get is subtracted where curves are looked at, and kept where distances are.
-JEI = {**JEI_2010_AS_RUN, "BAH": "bhattacharyya(background=2, contour=1, variant='raw')"}
-# What the published cells show to have been computed, against the printed definitions.
-JEI_SWITCHED = {
-    **JEI,
-    "MARgce": "gce(variant='as-run')",
-    "MARlce": "lce(variant='as-run')",
-    "ROBcom": "robin_com(variant='as-run')",
-}
 
 
 @dataclass(frozen=True)
@@ -94,10 +83,9 @@ class Row:
         return Turn("turned", float(itself.max())) if mean < itself.mean() else Turn("as it is")
 
 
-def jei_rows(switched: bool = False) -> tuple[Row, ...]:
-    """The 38 rows of the comparative study; `switched` with the definitions its published cells show."""
-    chosen = JEI_SWITCHED if switched else JEI
-    return tuple(Row(label, metric(name), is_penalty=True) for label, name in chosen.items())
+def jei_rows(reading: Mapping[str, str] = JEI) -> tuple[Row, ...]:
+    """The 38 rows of the comparative study, as they are best read; every value is a penalty as it stands."""
+    return tuple(Row(label, metric(name), is_penalty=True) for label, name in reading.items())
 
 
 def rows_of(given: Any = "jei") -> tuple[Row, ...]:

@@ -15,7 +15,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.results import to_json
 from verite.signature import Signature
 from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_sweep
-from verite.studies.measuring import Measured, Progress, Values, count_results, measure_all, turns_of
+from verite.studies.measuring import Measured, Progress, count_results, measure_all, part_of, turns_of
 from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import Row, jei_rows, rows_of
 from verite.studies.sweeps import Grid, Sweep, sweeps_of
@@ -217,11 +217,6 @@ def study(
         return Study(evidence, settled)
     theirs = part_of(measured, slice(len(chosen), None))
     return Study(evidence, settled, Evidence(known, objects, sweeps, theirs, np.zeros(len(known))))
-
-
-def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
-    """The values of some of the rows."""
-    return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
 
 def tolerances_of(tolerances: Tolerances, others: Mapping[str, Any]) -> Tolerances:
