@@ -6,7 +6,7 @@ as pixels, ids that start at another number. Here each has a code that stays, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verite.checks.findings import Finding, Fix, stop_on_errors
 from verite.checks.glance import looks_sound
@@ -48,15 +48,18 @@ def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
     return sorted([*together, *alone], key=lambda finding: finding.severity != "error")
 
 
-def inspect(truth: Annotations, *preds: Annotations) -> Inspection:
-    """What is in the files, what is suspicious, what to do about it.
+def inspect(truth: Any, *preds: Any) -> Inspection:
+    """What is in the files, what is suspicious, what to do about it; whatever `verite.read` takes is looked at.
 
     >>> truth = Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [5, 5, 20, 20]])
     >>> print(inspect(truth).findings)
     ()
     """
+    import verite
     from verite.checks.inspection import Inspection
 
+    truth = truth if isinstance(truth, Annotations) else verite.read(truth)
+    preds = tuple(pred if isinstance(pred, Annotations) else verite.read(pred, like=truth) for pred in preds)
     if not preds and truth.confidence is not None:
         return Inspection.of(None, [truth], [examine(truth, is_truth=False)])
     aligned = [pred.like(truth) for pred in preds]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import find_path, reason
 from verite.loading import importing
+
+Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
 
 if TYPE_CHECKING:
     from verite.formats.format import Format, Look, Options
@@ -85,7 +87,7 @@ def kind_of(look: Look) -> str:
 
 
 def read(
-    path: str | PathLike[str],
+    source: Readable,
     like: Annotations | None = None,
     format: str | None = None,
     *,
@@ -96,8 +98,15 @@ def read(
     names: str | PathLike[str] | Sequence[str] | None = None,
     label_offset: int = 0,
     image_offset: int = 0,
+    columns: Mapping[str, str] | None = None,
+    split: str | None = None,
 ) -> Annotations:
-    """Read annotations of any known format.
+    """Annotations of any known format, from a file, a folder, or what is in memory already.
+
+    In memory they may be COCO dictionaries and lists of COCO results, pycocotools' objects, lists of torchvision's
+    dictionaries, `supervision.Detections`, tables (anything that speaks Arrow: polars, pyarrow, DuckDB, pandas),
+    numpy's structured arrays or dictionaries of columns; ``columns`` says which column is which where names are
+    unusual.
 
     Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
     What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be
@@ -118,9 +127,26 @@ def read(
         names=names,
         label_offset=label_offset,
         image_offset=image_offset,
+        columns=columns,
+        split=split,
         like=like,
     )
-    return read_as(find_path(path), format, options)
+    if isinstance(source, (str, PathLike)):
+        return read_as(find_path(source), format, options)
+    if format is not None:
+        raise BadParameter(f"format: expected none for what is in memory already, found {format!r}")
+    from verite.formats.memory import take
+
+    annotations = take(source, options)
+    return annotations if like is None else annotations.like(like)
+
+
+def read_pair(truth: Readable, pred: Readable) -> tuple[Annotations, Annotations]:
+    """Both sides of an evaluation, whatever they come as; predictions that are read take over the truth's tables."""
+    from verite.model.annotations import Annotations
+
+    known = truth if isinstance(truth, Annotations) else read(truth)
+    return known, pred if isinstance(pred, Annotations) else read(pred, like=known)
 
 
 def read_as(path: Path, format: str | None, options: Options) -> Annotations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import islice
@@ -22,9 +22,9 @@ HEAD = 65_536
 
 
 # The options that a format may honour, and those that a command line takes once for both sides.
-WAYS = ("boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "split")
+WAYS = ("boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split")
 OFFSETS = ("label_offset", "image_offset")
-BOTH_SIDES = ("image_size", "images", "names", "split")
+BOTH_SIDES = ("image_size", "images", "names", "split", "columns")
 
 
 @record()
@@ -38,6 +38,7 @@ class Options:
     names: Path | Sequence[str] | None = None  # class names by number
     label_offset: int = 0  # added to every class id
     image_offset: int = 0  # added to every image id
+    columns: Mapping[str, str] | None = None  # which column of a table stands for which of ours
     split: str | None = None  # which part of a data set: train, val or test
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python

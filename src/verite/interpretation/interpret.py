@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.prepare import Checks, prepare
+from verite.formats import Readable, read_pair
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric, localization_score
 from verite.interpretation.overlaps import find_overlaps, overlap_of
@@ -44,8 +45,8 @@ MOST_IMAGES = 10  # listed in the terminal, the worst first
 
 
 def interpret(
-    truth: Annotations,
-    pred: Annotations,
+    truth: Readable,
+    pred: Readable,
     *,
     matching: Matching = "multiple",
     threshold: float | None = None,
@@ -82,6 +83,7 @@ def interpret(
     >>> interpret(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
     0.7
     """
+    truth, pred = read_pair(truth, pred)
     rules = ScoreRules(matching, threshold, alpha)
     compared = Settings(rules.least, confidence, "leave", regions, pixel, ignored, polygons)
     chosen = localization_metric(localization)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.evaluation.prepare import Checks, prepare
+from verite.formats import Readable, read_pair
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
@@ -26,8 +27,8 @@ STATES = ("matched", "missed", "spurious")
 
 
 def localize(
-    truth: Annotations,
-    pred: Annotations,
+    truth: Readable,
+    pred: Readable,
     *metrics: str | Metric,
     all: bool = False,
     iou: float = 0.5,
@@ -60,6 +61,7 @@ def localize(
     >>> found.scores["iou"].value, found.scores["centre_distance"].value, len(found.matched.missed)
     (0.75, 0.5, 1)
     """
+    truth, pred = read_pair(truth, pred)
     settings = Settings(iou, confidence, unmatched, regions, pixel, ignored, polygons)
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:

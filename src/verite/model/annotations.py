@@ -16,6 +16,8 @@ from verite.model.unopened import Unopened, unopened_pair
 from verite.records import record
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.verdicts import Verdicts
@@ -235,6 +237,18 @@ class Annotations:
         from verite.model.alignment import align
 
         return align(self, truth)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The objects as a table for pandas; `verite.read` takes it back."""
+        from verite.model.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The objects as an Arrow table, for pyarrow, polars and DuckDB; `verite.read` takes it back."""
+        from verite.model.frames import to_arrow
+
+        return to_arrow(self)
 
     @cached_property
     def digest(self) -> str:

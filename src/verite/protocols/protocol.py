@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
+from verite.formats import Readable, read_pair
 from verite.settings import Choice, Count, Names, Option, Setting, Settings, call_signature
 
 if TYPE_CHECKING:
@@ -67,8 +68,10 @@ class Protocol(Generic[P, R]):
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
 
-    def __call__(self, truth: Annotations, pred: Annotations, *args: P.args, **given: P.kwargs) -> R:
-        return self.evaluate(truth, pred, self.settings(*args, **given))
+    def __call__(self, truth: Readable, pred: Readable, *args: P.args, **given: P.kwargs) -> R:
+        """Both sides are annotations or whatever `verite.read` takes; settings are checked before anything is read."""
+        settings = self.settings(*args, **given)
+        return self.evaluate(*read_pair(truth, pred), settings)
 
     @property
     def verb(self) -> str:

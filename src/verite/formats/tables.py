@@ -1,0 +1,260 @@
+"""Annotations out of columns, whichever table they are in, by the names people give to columns.
+
+Needed are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x, y,
+width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left, top, width and height unless said
+otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, and the flags
+(`iscrowd` for `crowd`). A column of another name is named by a mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.formats.class_names import check_names, class_names
+from verite.formats.format import Options
+from verite.formats.sizes import check_size, in_pixels
+from verite.model.annotations import FLAGS, Annotations, Source
+from verite.model.frames import SIDES
+from verite.model.images import Images
+from verite.model.labels import Labels
+from verite.model.regions import Regions
+
+Columns = Mapping[str, Any]
+
+IMAGE = ("image_id", "image", "file_name")
+LABEL = ("category_id", "label", "class")
+SCORE = ("score", "confidence")
+SIZE = ("image_width", "image_height")
+BOX = "bbox"
+FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
+KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, "area", "id", *FLAG_NAMES)
+
+
+def read_columns(name: str, given: Columns, options: Options, format: str = "memory") -> Annotations:
+    """The objects of a table, a row each. `name` is what messages call it."""
+    table = ColumnRows(name, rename(name, given, options.columns or {}))
+    image, images = table.image_table(options)
+    label, labels = table.label_table(options)
+    layout, boxes = table.boxes()
+    regions = Regions(boxes, options.boxes or layout)
+    regions, unit = in_pixels(regions, options.coords or "abs", images, image)
+    score = next((key for key in SCORE if key in table.columns), None)
+    return Annotations(
+        images=images,
+        labels=labels,
+        image=image,
+        label=label,
+        regions=regions,
+        confidence=table.numbers(score) if score else None,
+        area=table.numbers("area") if "area" in table.columns else None,
+        ids=table.whole("id") if "id" in table.columns and table.is_whole("id") else None,
+        flags={flag: table.flags(key) for key, flag in FLAG_NAMES.items() if key in table.columns},
+        unit=unit,
+        source=Source(name, format, why=f"columns {', '.join(key for key in table.columns if key in KNOWN)}"),
+    )
+
+
+def rename(name: str, given: Columns, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """The columns under our names. `wanted` says which of theirs stands for which of ours."""
+    columns = dict(given)
+    for ours, theirs in wanted.items():
+        if ours not in KNOWN:
+            near = did_you_mean(ours, KNOWN)
+            raise BadParameter(f"columns: expected names out of {', '.join(KNOWN)}, found {ours!r}{near}")
+        if theirs not in columns:
+            near = did_you_mean(theirs, columns)
+            raise BadParameter(f"columns: {name}: expected a column {theirs!r}, found {listed(columns)}{near}")
+        columns[ours] = columns.pop(theirs)
+    return columns
+
+
+def listed(names: Columns | Sequence[str]) -> str:
+    return excerpt(", ".join(map(str, names)), 120) if names else "none"
+
+
+class ColumnRows:
+    """The columns of a table, checked as they are asked for."""
+
+    def __init__(self, name: str, columns: dict[str, Any]) -> None:
+        self.name, self.columns = name, columns
+        lengths = {key: len(values) for key, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise BadParameter(f"{name}: expected columns of one length, found {lengths}")
+        self.count = next(iter(lengths.values()), 0)
+
+    def need(self, names: Sequence[str]) -> str:
+        """The first of these columns that is there."""
+        found = next((key for key in names if key in self.columns), None)
+        if found is None:
+            expected = f"a column {', '.join(names[:-1])} or {names[-1]}"
+            raise self.complaint(expected, names)
+        return found
+
+    def complaint(self, expected: str, names: Sequence[str]) -> ReadError:
+        others = [key for key in self.columns if key not in KNOWN]
+        near = next((said for key in names if (said := did_you_mean(key, others))), "")
+        remedy = near.removeprefix("; ") or f"name it with columns={{{names[0]!r}: …}}"
+        return ReadError(self.name, expected=expected, found=listed(self.columns), remedy=remedy)
+
+    def place(self, row: int) -> str:
+        return f"{self.name}: row {row + 1}"
+
+    def numbers(self, key: str) -> NDArray[np.float64]:
+        """A column of numbers, NaN where there is none."""
+        values = self.columns[key]
+        try:
+            return np.array([np.nan if v is None else v for v in values] if is_objects(values) else values, np.float64)
+        except (TypeError, ValueError):
+            row, odd = next((i, v) for i, v in enumerate(values) if not is_numeric(v))
+            raise ReadError(self.place(row), expected=f"a number in {key}", found=excerpt(str(odd))) from None
+
+    def is_whole(self, key: str) -> bool:
+        """Are these ids, or texts? Absent ones are told apart later."""
+        values = self.columns[key]
+        dtype = getattr(values, "dtype", None)
+        if dtype is not None and dtype.kind in "iu":
+            return True
+        return all(isinstance(v, (int, np.integer)) or v is None or is_whole_float(v) for v in values)
+
+    def whole(self, key: str) -> NDArray[np.int64]:
+        numbers = self.columns[key]
+        if getattr(numbers, "dtype", None) is not None and numbers.dtype.kind in "iu":
+            return np.asarray(numbers).astype(np.int64)
+        if is_objects(numbers) and all(isinstance(v, (int, np.integer)) for v in numbers):
+            return np.array([int(v) for v in numbers], dtype=np.int64)  # not through float64, which holds 53 bits
+        plain = self.numbers(key)
+        if np.isnan(plain).any():
+            row = int(np.argmax(np.isnan(plain)))
+            raise ReadError(self.place(row), expected=f"a value in {key}", found="none")
+        return plain.astype(np.int64)
+
+    def texts(self, key: str) -> NDArray[np.object_]:
+        values = self.columns[key]
+        for row, value in enumerate(values):
+            if not isinstance(value, str) or not value:
+                found = "none" if value is None or value == "" or value != value else excerpt(str(value))
+                raise ReadError(self.place(row), expected=f"a text in {key}", found=found)
+        return np.array([str(value) for value in values], dtype=object)
+
+    def image_table(self, options: Options) -> tuple[NDArray[np.int32], Images]:
+        """Which image each row speaks of; by number, by name, or both."""
+        ids, names = self.keys(IMAGE)
+        position, numbers, known = distinct(ids, names)
+        self.check_pairs("image", position, ids, names, known)
+        numbers = numbers + options.image_offset if numbers is not None else None
+        images = Images(known, numbers)
+        widths, heights = self.sizes(options, images, position)
+        return position, Images(known, numbers, widths=widths, heights=heights)
+
+    def sizes(self, options: Options, images: Images, position: NDArray[np.int32]) -> tuple[Any, Any]:
+        """Widths and heights of the images: from columns, the user, or the truth."""
+        if all(side in self.columns for side in SIZE):
+            _, first = np.unique(position, return_index=True)
+            widths, heights = (self.numbers(side)[first] for side in SIZE)
+            for row, width, height in zip(first.tolist(), widths.tolist(), heights.tolist(), strict=True):
+                if not (is_whole_float(width) and is_whole_float(height)) or width != width or height != height:
+                    raise ReadError(self.place(row), expected="whole pixels", found=f"{width} x {height}")
+                check_size(self.place(row), int(width), int(height))
+            return widths, heights
+        if options.image_size is not None:
+            return tuple(np.full(len(images), side) for side in options.image_size)  # type: ignore[return-value]
+        if options.like is None:
+            return None, None
+        from verite.model.alignment import match_images
+
+        found, _ = match_images(images, options.like.images)
+        theirs = options.like.images
+        return tuple(np.where(found >= 0, side[found], 0) for side in (theirs.widths, theirs.heights))  # type: ignore[return-value]
+
+    def keys(self, names: Sequence[str]) -> tuple[NDArray[np.int64] | None, NDArray[np.object_] | None]:
+        """Ids and names of a thing, whichever of its columns there are."""
+        self.need(names)
+        there = [key for key in names if key in self.columns]
+        numbered = next((key for key in there if self.is_whole(key) and self.count), None)
+        named = next((key for key in there if key != numbered), None)
+        if not self.count:
+            return np.empty(0, np.int64), None
+        return self.whole(numbered) if numbered else None, self.texts(named) if named else None
+
+    def check_pairs(self, what: str, position: Any, ids: Any, names: Any, known: list[str] | None) -> None:
+        """Where there are ids and names, an id has one name and a name one id."""
+        if ids is None or names is None or known is None:
+            return
+        for row, (at, name) in enumerate(zip(position.tolist(), names, strict=True)):
+            if known[at] != name:
+                raise ReadError(self.place(row), expected=f"{known[at]!r}, as this {what} id has", found=excerpt(name))
+        if len(set(known)) < len(known):
+            twice = next(name for name in known if known.count(name) > 1)
+            raise ReadError(self.name, expected=f"one id per {what} name", found=f"several of {twice!r}")
+
+    def label_table(self, options: Options) -> tuple[NDArray[np.int32], Labels]:
+        ids, names = self.keys(LABEL)
+        position, numbers, known = distinct(ids, names)
+        self.check_pairs("class", position, ids, names, known)
+        if known is not None:
+            check_names(self.name, known)
+        if numbers is None:
+            return position, Labels(known)
+        numbers = numbers + options.label_offset
+        given, _ = class_names(options)
+        if given is None or known is not None:
+            return position, Labels(known, numbers)
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(given)):
+            expected = f"class numbers from 0 to {len(given) - 1}, as there are names (V206)"
+            raise ReadError(self.name, expected=expected, found=f"{numbers.min()} to {numbers.max()}")
+        return numbers[position].astype(np.int32), Labels(given, range(len(given)))
+
+    def boxes(self) -> tuple[str, NDArray[np.float64]]:
+        """The four numbers and what they are."""
+        for layout, sides in SIDES.items():
+            if all(side in self.columns for side in sides):
+                return layout, np.stack([self.numbers(side) for side in sides], axis=1)
+        if BOX not in self.columns:
+            some = [side for sides in SIDES.values() for side in sides if side in self.columns]
+            sides = next((s for s in SIDES.values() if some and some[0] in s), SIDES["xywh"])
+            missing = [side for side in sides if side not in self.columns]
+            expected = f"columns x, y, width, height or x1, y1, x2, y2 or {BOX}"
+            raise self.complaint(expected, [*missing, BOX])
+        values = list(self.columns[BOX])
+        for row, box in enumerate(values):
+            if box is None or np.size(box) != 4:
+                found = "none" if box is None else f"{np.size(box)}"
+                raise ReadError(self.place(row), expected=f"4 numbers in {BOX}", found=found)
+        return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)
+
+    def flags(self, key: str) -> NDArray[np.bool_]:
+        values = np.nan_to_num(self.numbers(key))
+        if not np.isin(values, (0, 1)).all():
+            row = int(np.argmin(np.isin(values, (0, 1))))
+            raise ReadError(self.place(row), expected=f"0 or 1 in {key}", found=str(values[row]))
+        return values.astype(np.bool_)
+
+
+def is_objects(values: Any) -> bool:
+    return not hasattr(values, "dtype") or values.dtype.kind == "O"
+
+
+def is_numeric(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float, np.number, np.bool_))
+
+
+def is_whole_float(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and (value != value or float(value).is_integer())
+
+
+def distinct(
+    ids: NDArray[np.int64] | None, names: NDArray[np.object_] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int64] | None, list[str] | None]:
+    """For each row the position of its key among the different ones, in the order of ids, else of appearance."""
+    if ids is not None:
+        numbers, first, position = np.unique(ids, return_index=True, return_inverse=True)
+        return position.astype(np.int32), numbers, None if names is None else [names[i] for i in first]
+    assert names is not None
+    index: dict[str, int] = {}
+    rows = [index.setdefault(name, len(index)) for name in names]
+    return np.array(rows, dtype=np.int32), None, list(index)

@@ -1,0 +1,61 @@
+"""The objects of annotations as a table for other programs, by the column names that are read again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verite.arrays import np
+from verite.errors import BadParameter
+from verite.model.annotations import Annotations
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from numpy.typing import NDArray
+
+SIDES = {"xywh": ("x", "y", "width", "height"), "xyxy": ("x1", "y1", "x2", "y2")}
+
+
+def columns_of(annotations: Annotations) -> dict[str, NDArray[Any]]:
+    """The objects as columns of the names above; images and classes without an object are in no row."""
+    images, labels, regions = annotations.images, annotations.labels, annotations.regions
+    columns: dict[str, Any] = {}
+    if images.ids is not None:
+        columns["image_id"] = images.ids[annotations.image]
+    if images.names is not None:
+        columns["file_name"] = np.array(images.names, dtype=object)[annotations.image]
+    if labels.ids is not None:
+        columns["category_id"] = labels.ids[annotations.label]
+    if labels.names is not None:
+        columns["label"] = np.array(labels.names, dtype=object)[annotations.label]
+    columns |= dict(zip(SIDES[regions.kept], regions.values.T, strict=True))
+    for key, values in (("score", annotations.confidence), ("area", annotations.area), ("id", annotations.ids)):
+        if values is not None:
+            columns[key] = values
+    columns |= {flag: values.astype(np.int8) for flag, values in annotations.flags.items()}
+    if images.sized and annotations.unit == "px":
+        columns |= {"image_width": images.widths[annotations.image], "image_height": images.heights[annotations.image]}
+    return columns
+
+
+def to_pandas(annotations: Annotations) -> pandas.DataFrame:
+    """A table for pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise BadParameter("to_pandas: expected pandas, found none; pip install pandas") from None
+    return pandas.DataFrame(columns_of(annotations))
+
+
+def to_arrow(annotations: Annotations) -> pyarrow.Table:
+    """A table for pyarrow, and so for polars and DuckDB."""
+    return import_pyarrow().table(columns_of(annotations))
+
+
+def import_pyarrow() -> Any:
+    """pyarrow, which comes with the extra `parquet`."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise BadParameter("pyarrow: expected it to be installed, found none; pip install verite[parquet]") from None
+    return pyarrow
