@@ -108,6 +108,7 @@ inline nb::tuple to_python(Candidates&& found) {
 
 void register_assignment(nb::module_& module);
 void register_columns(nb::module_& module);
+void register_census(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
 void register_json(nb::module_& module);

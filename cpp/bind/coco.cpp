@@ -10,7 +10,6 @@
 
 #include "bind/arrays.hpp"
 #include "bind/coco_file.hpp"
-#include "columns/glance.hpp"
 #include "evaluation/coco_numbers.hpp"
 #include "evaluation/matching.hpp"
 
@@ -119,22 +118,6 @@ std::optional<CocoNumbers> coco_numbers_(CocoFile& truth, CocoFile& pred, bool o
     const auto evaluate = [&] { return coco_numbers(truth, pred, rules, region_limits); };
     return CocoFile::between(truth, pred, [&] { return on_masks ? if_usual(evaluate) : evaluate(); })
         .value_or(std::nullopt);
-}
-
-Glimpsed glimpsed(const CocoFile& file) {
-    return {file.positions().image, file.positions().label, file.document().annotations.boxes.values(), false};
-}
-
-// Of predictions without a confidence somebody has something to say.
-bool fits(CocoFile& truth, CocoFile& pred) {
-    return CocoFile::between(truth, pred,
-                             [&] {
-                                 const auto confidence = pred.document().annotations.scores.values();
-                                 if (confidence.empty()) return false;
-                                 return looks_sound(glimpsed(truth), truth.document().annotations.crowds.values(),
-                                                    glimpsed(pred), confidence, truth.document().images.count);
-                             })
-        .value_or(false);
 }
 
 // Of the images, of the objects and, if asked for, of their polygons and masks.
@@ -251,8 +234,6 @@ void register_evaluation(nb::module_& module, nb::class_<CocoFile>& file) {
     module.def("coco_numbers", &coco_numbers_, "truth"_a, "pred"_a, "on_masks"_a, "thresholds"_a, "ranges"_a,
                "recalls"_a, "limits"_a, "honours_ignore"_a, "region_limits"_a = usual_limits, "threads"_a = 1,
                "COCO's numbers of files that are settled and whole; none where something is unusual.");
-    module.def("coco_fits", &fits, "truth"_a, "pred"_a,
-               "Whether predictions fit their truth so well that nobody need look for mistakes.");
     module.def("coco_facts", &facts, "truth"_a, "side"_a, "with_shapes"_a, "limits"_a = usual_limits,
                "Name, size and digest of every column of the images, of the objects, and of polygons and masks.");
 }

@@ -75,6 +75,7 @@ NB_MODULE(_core, module) {
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_assignment(module);
     verite::register_columns(module);
+    verite::register_census(module);
     verite::register_detection(module);
     verite::register_draws(module);
     verite::register_json(module);

@@ -1,7 +1,6 @@
 // Ids, positions and digests for Python.
 #include "bind/arrays.hpp"
 #include "columns/digest.hpp"
-#include "columns/glance.hpp"
 #include "columns/lookup.hpp"
 
 namespace verite {
@@ -30,20 +29,6 @@ auto rows_at_(const Column1<std::int32_t>& positions, const Column1<bool>& wante
     return to_numpy(rows_at(span_of(positions), flags_of(wanted)));
 }
 
-// Image, label and numbers of each object, and whether the numbers are corners.
-using GlimpsedArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, BoxArray, bool>;
-
-Glimpsed glimpsed(const GlimpsedArrays& arrays) {
-    const auto& [image, label, numbers, is_corners] = arrays;
-    return {span_of(image), span_of(label), numbers_of(numbers), is_corners};
-}
-
-bool looks_sound_(const GlimpsedArrays& truth, const Column1<bool>& left_out, const GlimpsedArrays& pred,
-                  const Column1<double>& confidence, std::size_t images) {
-    nb::gil_scoped_release released;
-    return looks_sound(glimpsed(truth), flags_of(left_out), glimpsed(pred), span_of(confidence), images);
-}
-
 // Anything whose memory can be looked at: bytes, or an array without gaps.
 std::uint64_t digest_(nb::handle thing) {
     Py_buffer buffer;
@@ -61,8 +46,6 @@ void register_tables(nb::module_& module) {
                "The position of each id in a table, -1 where it is not, and how many are not.");
     module.def("mark_used", &mark_used_, "positions"_a, "count"_a, "Which of `count` rows positions point at.");
     module.def("rows_at", &rows_at_, "positions"_a, "wanted"_a, "The objects whose position is wanted, in order.");
-    module.def("looks_sound", &looks_sound_, "truth"_a, "left_out"_a, "pred"_a, "confidence"_a, "images"_a,
-               "Whether predictions fit their truth so well that nobody need look for mistakes.");
     module.def("digest", &digest_, "thing"_a, "XXH64 of the bytes of anything with a buffer.");
 }
 

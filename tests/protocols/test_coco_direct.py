@@ -349,7 +349,8 @@ def test_the_core_refuses_what_is_not_there(tmp_path: Path) -> None:
     assert truth.images["count"] == 4  # from here on columns are Python's
     assert _core.coco_numbers(truth, results, False, [0.5], [0, 1e10], [0.0], [1], False) is None
     assert _core.coco_facts(truth, results, True) is None
-    assert not _core.coco_fits(truth, results)
+    assert _core.coco_fit(truth, results) is None
+    assert _core.coco_census(truth, truth, True) is None
     with pytest.raises(ValueError, match="expected a file whose columns are still here"):
         truth.class_names()
 

@@ -6,46 +6,65 @@ as pixels, ids that start at another number. Here each has a code that stays, an
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verite.checks.findings import Finding, Fix, stop_on_errors
-from verite.checks.glance import looks_sound
+from verite.checks.check import Check, Subject, every_check
+from verite.checks.findings import SEVERITIES, Finding, Fix, stop_on_errors
+from verite.checks.sides import Pair, Side
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
     from verite.checks.inspection import Inspection
 
-__all__ = ["Finding", "Fix", "examine", "examine_pair", "inspect", "stop_on_errors"]
+__all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors"]
+
+# Boxes that are read wrongly look odd in these ways as well.
+FOLLOW = {"V106", "V109", "V110", "V113", "V306"}
+MISREAD = {"V101", "V102", "V103", "V104", "V105"}
 
 
-def examine(annotations: Annotations, *, is_truth: bool) -> list[Finding]:
-    """What is wrong with one side alone."""
-    from verite.checks.values import value_findings
+def examine(annotations: Annotations, *, is_truth: bool, notes: bool = False) -> list[Finding]:
+    """What is wrong with one side alone, the worst first; `notes`: what is merely worth knowing, too."""
+    side = Side(annotations, is_truth=is_truth)
+    return run_checks(side, side.name, notes=notes)
 
-    return list(value_findings(annotations, is_truth=is_truth))
+
+def examine_pair(truth: Annotations, pred: Annotations, *, notes: bool = False) -> list[Finding]:
+    """What is wrong with predictions that are aligned with their truth, and with the two together; the worst first."""
+    together = run_checks(Pair(truth, pred), "pair", notes=notes)
+    return without_consequences([*together, *examine(pred, is_truth=False, notes=notes)])
 
 
-def examine_pair(truth: Annotations, pred: Annotations) -> list[Finding]:
-    """What is wrong with predictions that are aligned with their truth, and with the two together; errors first."""
-    if looks_sound(truth, pred):
-        return []
-    from verite.checks.boxes import box_findings
-    from verite.checks.classes import class_findings
-    from verite.checks.geometry import explain
-    from verite.checks.images import image_findings
-    from verite.checks.sample import draw
+def examine_all(truth: Annotations, pred: Annotations) -> list[Finding]:
+    """What an evaluation wants to know: everything about both sides that is an error or a warning."""
+    return without_consequences([*examine_pair(truth, pred), *examine(truth, is_truth=True)])
 
-    alone = examine(pred, is_truth=False)
-    sample = draw(truth, pred)
-    plain, found = explain(sample) if sample else (None, None)
-    together: list[Finding] = []
-    if sample and plain:
-        together += box_findings(truth, pred, sample, plain, found)
-    if any(f.severity == "error" for f in together):
-        alone = [f for f in alone if f.code != "V106"]  # sizes turn negative when boxes are read wrongly
-    together += image_findings(truth, pred, sample, plain, found)
-    together += class_findings(truth, pred, sample, found or plain)
-    return sorted([*together, *alone], key=lambda finding: finding.severity != "error")
+
+def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Finding]:
+    """Every check that looks at this and is not cleared by what was counted, each once; the worst finding first."""
+    found: list[Finding] = []
+    done = set()
+    for check in every_check():
+        if what not in check.subjects or not check.look or check.look in done:
+            continue
+        if check.severity == "note" and not notes:
+            continue
+        if check.cleared_by and not any(subject.count(fault) for fault in check.cleared_by):
+            continue
+        done.add(check.look)
+        found += check.function()(subject)
+    return by_severity(finding for finding in found if notes or finding.severity != "note")
+
+
+def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, without those that follow from boxes of the same side having been misread."""
+    misread = {finding.side for finding in findings if finding.code in MISREAD and finding.severity == "error"}
+    return by_severity(f for f in findings if not (f.code in FOLLOW and f.side in misread))
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def inspect(truth: Any, *preds: Any) -> Inspection:
@@ -61,7 +80,8 @@ def inspect(truth: Any, *preds: Any) -> Inspection:
     truth = truth if isinstance(truth, Annotations) else verite.read(truth)
     preds = tuple(pred if isinstance(pred, Annotations) else verite.read(pred, like=truth) for pred in preds)
     if not preds and truth.confidence is not None:
-        return Inspection.of(None, [truth], [examine(truth, is_truth=False)])
+        return Inspection.of(None, [truth], [examine(truth, is_truth=False, notes=True)])
     aligned = [pred.like(truth) for pred in preds]
-    alone = examine(truth, is_truth=True)
-    return Inspection.of(truth, aligned, [alone, *(examine_pair(truth, pred) for pred in aligned)])
+    by_pred = [examine_pair(truth, pred, notes=True) for pred in aligned]
+    alone = examine(truth, is_truth=True, notes=True)
+    return Inspection.of(truth, aligned, [alone, *by_pred])

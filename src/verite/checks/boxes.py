@@ -12,6 +12,7 @@ from verite.checks.findings import EXAMPLES, Finding, Fix, Side
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, Reading, code_of, fix_of
 from verite.checks.sample import Sample
+from verite.checks.sides import Pair
 from verite.checks.values import spell
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
@@ -19,10 +20,11 @@ from verite.model.layouts import Floats
 FEWEST_LINES = 20  # before two text folders are both said to look like corners
 
 
-def box_findings(
-    truth: Annotations, pred: Annotations, sample: Sample, plain: Explanation, found: Explanation | None
-) -> Iterator[Finding]:
+def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
     """The reading that explains the overlaps, or what can be said without one."""
+    truth, pred, sample, (plain, found) = pair.truth, pair.pred, pair.sample, pair.explanations
+    if sample is None or plain is None:
+        return
     own = {"truth": sample.truth.reading, "pred": sample.pred.reading}
     if found is not None and found.reading != own[found.side]:
         side = truth if found.side == "truth" else pred
@@ -35,6 +37,7 @@ def box_findings(
             len(side),
             examples(truth, pred, sample, plain, found),
             fix_of(found.side, side.source.format, was, found.reading),
+            found.side,
         )
         return
     yield from fractions(truth, pred, sample)

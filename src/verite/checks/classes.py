@@ -11,7 +11,9 @@ from verite import _core
 from verite.checks.evidence import FEWEST, ODDS, best_pairs
 from verite.checks.explanations import Explanation, find_overlapping
 from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
+from verite.checks.names import fold
 from verite.checks.sample import Sample, speaks_by_id
+from verite.checks.sides import Pair
 from verite.errors import excerpt
 from verite.model.annotations import Annotations
 from verite.records import record
@@ -21,10 +23,11 @@ UNKNOWN = -(10**9)  # an id that no shift makes known
 SHARE = 0.15  # of the overlapping pairs that must agree under another mapping
 
 
-def class_findings(
-    truth: Annotations, pred: Annotations, sample: Sample | None, explanation: Explanation | None
-) -> Iterator[Finding]:
+def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
     """Class ids that are shifted or counted without gaps, and classes that the truth does not know."""
+    truth, pred, sample = pair.truth, pair.pred, pair.sample
+    plain, found = pair.explanations
+    explanation = found or plain
     mapping = mistaken_mapping(truth, pred, sample, explanation) if sample and explanation else None
     if mapping:
         yield mapping_finding(pred, mapping)
@@ -33,7 +36,9 @@ def class_findings(
     if len(pred.labels) == known:
         return
     counts = np.bincount(pred.label, minlength=len(pred.labels))
+    spelt = {fold(name) for name in truth.labels.all_names}  # of names that differ by case alone another check speaks
     unknown = np.flatnonzero(counts[known:]) + known
+    unknown = np.array([i for i in unknown if fold(pred.labels.name(int(i))) not in spelt], dtype=np.int64)
     if not len(unknown):
         return
     names = [pred.labels.name(int(i)) for i in unknown]

@@ -8,11 +8,11 @@ with the predictions of other images in place of an image's own, and, since imag
 from __future__ import annotations
 
 from functools import cache
-from math import log
 
 import numpy as np
 
 from verite import _core
+from verite.checks.chance import NATS, imbalance, surprise
 from verite.checks.sample import Group
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
@@ -23,7 +23,6 @@ BETTER = 0.1  # a truth is won when its overlap grows by this
 FEWEST = 6  # truths an explanation must win
 ODDS = 3  # truths won for each one lost
 MORE = 0.35  # truths won, net, for each one found before
-NATS = 12.0  # chance must be less likely than e^-12
 TURNS = 4
 RANDOM_BOXES = 500
 
@@ -66,17 +65,6 @@ def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
 def turns(images: int) -> list[int]:
     """By how many images to turn the sample so that predictions meet other images' truths."""
     return sorted({images // 2, images // 3, 2 * images // 3, images // 5, 4 * images // 5} - {0})[:TURNS]
-
-
-def surprise(seen: float, expected: float) -> float:
-    """How unlikely it is to see so many where so few are expected, in nats (Chernoff's bound on a Poisson tail)."""
-    return seen * log(seen / expected) - (seen - expected) if seen > expected > 0 else 0.0
-
-
-def imbalance(more: int, less: int) -> float:
-    """How unlikely it is that fair coins fall so unevenly, in nats (Chernoff's bound on a binomial tail)."""
-    total = more + less
-    return sum(part * log(2 * part / total) for part in (more, less) if part) if more > less else 0.0
 
 
 def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from verite.errors import DataError, did_you_mean, one_line
 from verite.records import record
 
 Side = Literal["truth", "pred"]
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst first
 EXAMPLES = 5
 COMPARED = 2000  # names among which the nearest is looked for
 
@@ -53,6 +54,7 @@ class Finding:
     count: int
     examples: tuple[str, ...]
     fix: Fix | str
+    side: Side = "pred"  # whose file is at fault
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", one_line(self.message))
@@ -71,6 +73,7 @@ class Finding:
         return {
             "code": self.code,
             "severity": self.severity,
+            "side": self.side,
             "message": self.message,
             "count": self.count,
             "examples": list(self.examples),
@@ -80,12 +83,13 @@ class Finding:
         }
 
 
-def stop_on_errors(findings: Sequence[Finding], path: object) -> None:
-    """Raise the first error among the findings, and say how many more there are."""
+def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> None:
+    """Raise the first error among the findings, and say how many more there are; `paths` by side."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return
-    where = f"{path}: " if str(path) else ""
+    path = paths.get(errors[0].side)
+    where = f"{path}: " if path else "truth: " if errors[0].side == "truth" else ""
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
     way_out = f"{more}verite inspect shows everything, --checks warn goes on regardless"
     raise DataError(one_line(f"{where}{errors[0]} ({way_out})"))

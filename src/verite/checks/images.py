@@ -1,28 +1,29 @@
-"""Are predictions on the truth's images? (V211, V213)"""
+"""Are predictions on the truth's images? (V211, V212, V213)"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.checks.evidence import FEWEST, FOUND, NATS
+from verite.checks.chance import NATS
+from verite.checks.evidence import FEWEST, FOUND
 from verite.checks.explanations import Explanation, overlaps_under
 from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
 from verite.checks.sample import Sample, speaks_by_id
+from verite.checks.sides import Pair
 from verite.errors import excerpt
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
 
 
-def image_findings(
-    truth: Annotations, pred: Annotations, sample: Sample | None, plain: Explanation | None, found: Explanation | None
-) -> Iterator[Finding]:
+def find_wrong_images(pair: Pair) -> Iterator[Finding]:
     """Images that the truth does not know, and ids that are shifted."""
+    truth, pred, sample, (plain, found) = pair.truth, pair.pred, pair.sample, pair.explanations
     known, shift = len(truth.images), found.shift if found else 0
     if len(pred.images) == known and not shift:
         return
@@ -44,6 +45,16 @@ def image_findings(
             tuple(f"image {name} is not in the truth" for name in names),
             Fix("pred", (("image_offset", shift),)),
         )
+    elif len(unknown) and truth.images.ids is not None and are_ids_as_texts(names, truth.images.ids):
+        yield Finding(
+            "V212",
+            "error",
+            f"{count:,} of {len(pred):,} predictions speak of images by texts such as {excerpt(names[0])}, "
+            f"the truth by numbers such as {names[0]}",
+            count,
+            tuple(excerpt(name) for name in names),
+            f"write image ids without quotation marks: {names[0]}",
+        )
     elif len(unknown):
         near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred))
         yield Finding(
@@ -55,6 +66,11 @@ def image_findings(
             tuple(excerpt(name) for name in names),
             "name images as the truth does, or leave these predictions out",
         )
+
+
+def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
+    """Are these texts numbers that the truth has as ids?"""
+    return all(name.isdecimal() and len(name) < 19 for name in names) and bool(np.isin(np.array(names, int), ids).all())
 
 
 def share(e: Explanation) -> str:

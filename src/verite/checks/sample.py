@@ -104,9 +104,8 @@ def speaks_by_id(pred: Annotations) -> bool:
 
 def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     """Evenly spaced images; None if there is no image with objects of both sides under any shift."""
-    usable = ~truth.crowd if "crowd" in truth.flags else None
-    has_truth = _core.mark_used(truth.image if usable is None else truth.image[usable], len(truth.images))
-    has_pred = _core.mark_used(pred.image, len(pred.images))
+    usable, usable_preds = usable_rows(truth), usable_rows(pred)
+    has_truth, has_pred = mark_images(truth, usable), mark_images(pred, usable_preds)
     partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
     has_both = {s: has_truth & (positions >= 0) & has_pred[positions] for s, positions in partner.items()}
     candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
@@ -115,8 +114,19 @@ def draw(truth: Annotations, pred: Annotations) -> Sample | None:
     spaced = np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64)
     chosen = candidates[spaced[np.append(True, spaced[1:] > spaced[:-1])]]
     group = group_objects(truth, chosen, usable)
-    preds = ByShift(lambda shift: group_objects(pred, partner[shift][chosen], None, group.image_sizes))
+    preds = ByShift(lambda shift: group_objects(pred, partner[shift][chosen], usable_preds, group.image_sizes))
     return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
+
+
+def usable_rows(side: Annotations) -> NDArray[np.bool_] | None:
+    """Objects that say something: no crowds, and finite boxes. None: all of them."""
+    is_usable = np.isfinite(side.regions.values).all(axis=1) & ~side.crowd
+    return None if is_usable.all() else np.asarray(is_usable)
+
+
+def mark_images(side: Annotations, usable: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which images have such an object."""
+    return _core.mark_used(side.image if usable is None else side.image[usable], len(side.images))
 
 
 def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.int64]:
@@ -151,7 +161,6 @@ def group_objects(
         sizes = np.ones((len(images), 2)) if side.unit == "rel" else np.stack(tables, axis=1).astype(np.float64)
     reading = as_read(side)
     boxes = to_corners(side.regions.values[rows], side.regions.kept)
-    boxes = np.where(np.isfinite(boxes).all(axis=1, keepdims=True), boxes, 0.0)
     if reading.measure == "rel" and not np.all(sizes > 0):
         reading = Reading(reading.layout)
     numbers = reading.numbers(boxes, sizes[cell])

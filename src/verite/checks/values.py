@@ -1,120 +1,170 @@
-"""What is wrong with one file's values, whatever the other file says? (V106, V111, V301, V302)"""
+"""What is wrong with the values of one file, whatever the other file says?
+
+The census has counted; here the first few rows of each fault are put into words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.checks.findings import EXAMPLES, Finding
+from verite.checks.findings import Finding, Severity
+from verite.checks.sides import Side, Tally
 from verite.model.annotations import Annotations
-from verite.model.layouts import Floats
 
 MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
+FEW = 0.01  # share of predictions up to which boxes without a size are a detector's own business
+HALF = 0.5  # the same for boxes outside their image: many detectors do not clip
 UNRANKED = ("panoptic", "imagenet-loc")  # formats that have no confidences, for tasks that need none
-ROUNDING = 1e-6  # a width this far below zero is rounding
 
 
-def value_findings(annotations: Annotations, *, is_truth: bool) -> Iterator[Finding]:
-    """Boxes and confidences that cannot be."""
-    values = annotations.regions.values
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)  # not a number if any value is not
-    if not np.isfinite(low + high):
-        yield from not_finite(annotations)
-    if annotations.regions.kept == "xyxy" or not low >= 0:
-        yield from negative_sizes(annotations)
-    if not is_truth:
-        yield from missing_confidences(annotations)
-        yield from strange_confidences(annotations)
+def find_not_finite(side: Side) -> Iterator[Finding]:
+    tally = side.tally("not_finite")
+    message = f"{count_boxes(side, tally)} coordinates that are NaN or infinite"
+    yield found_boxes(side, "V111", "error", message, tally, "remove these boxes, or find out why they were written")
 
 
-def not_finite(annotations: Annotations) -> Iterator[Finding]:
-    rows = np.flatnonzero(~np.isfinite(annotations.regions.values).all(axis=1))
+def find_negative_sizes(side: Side) -> Iterator[Finding]:
+    tally = side.tally("negative")
+    is_mass = tally.count > 1 and tally.count >= MASS * len(side)
+    is_corners = side.annotations.regions.kept == "xyxy"
+    remedy = "write the smaller corner first: x1 <= x2, y1 <= y2"
+    remedy += ", or are these widths and heights? then leave out boxes=xyxy" if is_corners else ""
+    message = f"{count_boxes(side, tally)} a negative width or height"
+    yield found_boxes(side, "V106", "error" if is_mass else "warning", message, tally, remedy)
+
+
+def find_outside(side: Side) -> Iterator[Finding]:
+    tally = side.tally("outside")
+    message = f"{count_boxes(side, tally, 'leave')} the image by more than a tenth of its side"
+    remedy = "clip them to their images (verite inspect FILE --fix OUT), or are these other images, or of another size?"
+    yield found_boxes(side, "V109", mild(side, tally, HALF), message, tally, remedy)
+
+
+def find_zero_sizes(side: Side) -> Iterator[Finding]:
+    tally = side.tally("zero_size")
+    message = f"{count_boxes(side, tally)} no width or no height, so that nothing can overlap them"
+    yield found_boxes(
+        side, "V110", mild(side, tally, FEW), message, tally, "remove them, or find out why they were written"
+    )
+
+
+def find_odd_areas(side: Side) -> Iterator[Finding]:
+    none, small = side.tally("no_area"), side.tally("small_area")
+    area = side.annotations.area
+    if area is None or not (none.count or small.count >= MASS * len(side)):
+        return
+    tally, what = (none, "of 0 or below") if none.count else (small, "of less than a hundredth of their box")
+    rows = tally.rows
     yield Finding(
-        "V111",
+        "V113",
+        "warning",
+        f"{tally.count:,} of {len(side):,} objects have a stated area {what}, which decides whether they are small",
+        tally.count,
+        tuple(f"{object_name(side, row)}: area {area[row]:g}" for row in rows),
+        "write the region's area in square pixels, or leave it out",
+        side.name,
+    )
+
+
+def find_repeated_ids(side: Side) -> Iterator[Finding]:
+    tally = side.tally("repeated_ids")
+    ids = side.annotations.ids
+    assert ids is not None
+    yield Finding(
+        "V216",
         "error",
-        f"{boxes(len(rows), annotations)} coordinates that are NaN or infinite",
-        len(rows),
-        box_examples(annotations, rows),
-        "remove these boxes, or find out why they were written",
+        f"{tally.count:,} of {len(side):,} objects have an id that an earlier one has, too",
+        tally.count,
+        tuple(f"id {ids[row]} again in {image_name(side.annotations, row)}" for row in tally.rows),
+        "give every object its own id; were two files put together?",
+        side.name,
     )
 
 
-def negative_sizes(annotations: Annotations) -> Iterator[Finding]:
-    values = annotations.regions.values
-    first, second = (values[:, i + 2] for i in (0, 1))
-    if annotations.regions.kept == "xyxy":
-        first, second = first - values[:, 0], second - values[:, 1]
-    rows = np.flatnonzero((first < -ROUNDING) | (second < -ROUNDING))
-    if not len(rows):
+def find_repeated_objects(side: Side) -> Iterator[Finding]:
+    if side.is_truth:
+        tally = side.tally("twins")
+        message = f"{count_boxes(side, tally, 'nearly coincide')} with another one of the same class"
+        yield found_boxes(side, "V306", "warning", message, tally, "is the same object there twice? leave one out")
         return
-    is_mass = len(rows) > 1 and len(rows) >= MASS * len(annotations)
-    yield Finding(
-        "V106",
-        "error" if is_mass else "warning",
-        f"{boxes(len(rows), annotations)} a negative width or height",
-        len(rows),
-        box_examples(annotations, rows),
-        "write the smaller corner first: x1 <= x2, y1 <= y2"
-        + (
-            ", or are these widths and heights? then leave out boxes=xyxy" if annotations.regions.kept == "xyxy" else ""
-        ),
+    tally, sampled = side.tally("repeated"), side.count("sampled")
+    if tally.count < MASS * sampled:
+        return
+    message = (
+        f"{tally.count:,} of {sampled:,} predictions looked at are there twice, with the same box, class and confidence"
     )
+    yield found_boxes(side, "V306", "warning", message, tally, "was the file put together from files that overlap?")
 
 
-def missing_confidences(annotations: Annotations) -> Iterator[Finding]:
-    if annotations.source.format in UNRANKED:
+def find_missing_confidences(side: Side) -> Iterator[Finding]:
+    if side.annotations.source.format in UNRANKED:
         return
-    unscored = annotations.flags.get("unscored")
-    if annotations.confidence is None:
-        rows = np.arange(len(annotations))
-    else:
-        rows = np.flatnonzero(unscored) if unscored is not None else np.arange(0)
-    if len(rows):
-        yield Finding(
-            "V301",
-            "error",
-            f"{len(rows):,} of {len(annotations):,} predictions have no confidence",
-            len(rows),
-            box_examples(annotations, rows),
-            "write the detector's confidence with every box"
-            + (" (is this a file of truths?)" if len(rows) == len(annotations) else ""),
-        )
+    tally = side.tally("unscored")
+    remedy = "write the detector's confidence with every box"
+    remedy += " (is this a file of truths?)" if tally.count == len(side) else ""
+    message = f"{tally.count:,} of {len(side):,} predictions have no confidence"
+    yield found_boxes(side, "V301", "error", message, tally, remedy)
 
 
-def strange_confidences(annotations: Annotations) -> Iterator[Finding]:
-    confidence = annotations.confidence
-    if confidence is None or np.isfinite(confidence.sum()):
-        return
-    rows = np.flatnonzero(~np.isfinite(confidence) & ~annotations.flag("unscored"))
-    if len(rows):
-        yield Finding(
-            "V302",
-            "error",
-            f"{len(rows):,} of {len(annotations):,} confidences are NaN or infinite",
-            len(rows),
-            tuple(f"{image_name(annotations, row)}: {confidence[row]}" for row in rows[:EXAMPLES]),
-            "a ranking needs numbers: remove these predictions, or find out why the detector wrote them",
-        )
+def find_strange_confidences(side: Side) -> Iterator[Finding]:
+    tally = side.tally("confidence_not_finite")
+    message = f"{tally.count:,} of {len(side):,} confidences are NaN or infinite"
+    remedy = "a ranking needs numbers: remove these predictions, or find out why the detector wrote them"
+    yield Finding("V302", "error", message, tally.count, confidence_examples(side, tally.rows), remedy)
 
 
-def boxes(count: int, annotations: Annotations) -> str:
-    """How many of how many boxes have what follows."""
-    return f"{count:,} of {len(annotations):,} boxes {'has' if count == 1 else 'have'}"
+def find_constant_confidences(side: Side) -> Iterator[Finding]:
+    tally = side.tally("constant")
+    message = f"all {tally.count:,} predictions have the same confidence, so that their order is that of the file"
+    remedy = "write the detector's own confidences; AP is a number about their order"
+    yield Finding("V304", "warning", message, tally.count, confidence_examples(side, tally.rows[:1]), remedy)
 
 
-def box_examples(annotations: Annotations, rows: NDArray[np.integer]) -> tuple[str, ...]:
-    """The first few boxes with their images, in numbers as the file has them."""
-    rows = rows[:EXAMPLES]
-    values = annotations.regions.values[rows]
-    label = "x1 y1 x2 y2" if annotations.regions.kept == "xyxy" else "x y w h"
-    return tuple(f"{image_name(annotations, r)}: {label} = {spell(v)}" for r, v in zip(rows, values, strict=True))
+def find_large_confidences(side: Side) -> Iterator[Finding]:
+    tally = side.tally("above_one")
+    message = f"{tally.count:,} of {len(side):,} confidences are above 1"
+    remedy = "percent or logits? only their order counts here"
+    yield Finding("V303", "note", message, tally.count, confidence_examples(side, tally.rows), remedy)
+
+
+def mild(side: Side, tally: Tally, share: float) -> Severity:
+    """A truth is to have no such box; of a detector's boxes a share may be odd."""
+    return "warning" if side.is_truth or tally.count > share * len(side) else "note"
+
+
+def found_boxes(side: Side, code: str, severity: Severity, message: str, tally: Tally, remedy: str) -> Finding:
+    """A finding whose examples are boxes."""
+    return Finding(code, severity, message, tally.count, box_examples(side, tally.rows), remedy, side.name)
+
+
+def count_boxes(side: Side, tally: Tally, verb: str = "have") -> str:
+    """How many of how many boxes do what follows."""
+    one = {"have": "has", "leave": "leaves", "nearly coincide": "nearly coincides"}
+    return f"{tally.count:,} of {len(side):,} boxes {one[verb] if tally.count == 1 else verb}"
+
+
+def box_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
+    """Boxes with their images and ids, in numbers as the file has them."""
+    regions = side.annotations.regions
+    label = "x1 y1 x2 y2" if regions.kept == "xyxy" else "x y w h"
+    return tuple(f"{object_name(side, row)}: {label} = {spell(regions.values[row])}" for row in rows)
+
+
+def confidence_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
+    confidence = side.annotations.confidence
+    assert confidence is not None
+    return tuple(f"{image_name(side.annotations, row)}: {confidence[row]:g}" for row in rows)
+
+
+def object_name(side: Side, row: int) -> str:
+    """The image, and the object's id if it has one."""
+    ids = side.annotations.ids
+    return image_name(side.annotations, row) + (f", id {ids[row]}" if ids is not None and side.is_truth else "")
 
 
 def image_name(annotations: Annotations, row: int) -> str:
     return annotations.images.name(int(annotations.image[row]))
 
 
-def spell(numbers: Floats) -> str:
+def spell(numbers: Sequence[float]) -> str:
     return " ".join(f"{v:.6g}" for v in numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
-from verite.checks import Finding, examine_pair, stop_on_errors
+from verite.checks import Finding, examine_all, stop_on_errors
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from verite.model.regions import Runs
 
 Checks = Literal["stop", "warn", "off"]
+ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
 
 
 def prepare(
     truth: Annotations, pred: Annotations, checks: Checks = "stop", *, is_ranked: bool = True
 ) -> tuple[Annotations, list[Finding]]:
-    """Aligned predictions and what is suspicious about them.
+    """Aligned predictions, and what is suspicious about them and their truth.
 
     `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded; `off`: nobody looks.
     `is_ranked`: the protocol needs confidences.
@@ -30,9 +31,9 @@ def prepare(
     aligned = pred.like(truth)
     if checks == "off":
         return aligned, []
-    findings = [f for f in examine_pair(truth, aligned) if is_ranked or f.code != "V301"]
+    findings = [f for f in examine_all(truth, aligned) if is_ranked or f.code not in ABOUT_RANKS]
     if checks == "stop":
-        stop_on_errors(findings, aligned.source.path)
+        stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     return aligned, findings
 
 

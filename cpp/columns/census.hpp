@@ -1,0 +1,104 @@
+// What may be wrong with the objects of one side, by their numbers alone? One pass counts every kind of fault and
+// remembers the first few rows of each, so that files without faults need no second look.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace verite {
+
+// How many, and the first few of them.
+struct Tally {
+    static constexpr std::size_t most = 5;
+
+    std::size_t count = 0;
+    std::vector<std::int64_t> rows{};
+
+    void add(std::size_t row) {
+        if (count++ < most) rows.push_back(static_cast<std::int64_t>(row));
+    }
+    void append(const Tally& later);
+};
+
+// Objects of one side, row by row. A column that nobody has is empty.
+struct Surveyed {
+    std::span<const std::int32_t> image, label;
+    std::span<const double> numbers;  // four a box
+    bool is_corners;                  // x1, y1, x2, y2; otherwise left, top, width, height
+    std::span<const double> confidence{}, area{};
+    std::span<const std::uint8_t> crowd{};
+    std::span<const std::int64_t> ids{};
+    std::span<const std::int32_t> sizes{};  // width and height of each image, 0 where unknown
+
+    std::size_t count() const { return image.size(); }
+};
+
+struct Corners {
+    double left, top, right, bottom;
+
+    double area() const { return (right - left) * (bottom - top); }
+};
+
+inline Corners corners_of(const Surveyed& side, std::size_t row) {
+    const double* at = &side.numbers[4 * row];
+    if (side.is_corners) return {at[0], at[1], at[2], at[3]};
+    return {at[0], at[1], at[0] + at[2], at[1] + at[3]};
+}
+
+// Intersection over union; 0 where they are apart.
+inline double overlap_of(const Corners& a, const Corners& b) {
+    const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
+    const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+    if (!(width > 0) || !(height > 0)) return 0;
+    const double shared = width * height;
+    return shared / (a.area() + b.area() - shared);
+}
+
+struct CensusRules {
+    double rounding = 1e-6;         // a width this far below zero is rounding
+    double leaves = 0.1;            // a box is outside when it leaves its image by more than this part of the side
+    double small_area = 0.01;       // a stated area below this part of the box is no area of the object ...
+    double least_box = 100;         // ... in boxes from so many square pixels on
+    double near = 0.98;             // overlap from which two objects of a class are one
+    std::size_t neighbours = 64;    // boxes after a box, from left to right, that are compared with it
+    std::size_t sampled = 128;      // images in which repeated predictions are looked for
+    std::size_t fewest_equal = 20;  // predictions from which one confidence for all is odd
+};
+
+struct Census {
+    Tally not_finite, negative, zero_size, outside;              // boxes
+    Tally no_area, small_area;                                   // stated areas of truths
+    Tally unscored, confidence_not_finite, above_one, constant;  // confidences
+    Tally repeated_ids, twins;  // twins: truths that nearly coincide with an earlier one of their class
+    Tally repeated;             // predictions that are there twice, in a sample of the images ...
+    std::size_t sampled = 0;    // ... with so many predictions
+
+    template <class Visit>
+    static void visit(Visit&& visit) {
+        visit("not_finite", &Census::not_finite);
+        visit("negative", &Census::negative);
+        visit("zero_size", &Census::zero_size);
+        visit("outside", &Census::outside);
+        visit("no_area", &Census::no_area);
+        visit("small_area", &Census::small_area);
+        visit("unscored", &Census::unscored);
+        visit("confidence_not_finite", &Census::confidence_not_finite);
+        visit("above_one", &Census::above_one);
+        visit("constant", &Census::constant);
+        visit("repeated_ids", &Census::repeated_ids);
+        visit("twins", &Census::twins);
+        visit("repeated", &Census::repeated);
+    }
+};
+
+// Throws where columns differ in length, or an object is in no image.
+void check_columns(const Surveyed& side, std::size_t images);
+
+// The same for any number of threads. Throws as check_columns does.
+Census take_census(const Surveyed& side, std::size_t images, bool is_truth, unsigned threads = 1,
+                   const CensusRules& rules = {});
+
+}  // namespace verite

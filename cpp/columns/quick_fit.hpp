@@ -1,0 +1,42 @@
+// Do predictions fit their truth so well, in a sample of the images, that they cannot have been misread?
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "columns/census.hpp"
+
+namespace verite {
+
+// How much of the truth must be found.
+struct FitRules {
+    std::size_t images = 128,
+                per_image = 100;           // what is looked at: evenly spaced images, the most confident predictions
+    double found = 0.5, precise = 0.75;    // overlaps from which a truth is found, and found precisely
+    double share = 0.5;                    // of the truths that can be found: to be found precisely
+    double pixels = 2, most_small = 0.05;  // numbers up to so many pixels may be fractions; share of them that may be
+    std::size_t fewest = 6;                // truths found from which their classes say something
+    double taken_for = 0.75;               // share of a class that is found as one other: the two are exchanged
+};
+
+// A class most of whose objects are found as those of another one.
+struct Exchange {
+    std::int32_t label, as;
+    std::size_t count, found;
+};
+
+struct QuickFit {
+    std::size_t possible = 0, precise = 0, found = 0, agreeing = 0;
+    // Most truths are found precisely, by predictions most of which have their class, with numbers too large to be
+    // fractions. False says nothing.
+    bool is_good = false;
+    std::vector<Exchange> exchanges{};  // classes that go round in circles: each is found as the next
+    std::size_t asked = 0;              // images with truths
+    Tally unpredicted{};                // those of them that have no prediction ...
+    double expected = 0;  // ... and how many would have none if predictions fell on truths independently of each other
+};
+
+// Crowds do not count; `images` is the number of images. Where predictions have no confidence nothing is good.
+QuickFit quick_fit(const Surveyed& truth, const Surveyed& pred, std::size_t images, const FitRules& rules = {});
+
+}  // namespace verite

@@ -1,0 +1,72 @@
+"""Which checks are there? Each is declared here, once: documentation, `inspect` and evaluations follow."""
+
+from __future__ import annotations
+
+from verite.checks.check import Check, Subject
+
+SIDES: tuple[Subject, ...] = ("truth", "pred")
+MISREAD = ("boxes:find_misread_boxes", ("misfit", "both_text"))
+MISMATCHED = ("classes:find_wrong_classes", ("misfit", "unknown_labels"))
+ELSEWHERE = ("images:find_wrong_images", ("misfit", "unknown_images"))
+
+CHECKS = (
+    Check("V101", "error", "boxes are corners read as left, top, width, height, or the reverse",
+          "`--pred-boxes xyxy`", ("pair",), *MISREAD),
+    Check("V102", "error", "boxes are centre, width, height", "`--pred-boxes cxcywh`", ("pair",), *MISREAD),
+    Check("V103", "error", "boxes are fractions of the image", "`--pred-coords rel`", ("pair",), *MISREAD),
+    Check("V104", "error", "x and y are swapped", "`--pred-boxes yxhw`, `yxyx`", ("pair",), *MISREAD),
+    Check("V105", "error", "boxes of a resized image", "`--pred-coords 640x640`, `'*2'`", ("pair",), *MISREAD),
+    Check("V211", "error", "image ids are off by one", "`--pred-image-offset 1`", ("pair",), *ELSEWHERE),
+    Check("V213", "error", "images that the truth does not have", "the nearest name is shown", ("pair",), *ELSEWHERE),
+    Check("V201", "error", "class ids are off by one", "`--pred-label-offset 1`", ("pair",), *MISMATCHED),
+    Check("V202", "error", "class ids are counted without the truth's gaps (80 classes against ids up to 90)",
+          "write the truth's category ids", ("pair",), *MISMATCHED),
+    Check("V203", "error", "classes that the truth does not have", "the nearest name is shown", ("pair",), *MISMATCHED),
+    Check("V204", "error", "class names that differ by case or blanks alone", "spell them alike", ("truth", "pair"),
+          "names:find_alike_names", ()),
+    Check("V205", "warning", "classes are exchanged: each is found as another one", "correct the list of class names",
+          ("pair",), "coverage:find_exchanged_classes", ("exchanges",)),
+    Check("V111", "error", "coordinates that are NaN or infinite", "remove these boxes", SIDES,
+          "values:find_not_finite", ("not_finite",)),
+    Check("V106", "error", "widths or heights below zero", "write the smaller corner first", SIDES,
+          "values:find_negative_sizes", ("negative",)),
+    Check("V109", "warning", "boxes that leave their image by more than a tenth of its side",
+          "clip them: `verite inspect FILE --fix OUT`", SIDES, "values:find_outside", ("outside",)),
+    Check("V110", "warning", "boxes without width or height", "remove these boxes", SIDES,
+          "values:find_zero_sizes", ("zero_size",)),
+    Check("V113", "warning", "stated areas that are not positive, or far below the box",
+          "write the region's area in square pixels", ("truth",), "values:find_odd_areas", ("no_area", "small_area")),
+    Check("V216", "error", "object ids that occur twice", "give every object its own id", ("truth",),
+          "values:find_repeated_ids", ("repeated_ids",)),
+    Check("V215", "warning", "file names that two images have", "give every image its own name", ("truth",),
+          "names:find_repeated_names", ("repeated_names",)),
+    Check("V306", "warning", "objects that are there twice", "leave one out: `verite inspect FILE --fix OUT`",
+          SIDES, "values:find_repeated_objects", ("twins", "repeated")),
+    Check("V301", "error", "confidences are missing", "write the detector's confidence with every box", ("pred",),
+          "values:find_missing_confidences", ("unscored",)),
+    Check("V302", "error", "confidences that are NaN or infinite", "write numbers", ("pred",),
+          "values:find_strange_confidences", ("confidence_not_finite",)),
+    Check("V304", "warning", "all confidences are equal, so that the order of predictions is chance",
+          "write the detector's confidence with every box", ("pred",), "values:find_constant_confidences",
+          ("constant",)),
+    Check("V310", "warning", "no predictions at all", "is this the right file?", ("pair",),
+          "coverage:find_no_predictions", ("empty",)),
+    Check("V214", "warning", "more than a tenth of the images with objects have no prediction, and chance is no excuse",
+          "was the detector run on all of them?", ("pair",), "coverage:find_many_unpredicted", ("many_unpredicted",)),
+    Check("V219", "note", "some images with objects have no prediction", "nothing, if nothing was found in them",
+          ("pair",), "coverage:find_unpredicted", ("unpredicted",)),
+    Check("V303", "note", "confidences above 1", "percent? only their order counts", ("pred",),
+          "values:find_large_confidences", ("above_one",)),
+    Check("V309", "note", "classes of the truth without any prediction", "nothing, if the detector does not know them",
+          ("pair",), "names:find_unpredicted_classes", ()),
+    Check("V220", "note", "classes that no object has", "nothing: they count nowhere", ("truth",),
+          "names:find_unused_classes", ()),
+    Check("V206", "error", "a YOLO class beyond the list of names", "give the right list with `--names`", ("file",)),
+    Check("V212", "error", "image ids that are texts in one place and numbers in the other", "write them alike",
+          ("pair", "file"), *ELSEWHERE),
+    Check("V405", "error", "runs of a mask that do not add up to its image", "encode the mask anew", ("file",)),
+    Check("V408", "error", "a polygon of fewer than three points, or of an odd number of coordinates", "remove it",
+          ("file",)),
+    Check("V409", "error", "a panoptic picture that is not in colour", "save it as RGB", ("file",)),
+    Check("V414", "error", "fields of LVIS that are missing", "`verite coco` needs none of them", ("file",)),
+)  # fmt: skip

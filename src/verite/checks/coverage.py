@@ -1,0 +1,60 @@
+"""Are predictions where the objects are, and of their classes? What the quick fit has seen, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from verite.checks.findings import EXAMPLES, Finding
+from verite.checks.sides import Pair
+from verite.errors import excerpt
+
+
+def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
+    """Classes that are found as each other: no detector errs that way, a list of names in the wrong order does."""
+    exchanges = pair.fit["exchanges"]
+    names = pair.truth.labels.all_names
+    count = sum(count for _, _, count, _ in exchanges)
+    lines = [
+        f"{count} of {found} objects of {excerpt(names[label])} are found as {excerpt(pair.pred.labels.name(other))}"
+        for label, other, count, found in exchanges
+    ]
+    yield Finding(
+        "V205",
+        "warning",
+        f"{len(exchanges):,} classes look exchanged: {lines[0]}, and so on in a circle",
+        count,
+        tuple(lines[:EXAMPLES]),
+        "are the names of the detector's classes in the right order?",
+    )
+
+
+def find_no_predictions(pair: Pair) -> Iterator[Finding]:
+    yield Finding(
+        "V310", "warning", f"no predictions for {len(pair.truth):,} objects", 0, (), "is this the right file?"
+    )
+
+
+def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
+    count, images = pair.fit["unpredicted"]
+    yield Finding(
+        "V214",
+        "warning",
+        f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; by the number of "
+        f"predictions {pair.fit['expected']:.0f} would be expected",
+        count,
+        tuple(pair.truth.images.name(i) for i in images),
+        "was the detector run on all images, or on another part of the data set?",
+    )
+
+
+def find_unpredicted(pair: Pair) -> Iterator[Finding]:
+    count, images = pair.fit["unpredicted"]
+    if not pair.count("many_unpredicted") and not pair.count("empty"):
+        yield Finding(
+            "V219",
+            "note",
+            f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction",
+            count,
+            tuple(pair.truth.images.name(i) for i in images),
+            "nothing, if the detector found nothing in them",
+        )

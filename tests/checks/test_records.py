@@ -1,0 +1,95 @@
+"""A check is a record and a function; everything else follows from the record."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from verite.checks import Check, Finding
+from verite.checks.check import added, every_check, reference
+
+SOURCE = Path(vt.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
+CHECKS = {check.code: check for check in every_check()}
+
+
+def test_codes_are_declared_once():
+    assert len(CHECKS) == len(list(every_check()))
+
+
+def test_every_code_that_is_printed_is_declared():
+    said = {code for path in SOURCE.rglob("*.py") for code in re.findall(r"\bV[1-4]\d\d\b", path.read_text())}
+    assert said == set(CHECKS)
+
+
+def test_the_reference_page_has_the_table_of_the_records():
+    assert reference() in PAGE.read_text()
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_every_check_has_somebody_who_looks(check):
+    assert check.severity in ("error", "warning", "note")
+    if check.look:
+        assert callable(check.function())
+    else:  # a reader says it
+        readers = "".join(path.read_text() for path in (SOURCE / "formats").glob("*.py"))
+        assert check.code in readers
+        assert check.subjects == ("file",)
+
+
+def birds(side):
+    """Nobody annotates owls."""
+    labels = side.annotations.labels
+    rows = [i for i, label in enumerate(side.annotations.label) if labels.name(int(label)) == "owl"]
+    if rows:
+        yield Finding("V900", "warning", f"{len(rows)} owls", len(rows), ("an owl",), "look again", side.name)
+
+
+TOY = Check("V900", "warning", "owls", "look again", ("truth",), birds)
+
+
+def sides():
+    boxes = [[10, 10, 50, 50], [20, 60, 80, 90]]
+    truth = vt.Annotations.of(["a", "b"], ["owl", "cat"], boxes)
+    return truth, vt.Annotations.of(["a", "b"], ["owl", "cat"], boxes, confidence=[0.8, 0.9])
+
+
+def test_a_new_check_is_one_record_and_one_function():
+    truth, pred = sides()
+    with added(TOY):
+        inspection = vt.inspect(truth, pred)
+        results = vt.coco(truth, pred)
+        assert "| V900 | warning | owls | look again | truth |" in reference()
+    assert "warning: V900 1 owls; look again\n    an owl" in str(inspection)
+    assert inspection.to_dict()["files"][0]["findings"][0]["code"] == "V900"
+    assert [finding["code"] for finding in results.to_dict()["findings"]] == ["V900"]
+    assert "V900" not in str(vt.inspect(truth, pred))
+
+
+def test_a_check_that_the_census_clears_does_not_run():
+    truth, pred = sides()
+    with added(replace(TOY, cleared_by=("not_finite",))):
+        assert vt.coco(truth, pred).findings == ()
+
+
+def test_a_check_that_no_count_clears_runs_where_predictions_fit():
+    truth, pred = sides()
+    with added(TOY):
+        assert vt.coco(truth, pred).scores["AP"].value == pytest.approx(1.0)
+        assert [f.code for f in vt.coco(truth, pred).findings] == ["V900"]
+
+
+def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
+    truth, pred = sides()
+    boxes = truth.regions.values.copy()
+    boxes[0, 2] = np.nan
+    broken = replace(truth, regions=type(truth.regions)(boxes, "xyxy"))
+    for evaluate in (vt.coco, vt.voc, vt.openimages, vt.interpret, lambda t, p: vt.localize(t, p, "iou")):
+        with pytest.raises(vt.DataError, match=r"^truth: V111 1 of 2 boxes has coordinates that are NaN or infinite"):
+            evaluate(broken, pred)
+    assert [f.code for f in vt.voc(broken, pred, checks="warn").findings] == ["V111"]
