@@ -11,6 +11,7 @@ from verite.cli import verbs
 from verite.cli import verite as command
 from verite.formats.reference import page as formats_page
 from verite.metrics.cards import catalogue
+from verite.protocols.reference import protocols_page
 
 project = "verite"
 author = "The verite developers"
@@ -59,5 +60,6 @@ def write_page(name: str, text: str) -> None:
 
 
 write_page("formats.md", formats_page())
+write_page("protocols.md", protocols_page())
 write_command_line_page()
 write_catalogue_page()

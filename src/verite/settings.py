@@ -88,6 +88,13 @@ class Setting(Generic[Given, Held]):
         return BadParameter(f"{self.name}: expected {expected}, found {found}")
 
     @property
+    def default_words(self) -> str:
+        """The default as a person reads it."""
+        if self.default_text or self.default is None:
+            return self.default_text
+        return ", ".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+
+    @property
     def option(self) -> str:
         """The long option."""
         return "--" + self.name.replace("_", "-")

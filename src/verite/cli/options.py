@@ -86,7 +86,7 @@ def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
         kind = click.Choice(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
         more |= {"type": kind, "multiple": setting.is_repeated}
         if setting.default_text or setting.is_repeated:
-            more |= {"show_default": setting.default_text or spell_default(setting.default)}
+            more |= {"show_default": setting.default_words}
         else:
             more |= {"default": setting.default, "show_default": True}
     flags = [
@@ -94,15 +94,6 @@ def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
         for flag, value in setting.flags.items()
     ]
     return [click.option(setting.name, *words, **more), *flags]
-
-
-def spell_default(value: object) -> str:
-    """A default of several values as people read it.
-
-    >>> spell_default(0.5), spell_default((1, 5)), spell_default(None)
-    ('0.5', '1, 5', '')
-    """
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
 
 
 def settings_given(settings: type[Settings], given: Given) -> Given:

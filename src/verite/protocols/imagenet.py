@@ -105,6 +105,7 @@ class Errors:
 
 @protocol(
     LocalizationSettings,
+    best=0.0,
     files="TRUTH is a solution CSV or a folder of the devkit's XML, PREDs are prediction CSVs, or any known format",
     examples="""
 verite imagenet-loc LOC_val_solution.csv predictions.csv

@@ -63,8 +63,11 @@ class Protocol(Generic[P, R]):
         *,
         examples: str,
         files: str = FILES,
+        best: float = 1.0,
     ) -> None:
-        self.evaluate, self.settings, self.examples, self.files = evaluate, settings, examples, files
+        """`best` is what perfect predictions get."""
+        self.evaluate, self.settings, self.examples = evaluate, settings, examples
+        self.files, self.best = files, best
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
 

@@ -1,0 +1,82 @@
+"""Data sets that every protocol can be asked about: masks that share no pixel, boxes around them, verified labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import verite as vt
+from verite.model.rasters import runs_of
+from verite.model.verdicts import ABSENT, PRESENT, Verdicts
+
+CELL, GRID = 12, 4  # every object has a cell of its own, so that masks share no pixel
+SIDE = CELL * GRID
+LABELS = vt.Labels(["cat", "dog", "cow", "emu"], [3, 5, 8, 9], groups=["r", "c", "f", "f"])
+NOWHERE = "emu"  # no object has it
+
+
+def objects(
+    images: int, image: list[int], label: list[int], boxes: list[list[int]], confidence: list[float] | None = None
+) -> vt.Annotations:
+    """Rectangles as masks and as boxes around them; corners are whole numbers. Absent classes are verified to be so."""
+    masks = np.zeros((len(boxes), SIDE, SIDE), dtype=np.bool_)
+    for mask, (x1, y1, x2, y2) in zip(masks, boxes, strict=True):
+        mask[y1:y2, x1:x2] = True
+    corners = np.array(boxes, dtype=np.float64).reshape(-1, 4)
+    there = set(zip(image, label, strict=True))
+    said = [(i, k, PRESENT if (i, k) in there else ABSENT) for i in range(images) for k in range(len(LABELS))]
+    return vt.Annotations(
+        images=vt.Images(
+            [f"{i:03d}.jpg" for i in range(images)],
+            range(1, images + 1),
+            widths=[SIDE] * images,
+            heights=[SIDE] * images,
+        ),
+        labels=LABELS,
+        image=np.array(image, dtype=np.int32),
+        label=np.array(label, dtype=np.int32),
+        regions=vt.Regions(corners, runs=runs_of(masks)),
+        confidence=None if confidence is None else np.array(confidence),
+        ids=np.arange(1, len(boxes) + 1),
+        verdicts=Verdicts.of(said) if confidence is None else None,
+    )
+
+
+def one_per_image() -> tuple[vt.Annotations, vt.Annotations]:
+    """Six images with an object each, and predictions that are the same."""
+    boxes = [[1, 2, 9 + i % 2, 11] for i in range(6)]
+    columns = (6, list(range(6)), [0, 1, 2, 0, 1, 2], boxes)
+    return objects(*columns), objects(*columns, confidence=[0.9 - i / 10 for i in range(6)])
+
+
+def random_sides(seed: int, images: int = 12) -> tuple[vt.Annotations, vt.Annotations]:
+    """Truths in some of the cells; predictions that are shrunk, sometimes of another class, missing or made up."""
+    rng = np.random.default_rng(seed)
+    truth: list[tuple[int, int, list[int]]] = []
+    pred: list[tuple[int, int, list[int]]] = []
+    for image in range(images):
+        for cell in range(GRID * GRID):
+            x, y = CELL * (cell % GRID), CELL * (cell // GRID)
+            box = [x + 1, y + 1, x + 11, y + 11]
+            label = int(rng.integers(3))
+            if rng.random() < 0.6:
+                truth.append((image, label, box))
+            if rng.random() < 0.6:
+                shrunk = [box[0] + int(rng.integers(4)), box[1] + int(rng.integers(4)), box[2], box[3]]
+                pred.append((image, label if rng.random() < 0.8 else int(rng.integers(3)), shrunk))
+    confidence = rng.permutation(np.linspace(0.05, 0.95, len(pred))).tolist()  # no two are equal
+    return objects(images, *columns(truth)), objects(images, *columns(pred), confidence=confidence)
+
+
+def columns(rows: list[tuple[int, int, list[int]]]) -> tuple[list[int], list[int], list[list[int]]]:
+    return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
+
+
+def without_objects(side: vt.Annotations) -> vt.Annotations:
+    return side.where(np.zeros(len(side), dtype=np.bool_))
+
+
+def shuffle(side: vt.Annotations, seed: int) -> vt.Annotations:
+    """The same objects in another order."""
+    order: NDArray[np.int64] = np.random.default_rng(seed).permutation(len(side))
+    return side.take(order)
