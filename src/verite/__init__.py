@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from verite.metrics.record import Empty as Empty
     from verite.metrics.record import Variant as Variant
     from verite.model.annotations import Annotations as Annotations
+    from verite.model.comparison import compare as compare
     from verite.model.images import Images as Images
     from verite.model.labels import Labels as Labels
     from verite.model.regions import Polygons as Polygons
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from verite.model.regions import Runs as Runs
     from verite.model.results import Results as Results
     from verite.model.results import Score as Score
-    from verite.model.results import compare as compare
     from verite.model.shapes import Contour as Contour
     from verite.pairs import Pairs as Pairs
     from verite.protocols.coco import CocoResults as CocoResults
@@ -93,7 +93,8 @@ HOMES = {
     "verite.model.regions": ["Polygons", "Regions", "Runs"],
     "verite.model.shapes": ["Contour"],
     "verite.pairs": ["Pairs"],
-    "verite.model.results": ["Results", "Score", "compare"],
+    "verite.model.comparison": ["compare"],
+    "verite.model.results": ["Results", "Score"],
     "verite.protocols.coco": ["CocoResults", "coco"],
     "verite.protocols.incremental": ["CocoEvaluator"],
     "verite.protocols.imagenet": ["imagenet_det", "imagenet_loc"],

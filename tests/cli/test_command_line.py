@@ -91,7 +91,7 @@ def test_several_systems_are_compared(typed, tmp_path):
     status, out, _ = typed(*words, "-o", tmp_path, "--no-plot")
     assert status == 0
     assert out.splitlines()[0].split() == ["class", "hawk", "magpie", "mole"]
-    assert {p.name for p in tmp_path.iterdir()} == {"hawk", "magpie", "mole", "comparison.csv"}
+    assert {p.name for p in tmp_path.iterdir()} == {"hawk", "magpie", "mole", "comparison.csv", "standing.csv"}
     _, out, _ = typed(*words, "--json")
     assert list(json.loads(out)["systems"]) == ["hawk", "magpie", "mole"]
 

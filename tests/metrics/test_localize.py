@@ -91,7 +91,7 @@ def test_documented_keys_of_the_json_document():
 
 
 def test_the_table_of_objects_as_csv():
-    lines = localize(TRUTH, PRED, "iou", checks="off").objects_csv().splitlines()
+    lines = localize(TRUTH, PRED, "iou", checks="off").object_table().to_csv().splitlines()
     assert lines[0] == "image,class,state,truth,pred,confidence,overlap,iou"
     assert lines[1] == "a,cat,matched,0,0,0.9,0.8,0.8"
     assert lines[4] == "a,cat,missed,1,,,,"

@@ -68,6 +68,41 @@ def test_two_runs_compare_side_by_side(truth, pred):
     assert set(json.loads(comparison.to_json())["systems"]) == {"old", "new"}
 
 
+def test_many_systems_are_rows_with_places(truth, pred):
+    worse = pred.take([1])
+    results = [vt.voc(truth, pred if i % 2 else worse, name=f"system {i}") for i in range(30)]
+    comparison = vt.compare(*results)
+    table = comparison.standing()
+    assert table.head == ("system", "place", "mAP")
+    # Half of them find one cat of two and no dog, the others nothing: 15 share the first place, 15 the sixteenth.
+    assert [row[1:] for row in table.rows] == [("1=", 0.25)] * 15 + [("16=", 0.0)] * 15
+    assert [row[0] for row in table.rows[:2]] == ["system 1", "system 3"]
+    assert max(map(len, str(comparison).splitlines()[:-1])) < 80
+
+
+def test_fewer_errors_are_better():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    right = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    wrong = vt.Annotations.of(["a"], ["dog"], [[0, 0, 9, 9]], confidence=[0.9], labels=["cat", "dog"])
+    results = [vt.imagenet_loc(truth, p, name=n, checks="off") for p, n in ((wrong, "wrong"), (right, "right"))]
+    assert [row[:2] for row in vt.compare(*results).standing().rows] == [("right", "1"), ("wrong", "2")]
+
+
+def test_comparison_as_csv_has_the_overall_row(truth, pred):
+    rows = list(
+        csv.reader(io.StringIO(vt.compare(vt.voc(truth, pred, name="a"), vt.voc(truth, pred, name="b")).to_csv()))
+    )
+    assert rows[-1] == ["all", "0.25", "0.25", "0.0"]
+
+
+def test_a_score_is_found_by_its_name(truth, pred):
+    results = vt.voc(truth, pred)
+    assert float(results["mAP"]) == 0.25
+    assert list(results) == ["mAP"]
+    with pytest.raises(vt.UnknownMetric, match="expected one of mAP, found 'map'; did you mean 'mAP'"):
+        results["map"]
+
+
 def test_different_settings_do_not_compare(truth, pred):
     with pytest.raises(vt.NotComparable, match=r"iou \(0.50 / 0.75\), pixel \(plus1 / continuous\)"):
         vt.compare(vt.voc(truth, pred), vt.voc(truth, pred, iou=0.75, pixel="continuous"))

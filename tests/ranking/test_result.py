@@ -115,7 +115,7 @@ def test_the_text_shows_order_pairs_and_whole(ranking):
 def test_tables_as_csv_have_full_precision(ranking):
     rows = list(csv.DictReader(io.StringIO(ranking.to_csv())))
     assert float(rows[0]["kept"]) == ranking.pairs[0].kept
-    places = list(csv.DictReader(io.StringIO(ranking.ranks_to_csv())))
+    places = list(csv.DictReader(io.StringIO(ranking.rank_table().to_csv())))
     assert float(places[0]["1"]) == ranking.ranks[0, 0]
 
 

@@ -73,7 +73,7 @@ def test_the_document_has_the_documented_keys():
 
 def test_tables_come_as_csv_markdown_and_latex():
     study = small()
-    rows = list(csv.DictReader(io.StringIO(study.to_csv("translation(reach=6)"))))
+    rows = list(csv.DictReader(io.StringIO(study.tables["translation(reach=6)"].to_csv())))
     assert rows[0] == {"metric": "iou", "on": "mask", "axial": "1", "monotony": "1", "continuity": "1", "scale": "+",
                        "shape": "1", "score": "5"}  # fmt: skip
     assert "| iou | mask | ✓ | ✓ | ✓ | ✓+ | ✓ | 5 |" in study.to_markdown()

@@ -10,7 +10,9 @@ import numpy as np
 from verite.checks.findings import Finding
 from verite.errors import one_line
 from verite.model.annotations import Annotations
+from verite.model.display import Display, Part, Verbatim
 from verite.model.results import to_json
+from verite.model.tables import Table
 from verite.records import record
 
 QUANTILES = {"smallest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "largest": 1.0}
@@ -104,7 +106,7 @@ def pair(size: Any) -> tuple[int, int]:
 
 
 @record()
-class Inspection:
+class Inspection(Display):
     """Files in numbers, and what is suspicious about each."""
 
     files: tuple[Summary, ...]
@@ -133,7 +135,20 @@ class Inspection:
             parts.append("\n".join(lines))
         return "\n\n".join(parts)
 
-    __repr__ = __str__
+    def contents(self) -> list[Part]:
+        parts: list[Part] = []
+        for summary, found in zip(self.files, self.by_file, strict=True):
+            listed = Table.of("finding", [f.code for f in found], columns_of(found))
+            parts += [Verbatim(summary), listed if found else "nothing suspicious"]
+        return parts
+
+    def main_table(self) -> Table:
+        """Every finding of every file."""
+        paths = [summary.path for summary, found in zip(self.files, self.by_file, strict=True) for _ in found]
+        return Table.of("finding", [f.code for f in self.findings], {"file": paths, **columns_of(self.findings)})
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -146,3 +161,9 @@ class Inspection:
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
+
+
+def columns_of(findings: Sequence[Finding]) -> dict[str, list[Any]]:
+    """Findings as columns of a table."""
+    heads = {"severity": "severity", "count": "count", "message": "what", "remedy": "what to do"}
+    return {head: [getattr(finding, name) for finding in findings] for name, head in heads.items()}

@@ -85,42 +85,47 @@ def finish_curves(results: Sequence[CurveResults], given: Given) -> None:
     if given["table"] and not given["as_json"]:
         for result in results:
             click.echo(f"{result.name}\n{result.accumulate(given['table'])}\n")
-    plot_format = "" if given["no_plot"] or not given["output"] else given["plot_format"]
-    if plot_format:
+
+    def plot(result: CurveResults, home: Path) -> None:
         from verite.reporting.plots import save_curves
 
-        finish(results, given, lambda result, home: save_curves(result, home, plot_format))
-    else:
-        finish(results, given)
+        save_curves(result, home, given["plot_format"])
+
+    finish(results, given, plot)
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
     """Keep what is to be kept, and print the results or their comparison."""
-    from verite.cli.output import emit, note
-    from verite.model.results import Comparison
+    from verite.cli.output import emit, note, wants_plots
+    from verite.model.comparison import Comparison
 
     quiet = given["quiet"] or given["as_json"]
     outcome = results[0] if len(results) == 1 else Comparison(results)
     if given["output"]:
-        save_results(results, Path(given["output"]), plot)
+        save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
-    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    emit(outcome, given)
 
 
-def save_results(results: Sequence[R], folder: Path, plot: Callable[[R, Path], object] | None) -> None:
-    """Each system's JSON, tables and plots in a folder of its own, and the comparison beside them."""
+def save_results(
+    results: Sequence[R], folder: Path, given: Given, also: Callable[[R, Path], object] | None = None
+) -> None:
+    """Each system's JSON, tables and what else there is in a folder of its own, and the comparison beside them."""
+    from verite.cli.output import keep_table
     from verite.files import make_folder, write_atomically
-    from verite.model.results import Comparison
+    from verite.model.comparison import Comparison
 
     for result in results:
         home = make_folder(folder / result.name if len(results) > 1 else folder)
         write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
         for name, table in result.tables().items():
-            write_atomically(home / f"{name}.csv", table.to_csv())
-        if plot:
-            plot(result, home)
+            keep_table(home / f"{name}.csv", table, given)
+        if also:
+            also(result, home)
     if len(results) > 1:
-        write_atomically(folder / "comparison.csv", Comparison(results).to_csv())
+        comparison = Comparison(results)
+        keep_table(folder / "comparison.csv", comparison.table(), given)
+        keep_table(folder / "standing.csv", comparison.standing(), given)
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:

@@ -41,7 +41,7 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     truth = read_side(paths[0], "truth", given)
     preds = [read_side(path, "pred", given, truth) for path in paths[1:]]
     inspection = look(truth, *preds)
-    emit(inspection, as_json=given["as_json"], save=given["save"], quiet=given["quiet"])
+    emit(inspection, given)
     if any(finding.severity == "error" for finding in inspection.findings):
         context.exit(1)
 

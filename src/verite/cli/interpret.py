@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.options import checks_option, comparing_options, output_options, reading_options
+from verite.model.display import Display
 
 if TYPE_CHECKING:
     from verite.interpretation.interpret import InterpretationResults
@@ -60,7 +61,7 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """
     from verite.cli.evaluate import evaluate_each, save_results
     from verite.cli.metrics import look_here
-    from verite.cli.output import emit, note
+    from verite.cli.output import emit, note, wants_plots
     from verite.interpretation.class_distances import class_distances
     from verite.interpretation.interpret import interpret as evaluate
     from verite.interpretation.localization import localization_metric
@@ -80,19 +81,22 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     quiet = given["quiet"] or given["as_json"]
     outcome = choose_outcome(results, given["image"])
     if given["output"]:
-        save_results(results, Path(given["output"]), lambda result, home: save_scenes(result, home, given))
+        draws = wants_plots(given)
+        save_results(
+            results, Path(given["output"]), given, lambda result, home: save_scenes(result, home, given, draws)
+        )
         note(f"results in {given['output']}", quiet=quiet)
-    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    emit(outcome, given)
 
 
-class Traces:
+class Traces(Display):
     """The same image as several systems saw it."""
 
     def __init__(self, traces: dict[str, Any]) -> None:
         self.traces = traces
 
-    def __str__(self) -> str:
-        return "\n\n".join(f"{name}   {trace}" for name, trace in self.traces.items())
+    def contents(self) -> list[Any]:
+        return [part for name, trace in self.traces.items() for part in (name, *trace.contents())]
 
     def to_json(self, *, indent: int = 0) -> str:
         from verite.model.results import to_json
@@ -102,7 +106,7 @@ class Traces:
 
 def choose_outcome(results: Sequence[InterpretationResults], image: str | None) -> Any:
     """What to print: a result or several, of all images or one."""
-    from verite.model.results import Comparison, distinct_names
+    from verite.model.comparison import Comparison, distinct_names
 
     if image is None:
         return results[0] if len(results) == 1 else Comparison(results)
@@ -112,13 +116,13 @@ def choose_outcome(results: Sequence[InterpretationResults], image: str | None) 
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
 
-def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]) -> None:
+def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any], draws: bool) -> None:
     """The trace of the image that was asked for, and the pictures."""
     from verite.files import write_atomically
 
     if given["image"]:
         write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
-    if not given["no_plot"]:
+    if draws:
         from verite.reporting.interpretation import save_interpretation
 
         save_interpretation(result, home, given["plot_format"], given["image"])
@@ -149,7 +153,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
 
     A folder of pictures is a class, a folder of such folders is several (needs verite[vision]).
     """
-    from verite.cli.output import emit, note
+    from verite.cli.output import emit, keep_table, note
     from verite.errors import BadParameter
     from verite.files import write_atomically
     from verite.interpretation.class_distances import SHIPPED, class_distances
@@ -167,7 +171,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
         )
     quiet = given["quiet"] or given["as_json"]
     if given["output"]:
-        write_atomically(given["output"], found.to_csv())
+        keep_table(Path(given["output"]), found.table(), given)
         note(f"saved {given['output']}", quiet=quiet)
     if drawn is not None:
         from verite.reporting.interpretation import draw_distances
@@ -175,4 +179,4 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
 
         write_atomically(drawn, render(draw_distances(found), drawn.suffix[1:]))
         note(f"saved {drawn}", quiet=quiet)
-    emit(found, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    emit(found, given)

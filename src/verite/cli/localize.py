@@ -49,12 +49,10 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format. Objects are matched one to one by overlap; several PREDs
     are compared side by side.
     """
-    from verite.cli.evaluate import evaluate_each
+    from verite.cli.evaluate import evaluate_each, finish
     from verite.cli.metrics import look_here
-    from verite.cli.output import emit, note
     from verite.metrics.catalogue import metric
     from verite.metrics.localize import localize as evaluate
-    from verite.model.results import Comparison
 
     if not given["metrics"] and not given["every"]:
         raise click.UsageError("expected -m METRIC or --all, found neither", click.get_current_context())
@@ -68,33 +66,16 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
         return evaluate(truths, preds, *chosen, **settings, **about)
 
-    results = evaluate_each(truth, pred, given, compare)
-    quiet = given["quiet"] or given["as_json"]
-    if given["output"]:
-        keep(results, Path(given["output"]), given)
-        note(f"results in {given['output']}", quiet=quiet)
-    outcome = results[0] if len(results) == 1 else Comparison(results)
-    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    finish(evaluate_each(truth, pred, given, compare), given, lambda result, home: draw_plots(result, home, given))
 
 
-def keep(results: list[LocalizationResults], folder: Path, given: dict[str, Any]) -> None:
-    """Each system's JSON, tables and plots in a folder of its own, and the comparison beside them."""
-    from verite.files import make_folder, write_atomically
-    from verite.model.results import Comparison
+def draw_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:
+    """How values are distributed, the worst pairs, and the object that was asked for."""
+    from verite.files import write_atomically
+    from verite.reporting.localization import draw_object, save_localization
+    from verite.reporting.plots import render
 
-    for result in results:
-        home = make_folder(folder / result.name if len(results) > 1 else folder)
-        write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
-        write_atomically(home / "metrics.csv", result.metric_table().to_csv())
-        write_atomically(home / "classes.csv", result.to_csv())
-        write_atomically(home / "objects.csv", result.objects_csv())
-        if not given["no_plot"]:
-            from verite.reporting.localization import draw_object, save_localization
-            from verite.reporting.plots import render
-
-            save_localization(result, home, given["plot_format"])
-            if given["number"] is not None:
-                picture = render(draw_object(result, given["number"]), given["plot_format"])
-                write_atomically(home / f"object-{given['number']}.{given['plot_format']}", picture)
-    if len(results) > 1:
-        write_atomically(folder / "comparison.csv", Comparison(results).to_csv())
+    save_localization(result, home, given["plot_format"])
+    if given["number"] is not None:
+        picture = render(draw_object(result, given["number"]), given["plot_format"])
+        write_atomically(home / f"object-{given['number']}.{given['plot_format']}", picture)

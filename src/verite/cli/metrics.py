@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,13 +23,13 @@ Examples:
 )
 @click.argument("name", required=False)
 @output_options
-def metrics(name: str | None, as_json: bool, save: str | None, quiet: bool) -> None:
+def metrics(name: str | None, **given: Any) -> None:
     """List the metrics, or show the card of one."""
     from verite.cli.output import emit
     from verite.metrics.cards import card, catalogue
 
     look_here([name] if name else [])
-    emit(card(name) if name else catalogue(), as_json=as_json, save=save, quiet=quiet)
+    emit(card(name) if name else catalogue(), given)
 
 
 def look_here(names: Iterable[str]) -> None:

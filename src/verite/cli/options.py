@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from verite.formats import HOMES
+from verite.model.display import STYLES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.settings import Choice
 
@@ -129,13 +130,26 @@ def reading_options(command: F) -> F:
     return command
 
 
+def refuse_both(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """A JSON document has no style; whichever of the two options comes second says so."""
+    typed = {**context.params, str(parameter.name): value}
+    style = typed.get("style", "text")
+    if style != "text" and typed.get("as_json"):
+        raise click.UsageError(f"expected --json or --style {style}, found both", context)
+    return value
+
+
 def output_options(command: F) -> F:
-    """What to print and what to keep."""
+    """What to print, how it looks, and what to keep."""
     options = [
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+        click.option("--json", "as_json", is_flag=True, callback=refuse_both,
+                     help="Print one JSON document and nothing else."),
+        click.option("--style", type=click.Choice(STYLES), default="text", show_default=True, callback=refuse_both,
+                     help="How tables are printed; csv prints the main one."),
+        click.option("--csv-safe", is_flag=True, help="In CSV, keep spreadsheets from computing names such as =1+1."),
         click.option("--save", type=click.Path(dir_okay=False), help="Write the JSON document to a file."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
-    ]
+    ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command

@@ -11,20 +11,59 @@ from verite.errors import one_line
 from verite.files import write_atomically
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from verite.model.annotations import Annotations
+    from verite.model.tables import Table
+
+Given = dict[str, Any]
 
 
 class Printable(Protocol):
     def to_json(self, *, indent: int = 0) -> str: ...
+    def in_style(self, style: str) -> str: ...
+    def main_table(self) -> Table: ...
 
 
-def emit(result: Printable, *, as_json: bool, save: str | None, quiet: bool) -> None:
-    """Keep the JSON document if asked, then print it or the table."""
-    if save:
-        write_atomically(save, result.to_json(indent=1) + "\n")
-        if not as_json:
-            note(f"saved {save}", quiet=quiet)
-    click.echo(result.to_json() if as_json else str(result))
+def emit(result: Printable, given: Given) -> None:
+    """Keep the JSON document if asked, then print it or the tables, as the output options say."""
+    if given["save"]:
+        write_atomically(given["save"], result.to_json(indent=1) + "\n")
+        note(f"saved {given['save']}", quiet=given["quiet"] or given["as_json"])
+    click.echo(result.to_json() if given["as_json"] else in_style(result, given).rstrip("\n"))
+
+
+def in_style(result: Printable, given: Given) -> str:
+    """What is printed, in the style that was asked for."""
+    if given["style"] == "csv":
+        return csv_of(result.main_table(), given)
+    return result.in_style(given["style"])
+
+
+def keep_table(path: Path, table: Table, given: Given) -> None:
+    """A table as a file of comma-separated values."""
+    write_atomically(path, csv_of(table, given))
+
+
+def wants_plots(given: Given) -> bool:
+    """Whether to draw into the output folder; where nothing can be drawn, what to install."""
+    if given["no_plot"] or not given["output"]:
+        return False
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        note("no plots: expected matplotlib, found none; pip install 'verite[plots]'", quiet=given["quiet"])
+        return False
+    return True
+
+
+def csv_of(table: Table, given: Given) -> str:
+    """Comma-separated values; names that a spreadsheet would compute are told of, or made inert if asked for."""
+    from verite.model.styles import has_formulas
+
+    if not given["csv_safe"] and has_formulas(table):
+        note("warning: a name begins with =, +, - or @, which a spreadsheet computes; see --csv-safe", quiet=False)
+    return table.to_csv(safe=given["csv_safe"])
 
 
 def note(text: str, *, quiet: bool) -> None:

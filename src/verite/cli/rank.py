@@ -114,7 +114,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     if given["output"]:
         save_all(ranking, Path(given["output"]), given)
         note(f"results in {given['output']}\n", quiet=quiet)
-    emit(ranking, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    emit(ranking, given)
 
 
 def model_of(given: dict[str, Any]) -> ErrorModel:
@@ -176,7 +176,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     """The ranking of detectors by the objects they find."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe, note
-    from verite.model.results import distinct_names
+    from verite.model.comparison import distinct_names
     from verite.ranking.detectors import Finds
     from verite.ranking.rank import rank as assess
     from verite.ranking.tables import check_settings, is_table
@@ -212,13 +212,14 @@ def pick_doubts(given: dict[str, Any]) -> dict[str, Any]:
 
 def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, both tables and the plots."""
+    from verite.cli.output import keep_table, wants_plots
     from verite.files import make_folder, write_atomically
     from verite.reporting.rank_plots import read_published, save_ranking
 
     points = read_published(given["published"], ranking.order) if given["published"] else []
     home = make_folder(folder)
     write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
-    write_atomically(home / "ranks.csv", ranking.ranks_to_csv())
-    write_atomically(home / "pairs.csv", ranking.to_csv())
-    if not given["no_plot"]:
+    keep_table(home / "ranks.csv", ranking.rank_table(), given)
+    keep_table(home / "pairs.csv", ranking.main_table(), given)
+    if wants_plots(given):
         save_ranking(ranking, home, given["plot_format"], points)

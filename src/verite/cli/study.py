@@ -16,7 +16,6 @@ from verite.errors import did_you_mean
 
 # What else can be studied, and the module of the command: `verite study NAME …`.
 TARGETS = {"interpretation": "study_interpretation"}
-STYLES = {"csv": "to_csv", "markdown": "to_markdown", "latex": "to_latex"}
 
 
 class Targets(click.Group):
@@ -85,8 +84,6 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
 @click.option("--sensitivity", "asks_sensitivity", is_flag=True,
               help="How verdicts change with tolerances and truths.")  # fmt: skip
 @click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
-@click.option("--style", type=click.Choice(["text", *STYLES]), default="text", show_default=True,
-              help="How tables are printed; csv prints one, the synthesis if --table names no other.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
@@ -109,7 +106,7 @@ def study(context: click.Context, /, **given: Any) -> None:
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
-    tell(outcome, changes, given, quiet)
+    tell(outcome, changes, given)
 
 
 def check(context: click.Context, given: dict[str, Any]) -> None:
@@ -179,9 +176,9 @@ def progress_bar(results: int, quiet: bool) -> Iterator[Callable[[int], None] | 
         yield bar.update
 
 
-def tell(outcome: Any, changes: Any, given: dict[str, Any], quiet: bool) -> None:
+def tell(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
     """Print what was asked for, the way it was asked for."""
-    from verite.cli.output import emit
+    from verite.cli.output import emit, in_style
     from verite.files import write_atomically
     from verite.model.results import to_json
 
@@ -193,19 +190,19 @@ def tell(outcome: Any, changes: Any, given: dict[str, Any], quiet: bool) -> None
             click.echo(document)
             return
     if given["as_json"]:
-        emit(outcome, as_json=True, save=given["save"], quiet=quiet)
+        emit(outcome, given)
         return
     if given["save"] and changes is None:
         write_atomically(given["save"], outcome.to_json(indent=1) + "\n")
     shown = outcome.tables[given["table"]] if given["table"] else outcome
-    text = str(shown) if given["style"] == "text" else getattr(shown, STYLES[given["style"]])()
-    click.echo(text.rstrip("\n"))
+    click.echo(in_style(shown, given).rstrip("\n"))
     if changes is not None:
-        click.echo(f"\n{changes}" if given["style"] == "text" else f"\n{changes.to_csv()}".rstrip("\n"))
+        click.echo(f"\n{in_style(changes, given)}".rstrip("\n"))
 
 
 def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
+    from verite.cli.output import keep_table, wants_plots
     from verite.files import make_folder, write_atomically
     from verite.reporting.plots import file_names
 
@@ -214,13 +211,13 @@ def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]
     write_atomically(home / "study.md", outcome.to_markdown())
     write_atomically(home / "study.tex", outcome.to_latex())
     if given["reproduce"]:
-        write_atomically(home / "differences.csv", outcome.to_csv())
+        keep_table(home / "differences.csv", outcome.main_table(), given)
     else:
         for table, name in zip(outcome.tables, file_names(outcome.tables), strict=True):
-            write_atomically(home / f"{name}.csv", outcome.to_csv(table))
+            keep_table(home / f"{name}.csv", outcome.tables[table].main_table(), given)
     if changes is not None:
-        write_atomically(home / "sensitivity.csv", changes.to_csv())
-    if not given["no_plot"] and given["reproduce"] != "gretsi":
+        keep_table(home / "sensitivity.csv", changes.table, given)
+    if wants_plots(given) and given["reproduce"] != "gretsi":
         from verite.reporting.study_plots import save_study
 
         save_study(getattr(outcome, "outcome", outcome), home, given["plot_format"])

@@ -44,7 +44,7 @@ def interpretation(source: str | None, **given: Any) -> None:
     Pascal VOC folder with segmentations, or annotations with masks in any known format; without one, scenes are drawn
     that have the paper's numbers of images and objects.
     """
-    from verite.cli.output import emit, note
+    from verite.cli.output import emit, keep_table, note, wants_plots
     from verite.cli.study import progress_bar
     from verite.files import make_folder, write_atomically
     from verite.interpretation.localization import localization_metric
@@ -66,13 +66,13 @@ def interpretation(source: str | None, **given: Any) -> None:
     if given["output"]:
         home = make_folder(Path(given["output"]))
         write_atomically(home / "results.json", outcome.to_json(indent=1) + "\n")
-        write_atomically(home / "checks.csv", outcome.check_table().to_csv())
-        if not given["no_plot"]:
+        keep_table(home / "checks.csv", outcome.check_table(), given)
+        if wants_plots(given):
             from verite.reporting.interpretation_study import save_study
 
             save_study(outcome, home, given["plot_format"])
         note(f"results in {given['output']}", quiet=quiet)
-    emit(outcome, as_json=given["as_json"], save=given["save"], quiet=quiet)
+    emit(outcome, given)
 
 
 def scenes_of(source: str | None, seed: int) -> Annotations:

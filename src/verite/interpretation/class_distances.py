@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.files import find_path, read_text
 from verite.interpretation.taxonomy import Taxonomy, read_taxonomy
+from verite.model.display import Display, Part
 from verite.model.labels import Labels
 from verite.model.tables import Table
 
@@ -28,7 +29,7 @@ SHIPPED = {"voc": "taxonomy-voc.txt"}  # taxonomies that come with the package
 
 
 @dataclass(frozen=True, eq=False)
-class ClassDistances:
+class ClassDistances(Display):
     """A distance for every two classes; without names, 1 for any two that differ.
 
     >>> d = ClassDistances.of(["cat", "dog", "car"], [[0, 0.2, 1], [0.2, 0, 1], [1, 1, 0]])
@@ -131,14 +132,10 @@ class ClassDistances:
     def square(self) -> Floats:
         return self.matrix if self.matrix is not None else np.zeros((0, 0))
 
-    def __str__(self) -> str:
+    def contents(self) -> list[Part]:
         if self.names is None:
-            return "1 for any two classes that differ, 0 for the same"
-        return f"{len(self.names)} classes, {self.source}\n\n{self.table()}"
-
-    def to_csv(self) -> str:
-        """Names as header and first column, full precision."""
-        return self.table().to_csv()
+            return ["1 for any two classes that differ, 0 for the same"]
+        return [f"{len(self.names)} classes, {self.source}", self.table()]
 
     def to_json(self, *, indent: int = 0) -> str:
         from verite.model.results import to_json

@@ -32,6 +32,7 @@ from verite.metrics.localize import mean, refuse_fractions
 from verite.metrics.metric import Metric
 from verite.metrics.objects import Settings, Use, ignored_truths
 from verite.model.annotations import Annotations
+from verite.model.display import Part
 from verite.model.rasters import PolygonRule
 from verite.model.results import Results
 from verite.model.tables import Table
@@ -215,12 +216,16 @@ class InterpretationResults(Results):
         found[self.judged.matches.pred] = True
         return found
 
+    def is_error(self, score: str) -> bool:
+        return True
+
     def image_table(self, most: int | None = None) -> Table:
         """The images, the worst first."""
         order = self.worst_first[:most]
         columns: dict[str, Sequence[Any]] = {"score": self.judged.score[order].tolist()}
         columns |= {key: values[order].tolist() for key, values in self.image_counts().items()}
-        return Table.of("image", [self.known.name(int(i)) for i in order], columns)
+        title = "worst images" if len(order) < len(self.known) else ""
+        return Table.of("image", [self.known.name(int(i)) for i in order], columns, title=title)
 
     def tables(self) -> dict[str, Table]:
         return {"images": self.image_table(), "classes": self.class_table()}
@@ -337,24 +342,17 @@ class InterpretationResults(Results):
 
     # What a person sees, and what a program reads.
 
-    def __str__(self) -> str:
+    def contents(self) -> list[Part]:
         quantiles = "   ".join(f"{key} {value:.4f}" for key, value in self.quantiles().items() if not isnan(value))
-        shown = min(MOST_IMAGES, len(self.known))
         word = "image" if len(self.known) == 1 else "images"
-        parts = [
+        return [
             f"{self.name}   score {self.score:.4f} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
             quantiles,
-            "",
-            *(["worst images"] if len(self.known) > shown else []),
-            str(self.image_table(shown)),
-            "",
-            str(self.class_table()),
-            "",
-            str(self.signature),
+            self.image_table(MOST_IMAGES),
+            self.class_table(),
+            self.signature,
+            *self.notes,
         ]
-        return "\n".join([*parts, *self.notes])
-
-    __repr__ = __str__
 
     def details(self) -> dict[str, Any]:
         counts = {key: values.tolist() for key, values in self.image_counts().items()}

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
 from verite.interpretation.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
+from verite.model.display import Display, Part
 from verite.model.tables import Table
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,7 @@ class Thing:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Display):
     """One scene with the matrices of the four steps: truths are rows, preds are columns.
 
     >>> trace = Trace.of([[0.6], [0.1]], [[0.25], [0.5]], [[0.0], [1.0]])
@@ -143,18 +144,22 @@ class Trace:
             "compensation": np.where(self.compensation > 0, 1.0, nan),
             "compensated": self.compensated,
         }
-        return {name: self.table(values, name in ("correspondence", "compensation")) for name, values in named.items()}
+        titles, whole = self.titles, ("correspondence", "compensation")
+        return {name: self.table(values, name in whole, titles[name]) for name, values in named.items()}
 
-    def table(self, values: Floats, is_whole: bool) -> Table:
+    def table(self, values: Floats, is_whole: bool, title: str) -> Table:
         count = values.shape
         rows = [*(f"{i + 1} {t}" for i, t in enumerate(self.truths)), *["added"] * (count[0] - len(self.truths))]
         columns = [*(f"{j + 1} {p}" for j, p in enumerate(self.preds)), *["added"] * (count[1] - len(self.preds))]
         cells = [[blank(v, is_whole) for v in row] for row in values.tolist()]
-        return Table(("truth \\ pred", *columns), tuple((name, *row) for name, row in zip(rows, cells, strict=True)))
+        named = tuple((name, *row) for name, row in zip(rows, cells, strict=True))
+        return Table(("truth \\ pred", *columns), named, title=title)
 
-    def __str__(self) -> str:
+    @property
+    def titles(self) -> dict[str, str]:
+        """What each matrix is."""
         r = self.rules
-        titles = {
+        return {
             "overlap": "Overlap (intersection over union)",
             "correspondence": f"Correspondence ({r.matching}, from {r.least:g})"
             if r.least
@@ -165,12 +170,11 @@ class Trace:
             "compensation": "Compensation: missed and spurious objects paired",
             "compensated": "Scores with compensation",
         }
-        parts = [f"{self.image}   {self.sentence}"] if self.image else [self.sentence]
-        for name, table in self.tables().items():
-            parts += ["", titles[name], str(table)]
-        if self.ignored:
-            parts += ["", f"{self.ignored} truths are ignored, {self.excused} preds on them do not count"]
-        return "\n".join(parts)
+
+    def contents(self) -> list[Part]:
+        first = f"{self.image}   {self.sentence}" if self.image else self.sentence
+        last = [f"{self.ignored} truths are ignored, {self.excused} preds on them do not count"] if self.ignored else []
+        return [first, *self.tables().values(), *last]
 
     @property
     def sentence(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from shlex import quote
 from textwrap import wrap
@@ -13,7 +13,9 @@ from verite.metrics.catalogue import metric, records
 from verite.metrics.metric import Metric, spell_best
 from verite.metrics.names import spell, word_of
 from verite.metrics.record import Record, spell_settled
+from verite.model.display import Display, Part
 from verite.model.results import to_json
+from verite.model.tables import Table
 
 WIDTH = 110
 ON = {
@@ -25,7 +27,7 @@ ON = {
 
 
 @dataclass(frozen=True)
-class Card:
+class Card(Display):
     """One metric: what it measures, on what, which way is better, and where it comes from."""
 
     name: str
@@ -73,6 +75,9 @@ class Card:
             first, *rest = [text] if key == "signature" else wrap(text, WIDTH - 18)
             lines += [f"  {key:<15} {first}", *(f"  {'':<15} {line}" for line in rest)]
         return "\n".join(lines)
+
+    def contents(self) -> list[Part]:
+        return [self.summary, Table((self.name, ""), tuple(self.facts.items()))]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -141,7 +146,7 @@ def needs(chosen: Metric) -> list[str]:
     return remarks
 
 
-class Catalogue:
+class Catalogue(Display):
     """All metrics, as a list or a document."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
@@ -157,6 +162,19 @@ class Catalogue:
             lines += ["", title, f"  {'metric':<{wide}}  {'better':<10}  unit  what it measures"]
             lines += [f"  {c.name:<{wide}}  {c.better:<10}  {c.unit:<4}  {c.summary}" for c in chosen]
         return "\n".join([*lines[1:], "", "verite metrics NAME shows one card with formula, parameters and source."])
+
+    def contents(self) -> list[Part]:
+        return [self.list_metrics([on], title) for on, title in ON.items()]
+
+    def main_table(self) -> Table:
+        return self.list_metrics(list(ON))
+
+    def list_metrics(self, on: Sequence[str], title: str = "") -> Table:
+        """The metrics that look at these kinds of regions."""
+        chosen = [card for card in self.cards.values() if card.on in on]
+        heads = {"on": "on", "better": "better", "unit": "unit", "summary": "measures"}
+        columns = {head: [getattr(card, name) for card in chosen] for name, head in heads.items()}
+        return Table.of("metric", [card.name for card in chosen], columns, title=title)
 
     def to_dict(self) -> dict[str, Any]:
         return {"metrics": {name: card.to_dict() for name, card in self.cards.items()}}

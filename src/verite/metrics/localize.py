@@ -16,6 +16,7 @@ from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
 from verite.model.annotations import Annotations
+from verite.model.display import Part
 from verite.model.rasters import PolygonRule
 from verite.model.results import Finds, Results, choose_threshold
 from verite.model.tables import Table
@@ -188,16 +189,20 @@ class LocalizationResults(Results):
         how = "scored as empty regions" if self.settings.unmatched == "score" else "counted, not in the means"
         return f"{what}; the missed and spurious are {how}"
 
-    def __str__(self) -> str:
-        parts = [f"{self.name}   {self.treatment}", "", str(self.metric_table()), ""]
+    def is_error(self, score: str) -> bool:
+        return any(m.name == score and m.better == "lower" for m in self.metrics)
+
+    def tables(self) -> dict[str, Table]:
+        return {"metrics": self.metric_table(), "classes": self.class_table(), "objects": self.object_table()}
+
+    def contents(self) -> list[Part]:
+        parts: list[Part] = [f"{self.name}   {self.treatment}", self.metric_table()]
         if len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
-            parts += [str(self.class_table()), ""]
+            parts.append(self.class_table())
         shown = self.signature
         if len(self.metrics) > MOST_COLUMNS:  # the table has named them
             shown = Signature.of("localize", metrics=len(self.metrics), **self.settings.facts, rev=1)
-        return "\n".join([*parts, str(shown), *self.notes])
-
-    __repr__ = __str__
+        return [*parts, shown, *self.notes]
 
     def object_rows(self) -> list[dict[str, Any]]:
         """Every object: where, what, its state, and its values."""
@@ -241,19 +246,12 @@ class LocalizationResults(Results):
             "objects": self.object_rows(),
         }
 
-    def objects_csv(self) -> str:
-        """The table of objects as comma-separated values."""
+    def object_table(self) -> Table:
+        """Every object: where, what, its state, and its values."""
         rows = self.object_rows()
         heads = ("image", "class", "state", "truth", "pred", "confidence", "overlap")
-        table = Table(
-            (*heads, *self.values),
-            tuple((*(absent(row[h]) for h in heads), *(absent(v) for v in row["values"].values())) for row in rows),
-        )
-        return table.to_csv()
-
-
-def absent(value: Any) -> Any:
-    return nan if value is None else value
+        cells = tuple((*(row[head] for head in heads), *row["values"].values()) for row in rows)
+        return Table((*heads, *self.values), cells)
 
 
 def mean(values: Array) -> float:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import isfinite, isnan
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.arrays import np
-from verite.errors import BadParameter, NotComparable
+from verite.errors import BadParameter, UnknownMetric, did_you_mean
 from verite.model.annotations import Annotations
-from verite.model.tables import ABSENT, Table
+from verite.model.display import Display, Part
+from verite.model.tables import Table, show_cell
 from verite.records import record
 from verite.signature import Signature
 
@@ -45,7 +46,7 @@ class Score:
         return self.value
 
     def __str__(self) -> str:
-        return f"{self.name} = {ABSENT if isnan(self.value) else f'{self.value:.4f}'}  [{self.signature}]"
+        return f"{self.name} = {show_cell(self.value)}  [{self.signature}]"
 
 
 @record(eq=False)
@@ -58,8 +59,11 @@ class Finds:
     least: float | None = None  # confidence below which no prediction was looked at
 
 
-class Results:
-    """The scores of one evaluation. Each protocol adds what it has per class, and its keys for JSON."""
+class Results(Display):
+    """The scores of one evaluation. Each protocol adds what it has per class, and its keys for JSON.
+
+    `results["AP"]` is one of the scores.
+    """
 
     def __init__(
         self,
@@ -77,6 +81,19 @@ class Results:
         self.name = name or system_name(pred)
         self.findings = tuple(findings)
 
+    def __getitem__(self, score: str) -> Score:
+        if score not in self.scores:
+            known = ", ".join(self.scores)
+            raise UnknownMetric(f"score: expected one of {known}, found {score!r}{did_you_mean(score, self.scores)}")
+        return self.scores[score]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def is_error(self, score: str) -> bool:
+        """Whether less of this score is better."""
+        return False
+
     @property
     def class_names(self) -> list[str]:
         raise NotImplementedError
@@ -88,6 +105,13 @@ class Results:
     def class_table(self) -> Table:
         """What a person wants to see per class."""
         raise NotImplementedError
+
+    def summary(self) -> Table:
+        """A row for each score."""
+        return Table.of("score", list(self.scores), {self.name: [score.value for score in self.scores.values()]})
+
+    def main_table(self) -> Table:
+        return self.class_table()
 
     def tables(self) -> dict[str, Table]:
         """All tables, by the names of the files they are kept in."""
@@ -109,15 +133,9 @@ class Results:
         count = len(self.findings)
         return [f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []
 
-    def __str__(self) -> str:
-        headline = "   ".join(
-            f"{key} {ABSENT if isnan(score.value) else f'{score.value:.4f}'}" for key, score in self.scores.items()
-        )
-        return "\n".join(
-            [f"{self.name}   {headline}", "", str(self.class_table()), "", str(self.signature), *self.notes]
-        )
-
-    __repr__ = __str__
+    def contents(self) -> list[Part]:
+        headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
+        return [f"{self.name}   {headline}", self.class_table(), self.signature, *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values; the keys are documented and stay."""
@@ -136,109 +154,9 @@ class Results:
         """One JSON document; what is absent is null."""
         return to_json(self.to_dict(), indent=indent)
 
-    def to_csv(self) -> str:
-        """The table per class as comma-separated values."""
-        return self.class_table().to_csv()
-
     def to_frame(self) -> Any:
         """The table per class as a pandas DataFrame (pandas must be installed)."""
-        try:
-            import pandas
-        except ImportError:
-            raise BadParameter(
-                "to_frame: expected pandas, found none; install it, or use to_csv() or to_dict()"
-            ) from None
-        table = self.class_table()
-        return pandas.DataFrame(list(table.rows), columns=list(table.head))
-
-
-MANY = 6  # scores from which a comparison begins with a summary
-
-
-class Comparison:
-    """Several systems on the same truth by the same rules, side by side."""
-
-    def __init__(self, results: Sequence[Results]) -> None:
-        if not results:
-            raise BadParameter("compare: expected at least one result, found none")
-        first = results[0]
-        for other in results[1:]:
-            check_comparable(first, other)
-        self.results = tuple(results)
-        self.names = distinct_names([r.name for r in results])
-
-    def table(self, score: str | None = None) -> Table:
-        """A row for each class and a column for each system; with two systems also their difference."""
-        first = self.results[0]
-        chosen = score or next(iter(first.scores))
-        classes = list(dict.fromkeys(name for r in self.results for name in r.class_names))
-        columns: dict[str, list[float]] = {}
-        mean: dict[str, float] = {}
-        for name, result in zip(self.names, self.results, strict=True):
-            values = dict(zip(result.class_names, result.class_scores()[chosen], strict=True))
-            columns[name] = [values.get(label, float("nan")) for label in classes]
-            mean[name] = result.scores[chosen].value
-        if len(self.results) == 2:
-            one, two = self.names
-            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
-            mean["difference"] = mean[two] - mean[one]
-        return Table.of("class", classes, columns, mean=mean)
-
-    def summary(self) -> Table:
-        """A row for each score and a column for each system; with two systems also their difference."""
-        keys = list(self.results[0].scores)
-        columns = {
-            name: [result.scores[key].value for key in keys]
-            for name, result in zip(self.names, self.results, strict=True)
-        }
-        if len(self.results) == 2:
-            one, two = self.names
-            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
-        return Table.of("score", keys, columns)
-
-    def __str__(self) -> str:
-        first = self.results[0]
-        if len(first.scores) > MANY:  # all of them at a glance, and the first one class by class
-            headline = next(iter(first.scores))
-            return "\n".join([str(self.summary()), "", headline, str(self.table()), "", str(first.signature)])
-        parts = []
-        for score in first.scores:
-            parts += [*([score] if len(first.scores) > 1 else []), str(self.table(score)), ""]
-        return "\n".join([*parts, str(first.signature)])
-
-    __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        first = self.results[0]
-        systems = {name: result.to_dict() for name, result in zip(self.names, self.results, strict=True)}
-        return {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
-
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
-
-    def to_csv(self) -> str:
-        return self.table().to_csv()
-
-
-def compare(*results: Results) -> Comparison:
-    """Put results side by side; an error says why where they do not compare.
-
-    >>> print(compare(vt.voc(truth, a), vt.voc(truth, b)))    # doctest: +SKIP
-    """
-    return Comparison(results)
-
-
-def check_comparable(first: Results, other: Results) -> None:
-    """Two results compare if they measure the same thing on the same truth."""
-    differences = first.signature.differences(other.signature)
-    if differences:
-        listed = ", ".join(f"{key} ({a} / {b})" for key, (a, b) in differences.items())
-        raise NotComparable(f"{first.name} and {other.name}: expected the same signature, found different {listed}")
-    digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
-    if len(set(digests)) > 1:
-        raise NotComparable(
-            f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})"
-        )
+        return self.class_table().to_frame()
 
 
 def digest_for(signature: Signature, annotations: Annotations) -> str:
@@ -261,16 +179,6 @@ def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
     if not near:
         raise BadParameter(f"iou: expected {known}, at which these results were made, found {iou:g}")
     return near[0]
-
-
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """Names that can head columns: repeated ones get a number."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out
 
 
 def system_name(pred: Annotations) -> str:

@@ -1,4 +1,4 @@
-"""Rows and columns for people: plain text that lines up, and CSV for programs."""
+"""Rows and columns: what does a table hold? How it looks, in text, Markdown, LaTeX, CSV and HTML, is in styles."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
+from verite.errors import BadParameter, one_line
+from verite.model.display import Display, Part
 from verite.records import record
 
 ABSENT = "–"
 
 
 @record()
-class Table:
+class Table(Display):
     """A head and rows; the first column is text, the others numbers. A `mean` row is set apart at the end.
 
     >>> print(Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]}))
@@ -25,50 +27,91 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     mean: tuple[Any, ...] | None = None
+    title: str = ""
 
     @classmethod
     def of(
-        cls, key: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]], mean: Mapping[str, Any] | None = None
+        cls,
+        key: str,
+        names: Sequence[str],
+        columns: Mapping[str, Sequence[Any]],
+        mean: Mapping[str, Any] | None = None,
+        title: str = "",
     ) -> Table:
         """From columns; `mean` may leave columns out."""
         rows = tuple(zip(names, *columns.values(), strict=True))
         last = ("all", *(mean.get(name, "") for name in columns)) if mean is not None else None
-        return cls((key, *columns), rows, last)
+        return cls((key, *columns), rows, last, title)
+
+    @property
+    def all_rows(self) -> tuple[tuple[Any, ...], ...]:
+        """The rows, and the mean after them."""
+        return (*self.rows, self.mean) if self.mean else self.rows
+
+    def contents(self) -> list[Part]:
+        return [self]
 
     def __str__(self) -> str:
-        body = [[cell(value) for value in row] for row in (*self.rows, *([self.mean] if self.mean else []))]
-        widths = [max(map(len, column)) for column in zip(self.head, *body, strict=True)]
+        body = [[one_line(show_cell(value)) for value in row] for row in self.all_rows]
+        head = [one_line(name) for name in self.head]
+        widths = [max(map(count_columns, column)) for column in zip(head, *body, strict=True)]
         rule = "  ".join("─" * width for width in widths)
-        lines = [line(self.head, widths), rule, *(line(row, widths) for row in body)]
+        lines = [align(head, widths), rule, *(align(row, widths) for row in body)]
         if self.mean:
             lines.insert(-1, rule)
-        return "\n".join(lines)
+        return "\n".join([*([one_line(self.title)] if self.title else []), *lines])
 
-    def to_csv(self) -> str:
-        """Comma-separated values, full precision, absent values empty."""
-        import csv
-        import io
+    def to_csv(self, *, safe: bool = False) -> str:
+        """Comma-separated values, full precision, absent values empty; `safe` keeps spreadsheets from computing."""
+        from verite.model.styles import csv_table
 
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.head)
-        writer.writerows([exact(value) for value in row] for row in (*self.rows, *([self.mean] if self.mean else [])))
-        return out.getvalue()
+        return csv_table(self, safe=safe)
+
+    def to_latex(self, *, booktabs: bool = False) -> str:
+        """A tabular, to be put into a table; with `booktabs`, the rules of that package."""
+        from verite.model.styles import latex_table
+
+        return latex_table(self, booktabs=booktabs) + "\n"
+
+    def to_frame(self) -> Any:
+        """As a pandas DataFrame (pandas must be installed)."""
+        try:
+            import pandas
+        except ImportError:
+            raise BadParameter("to_frame: expected pandas, found none; install it, or use to_csv()") from None
+        return pandas.DataFrame(list(self.rows), columns=list(self.head))
 
 
-def cell(value: Any) -> str:
-    """A value as a person reads it."""
+def show_cell(value: Any) -> str:
+    """A value as a person reads it.
+
+    >>> [show_cell(value) for value in (0.25, float("nan"), None, 1200, "cat")]
+    ['0.2500', '–', '–', '1,200', 'cat']
+    """
+    if value is None:
+        return ABSENT
     if isinstance(value, float):
         return ABSENT if isnan(value) else f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def exact(value: Any) -> str:
-    """A value as a program reads it."""
-    return "" if isinstance(value, float) and isnan(value) else str(value)
+def count_columns(text: str) -> int:
+    """How wide a text is in a terminal: some characters take two columns, some none.
+
+    >>> count_columns("cat"), count_columns("猫"), count_columns("e" + chr(0x301))
+    (3, 2, 1)
+    """
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def align(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Text to the left, numbers to the right."""
-    rest = (text.rjust(width) for text, width in zip(cells[1:], widths[1:], strict=True))
-    return "  ".join([cells[0].ljust(widths[0]), *rest]).rstrip()
+    padded = []
+    for i, (text, width) in enumerate(zip(cells, widths, strict=True)):
+        gap = " " * (width - count_columns(text))
+        padded.append(gap + text if i else text + gap)
+    return "  ".join(padded).rstrip()

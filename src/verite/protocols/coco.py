@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.prepare import prepare
+from verite.model.display import Part
 from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
@@ -238,10 +239,18 @@ class CocoResults(Results):
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
-        table = {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
-        return "\n".join([*lines, "", str(table), "", str(self.signature), *self.notes])
+        return "\n".join([*lines, "", str(self.chosen_table()), "", str(self.signature), *self.notes])
 
-    __repr__ = __str__
+    def contents(self) -> list[Part]:
+        scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
+        return [scores, self.chosen_table(), self.signature, *self.notes]
+
+    def chosen_table(self) -> Table:
+        """The table that was asked for."""
+        return {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
+
+    def main_table(self) -> Table:
+        return self.chosen_table()
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_small_json(self.to_dict(), indent=indent)

@@ -63,6 +63,9 @@ class LocalizationResults(Results):
         """Each error over the images of each class."""
         return {key: found.by_class.tolist() for key, found in self.errors.items()}
 
+    def is_error(self, score: str) -> bool:
+        return True
+
     def class_table(self) -> Table:
         columns: dict[str, list[Any]] = {key.replace("_", " "): values for key, values in self.class_scores().items()}
         images = next(iter(self.errors.values())).images.tolist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.prepare import prepare
+from verite.model.display import Part
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.coco_masks import masks_of
@@ -129,11 +130,8 @@ class PanopticResults(Results):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "groups": self.group_table()}
 
-    def __str__(self) -> str:
-        parts = [self.name, str(self.group_table()), "", str(self.class_table()), "", str(self.signature), *self.notes]
-        return "\n".join(parts)
-
-    __repr__ = __str__
+    def contents(self) -> list[Part]:
+        return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]
 
     def details(self) -> dict[str, Any]:
         """The documented keys: the nine numbers, and every class with its counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, floor, inf, isfinite, isnan, log, nan
-from textwrap import wrap
+from textwrap import fill
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import verite
 from verite.errors import BadParameter
+from verite.model.display import Display, Part
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
 from verite.ranking.sums import Sides
@@ -107,7 +108,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Display):
     """An order of algorithms and how likely each part of it survives errors in the truth.
 
     `ranks[j, k]` is the probability that the j-th of `order` comes in place k + 1; a tie shares its places evenly.
@@ -215,22 +216,22 @@ class Ranking:
         """One JSON document; what is absent is null."""
         return to_json(self.to_dict(), indent=indent)
 
-    def to_csv(self) -> str:
-        """Every pair as comma-separated values, full precision."""
+    def main_table(self) -> Table:
+        """Every pair with all its numbers."""
         sides = ("kept", "tie", "reversed", "first_ahead", "second_ahead")
         heads = (*sides, "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
         rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
         pairs = [(p.first, p.second, *row) for p, row in zip(self.pairs, rows, strict=True)]
-        return Table(("first", "second", *heads), tuple(pairs)).to_csv()
+        return Table(("first", "second", *heads), tuple(pairs))
 
-    def ranks_to_csv(self) -> str:
-        """Every algorithm's score, expected rank and places as comma-separated values, full precision."""
+    def rank_table(self) -> Table:
+        """Every algorithm's score, expected rank and places with all their digits."""
         places = [str(k + 1) for k in range(len(self.order))]
         rows = [
             (name, self.scores[name], self.expected_rank[name], *self.ranks[j].tolist())
             for j, name in enumerate(self.order)
         ]
-        return Table(("algorithm", "score", "expected_rank", *places), tuple(rows)).to_csv()
+        return Table(("algorithm", "score", "expected_rank", *places), tuple(rows))
 
     def standing_table(self) -> Table:
         """Each algorithm with its score, its expected rank and the probability of each place."""
@@ -279,16 +280,13 @@ class Ranking:
             line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
         return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
 
-    def __str__(self) -> str:
-        lines = [
+    def contents(self) -> list[Part]:
+        lines: list[Part] = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
-            *wrap(f"Assumed: {self.assumption}.", WIDTH),
-            *wrap(f"Note: {self.caveat}.", WIDTH),
-            "",
-            str(self.standing_table()),
-            "",
-            str(self.pair_table()),
-            "",
+            fill(f"Assumed: {self.assumption}.", WIDTH),
+            fill(f"Note: {self.caveat}.", WIDTH),
+            self.standing_table(),
+            self.pair_table(),
             self.whole_line(),
         ]
         if self.whole_epsilon is not None:
@@ -304,9 +302,10 @@ class Ranking:
             )
             lines.append(f"{many} enough to break it.")
         lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.not_told_apart()]
-        return "\n".join([*lines, *wrap(f"How: {self.how()}.", WIDTH), "", str(self.signature)])
+        return [*lines, fill(f"How: {self.how()}.", WIDTH), self.signature]
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def how(self) -> str:
         """Which answers were found in which way."""

@@ -15,6 +15,7 @@ from verite.interpretation.localization import localization_metric
 from verite.interpretation.score import Objects, Possible, ScoreRules, indicator, judge, recognition_score
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
+from verite.model.display import Display, Part
 from verite.model.tables import Table
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS
@@ -51,7 +52,7 @@ class Curves:
 
 
 @dataclass(frozen=True, eq=False)
-class InterpretationStudy:
+class InterpretationStudy(Display):
     """The curves of figures 10 to 15, and which of the paper's claims hold on them."""
 
     source: str
@@ -70,23 +71,19 @@ class InterpretationStudy:
     def alterations(self) -> int:
         return self.objects * WAYS
 
-    def __str__(self) -> str:
-        lines = [
+    def contents(self) -> list[Part]:
+        return [
             f"{self.source}: {sum(self.images.values()):,} images, {self.objects:,} objects, {self.classes} classes, "
             f"{self.alterations:,} alterations",
             *(
                 [f"{self.rejected:,} images without or with more than {MOST_OBJECTS} objects left out"]
                 * bool(self.rejected)
             ),
-            "",
-            str(self.cost_table()),
-            "",
-            str(self.check_table()),
-            "",
+            self.cost_table(),
+            self.check_table(),
             f"{sum(check.passed for check in self.checks)} of {len(self.checks)} claims hold",
-            str(self.signature),
+            self.signature,
         ]
-        return "\n".join(lines)
 
     def cost_table(self) -> Table:
         """What an altered object costs its scene, by how many objects there are."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from verite.model.display import Display, Part
 from verite.model.tables import Table
 from verite.studies.judging import Cell, points
 
 TICK = "✓"
-LATEX = {"✓": r"$\checkmark$", "✓+": r"$\checkmark^{+}$", "✓-": r"$\checkmark^{-}$", "✓+/-": r"$\checkmark^{+/-}$"}
 COUNTED = ("synthesis", "stars")  # tables of numbers rather than of properties
 TITLES = {"distance": "Distance properties", "synthesis": "Synthesis", "stars": "Stars"}
 
@@ -40,7 +38,7 @@ def code(cell: Cell | int) -> str:
 
 
 @dataclass(frozen=True)
-class PropertyTable:
+class PropertyTable(Display):
     """One table: a row of cells for each metric, and its score."""
 
     name: str
@@ -71,51 +69,26 @@ class PropertyTable:
     def head(self) -> tuple[str, ...]:
         return ("metric", "on", *self.columns, self.score)
 
-    def spell_rows(self) -> list[list[str]]:
+    def table(self) -> Table:
+        """As a person reads it."""
         rows = zip(self.labels, self.kinds, self.cells, self.scores, strict=True)
-        return [[label, kind, *(mark(row[c]) for c in self.columns), str(score)] for label, kind, row, score in rows]
+        marked = [(label, kind, *(mark(row[c]) for c in self.columns), score) for label, kind, row, score in rows]
+        return Table(self.head, tuple(marked), title=self.title)
+
+    def main_table(self) -> Table:
+        """As programs read it: 1 and 0, or the sign."""
+        rows = zip(self.labels, self.kinds, self.cells, self.scores, strict=True)
+        coded = [(label, kind, *(code(row[c]) for c in self.columns), score) for label, kind, row, score in rows]
+        return Table(self.head, tuple(coded), title=self.title)
+
+    def contents(self) -> list[Part]:
+        return [self.table()]
 
     def __str__(self) -> str:
-        return f"{self.title}\n\n{Table(self.head, tuple(tuple(row) for row in self.spell_rows()))}"
-
-    def to_csv(self) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.head)
-        for label, kind, row, score in zip(self.labels, self.kinds, self.cells, self.scores, strict=True):
-            writer.writerow([label, kind, *(code(row[c]) for c in self.columns), score])
-        return out.getvalue()
-
-    def to_markdown(self) -> str:
-        lines = [f"### {self.title}", "", markdown_row(self.head), markdown_row(["---"] * len(self.head))]
-        return "\n".join([*lines, *(markdown_row(row) for row in self.spell_rows())]) + "\n"
-
-    def to_latex(self) -> str:
-        r"""A tabular, to be put into a table; \checkmark needs amssymb."""
-        rows = [[escape_latex(row[0]), row[1], *(LATEX.get(c, c) for c in row[2:])] for row in self.spell_rows()]
-        body = [" & ".join(cells) + r" \\" for cells in rows]
-        head = " & ".join(escape_latex(word) for word in self.head) + r" \\"
-        columns = "ll" + "c" * len(self.columns) + "r"
-        return "\n".join(
-            [f"% {self.title}", rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *body, r"\hline",
-             r"\end{tabular}", ""]
-        )  # fmt: skip
+        return f"{self.title}\n\n{replace(self.table(), title='')}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
             label: {**row, self.score: score}
             for label, row, score in zip(self.labels, self.cells, self.scores, strict=True)
         }
-
-
-def markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-
-def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is.
-
-    >>> escape_latex("yasnoff1 100 %, a_b")
-    'yasnoff1 100 \\\\%, a\\\\_b'
-    """
-    return "".join("\\" + c if c in "&%$#_{}" else c for c in text)

@@ -9,10 +9,11 @@ from textwrap import wrap
 from typing import Any
 
 import verite
+from verite.model.display import Display, Part
 from verite.model.results import to_json
 from verite.model.tables import Table
 from verite.studies.explanations import Flip, Place, explain, spell_reason
-from verite.studies.property_tables import TICK, PropertyTable, code, markdown_row
+from verite.studies.property_tables import TICK, PropertyTable, code
 from verite.studies.published import GRETSI_TABLES
 
 Counts = dict[str, list[int]]  # agreeing cells and all cells of a table
@@ -93,25 +94,18 @@ class Comparison:
         for label, row in zip(self.ours.labels, self.ours.cells, strict=True):
             mine = [face(code(row[c]), self.table) + ("≠" if (label, c) in differing else "") for c in columns]
             rows.append((label, *mine, "│", *(face(self.published[label][c], self.table) for c in columns)))
-        return Table(("metric", *columns, "│", *columns), tuple(rows))
+        return Table(("metric", *columns, "│", *columns), tuple(rows), title=self.title)
+
+    @property
+    def title(self) -> str:
+        agreed, cells = self.agreement
+        return f"{self.table}: {self.ours.title} here (left) and as published (right), {agreed} of {cells} cells agree"
 
     def __str__(self) -> str:
-        agreed, cells = self.agreement
-        title = f"{self.table}: {self.ours.title} here (left) and as published (right), {agreed} of {cells} cells agree"
-        return f"{title}\n\n{self.beside()}"
-
-    def to_markdown(self) -> str:
-        table = self.beside()
-        lines = [
-            markdown_row(table.head),
-            markdown_row(["---"] * len(table.head)),
-            *(markdown_row(row) for row in table.rows),
-        ]
-        agreed, cells = self.agreement
-        return "\n".join([f"### {self.table}: {agreed} of {cells} cells agree", "", *lines, ""])
+        return f"{self.title}\n\n{replace(self.beside(), title='')}"
 
 
-class Reproduction:
+class Reproduction(Display):
     """A paper's tables made anew."""
 
     def __init__(self, paper: str, comparisons: Sequence[Comparison], outcome: Any, flips: Sequence[Flip]) -> None:
@@ -143,8 +137,6 @@ class Reproduction:
         parts += [self.explain(), self.headline + "\n" + "\n".join(wrap_lines(self.remarks()))]
         return "\n\n".join([*parts, str(self.outcome.signature)])
 
-    __repr__ = __str__
-
     def explain(self) -> str:
         """Every differing cell with its reason, cells of one reason together, explained ones first."""
         by_reason: dict[str, list[Difference]] = {}
@@ -173,21 +165,15 @@ class Reproduction:
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
 
-    def to_csv(self, table: str = "") -> str:
+    def main_table(self) -> Table:
         """The cells that differ."""
         head = ("table", "metric", "property", "ours", "published", "reason")
         rows = [(d.table, d.metric, d.column, d.ours, d.published, d.reason) for d in self.differences]
-        return Table(head, tuple(rows)).to_csv()
+        return Table(head, tuple(rows))
 
-    def to_markdown(self) -> str:
-        reasons = [f"- {difference}: {difference.reason}" for difference in self.differences]
-        parts = [one.to_markdown() for one in self.comparisons]
-        return "\n".join(
-            [*parts, self.headline, "", *reasons, "", *self.remarks(), "", f"`{self.outcome.signature}`\n"]
-        )
-
-    def to_latex(self) -> str:
-        return "\n".join(one.ours.to_latex() for one in self.comparisons)
+    def contents(self) -> list[Part]:
+        tables = [one.beside() for one in self.comparisons]
+        return [*tables, self.headline, *self.remarks(), self.main_table(), self.outcome.signature]
 
 
 def count_agreement(comparisons: Sequence[Comparison]) -> Counts:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from verite.model.display import Display, Part
 from verite.model.tables import Table
 from verite.studies.property_tables import code
 from verite.studies.study import Study
@@ -44,7 +45,7 @@ class Change:
     agreement: int | None = None  # published cells that come out
 
 
-class Sensitivity:
+class Sensitivity(Display):
     """The changes, setting by setting."""
 
     def __init__(self, changes: list[Change], cells: int) -> None:
@@ -63,16 +64,11 @@ class Sensitivity:
             columns["published cells"] = [c.agreement for c in self.changes]
         return Table.of("setting", [c.setting for c in self.changes], columns)
 
-    def __str__(self) -> str:
-        return f"Sensitivity: what other settings do to the {self.cells:,} cells\n\n{self.table}"
-
-    __repr__ = __str__
+    def contents(self) -> list[Part]:
+        return [f"Sensitivity: what other settings do to the {self.cells:,} cells", self.table]
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [vars(change) for change in self.changes]
-
-    def to_csv(self) -> str:
-        return self.table.to_csv()
 
 
 def cells_of(study: Study) -> Cells:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 import verite
 from verite.errors import BadParameter, did_you_mean
+from verite.model.display import Display, Part, Verbatim
 from verite.model.results import to_json
+from verite.model.tables import Table
 from verite.signature import Signature
 from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_sweep
 from verite.studies.measuring import Measured, Progress, count_results, measure_all, part_of, turns_of
@@ -29,7 +31,7 @@ MOST_SHIFTED = 24  # pixels to which couples of translations are tried for the t
 MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
 
 
-class Study:
+class Study(Display):
     """The outcome: tables of properties, the synthesis, and verdicts."""
 
     def __init__(self, evidence: Evidence, tolerances: Tolerances, references: Evidence | None = None) -> None:
@@ -138,8 +140,6 @@ class Study:
         tables = [str(sheet) for sheet in self.tables.values()]
         return "\n\n".join([*tables, self.summary, str(self.signature), *(str(one) for one in self.verdicts)])
 
-    __repr__ = __str__
-
     @property
     def summary(self) -> str:
         return (
@@ -164,18 +164,13 @@ class Study:
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
 
-    def to_csv(self, table: str = "synthesis") -> str:
-        """One table as comma-separated values: 1 and 0, or the sign of a scale dependency."""
-        return self.tables[table].to_csv()
+    def main_table(self) -> Table:
+        return self.tables["synthesis"].main_table()
 
-    def to_markdown(self) -> str:
-        """All tables."""
-        verdicts = [f"```text\n{one}\n```\n" for one in self.verdicts]
-        return "\n".join([*(sheet.to_markdown() for sheet in self.tables.values()), *verdicts, f"`{self.signature}`\n"])
-
-    def to_latex(self) -> str:
-        """All tables, as tabulars."""
-        return "\n".join(sheet.to_latex() for sheet in self.tables.values())
+    def contents(self) -> list[Part]:
+        """All tables, what they were made of, and the verdicts."""
+        verdicts = [Verbatim(str(one)) for one in self.verdicts]
+        return [*(one.table() for one in self.tables.values()), self.summary, self.signature, *verdicts]
 
 
 def study(

@@ -1,0 +1,151 @@
+"""Several systems on the same truth by the same rules: who is better, and where?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan, nan
+from typing import Any
+
+from verite.errors import BadParameter, NotComparable
+from verite.model.display import Display, Part
+from verite.model.results import Results, digest_for, to_json
+from verite.model.tables import ABSENT, Table
+
+MANY_SCORES = 6  # from more on, a comparison begins with all of them at a glance
+MOST_BESIDE = 5  # systems that are columns; more are rows
+MOST_CLASSES = 8  # that are columns beside systems in rows
+
+
+class Comparison(Display):
+    """Several systems on the same truth by the same rules, side by side; many of them one below the other."""
+
+    def __init__(self, results: Sequence[Results]) -> None:
+        if not results:
+            raise BadParameter("compare: expected at least one result, found none")
+        first = results[0]
+        for other in results[1:]:
+            check_comparable(first, other)
+        self.results = tuple(results)
+        self.names = distinct_names([r.name for r in results])
+
+    @property
+    def headline(self) -> str:
+        """The score that systems are ordered by."""
+        return next(iter(self.results[0].scores))
+
+    def table(self, score: str | None = None) -> Table:
+        """A row for each class and a column for each system; with two systems also their difference."""
+        chosen = self.results[0][score or self.headline].name
+        classes = list(dict.fromkeys(name for r in self.results for name in r.class_names))
+        columns: dict[str, list[float]] = {}
+        mean: dict[str, float] = {}
+        for name, result in zip(self.names, self.results, strict=True):
+            values = dict(zip(result.class_names, result.class_scores()[chosen], strict=True))
+            columns[name] = [values.get(label, nan) for label in classes]
+            mean[name] = result.scores[chosen].value
+        if len(self.results) == 2:
+            one, two = self.names
+            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
+            mean["difference"] = mean[two] - mean[one]
+        return Table.of("class", classes, columns, mean=mean)
+
+    def main_table(self) -> Table:
+        return self.table()
+
+    def summary(self) -> Table:
+        """A row for each score and a column for each system; with two systems also their difference."""
+        keys = list(self.results[0].scores)
+        columns = {
+            name: [result.scores[key].value for key in keys]
+            for name, result in zip(self.names, self.results, strict=True)
+        }
+        if len(self.results) == 2:
+            one, two = self.names
+            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
+        return Table.of("score", keys, columns)
+
+    def standing(self) -> Table:
+        """A row for each system, the best first, with its place; systems that are level share one."""
+        order, places = self.order()
+        columns: dict[str, list[Any]] = {"place": places}
+        for key in self.results[0].scores:
+            columns[key] = [self.results[i].scores[key].value for i in order]
+        return Table.of("system", [self.names[i] for i in order], columns)
+
+    def order(self) -> tuple[list[int], list[str]]:
+        """Where each system stands by the first score, and its place in words."""
+        first, values = self.results[0], [result.scores[self.headline].value for result in self.results]
+        penalties = [value if first.is_error(self.headline) else -value for value in values]
+        order = sorted(range(len(values)), key=lambda i: (isnan(penalties[i]), penalties[i]))
+        places = []
+        for i in order:
+            ahead = sum(other < penalties[i] for other in penalties)
+            level = penalties.count(penalties[i]) > 1
+            places.append(ABSENT if isnan(penalties[i]) else f"{ahead + 1}{'=' if level else ''}")
+        return order, places
+
+    def turned(self) -> Table:
+        """The first score with a row for each system, the best first, and a column for each class."""
+        table, (order, _) = self.table(), self.order()
+        names = [self.names[i] for i in order]
+        at = {name: table.head.index(name) for name in names}
+        columns = {str(row[0]): [row[at[name]] for name in names] for row in table.rows}
+        return Table.of("system", names, columns, title=f"{self.headline} of each class")
+
+    def contents(self) -> list[Part]:
+        first = self.results[0]
+        if len(self.results) > MOST_BESIDE:
+            few = len(self.table().rows) <= MOST_CLASSES
+            classes = self.turned() if few else f"{self.headline} of each class: comparison.csv of -o, or --style csv"
+            return [self.standing(), classes, first.signature]
+        if len(first.scores) > MANY_SCORES:  # all of them at a glance, and the first one class by class
+            return [self.summary(), self.titled(self.headline), first.signature]
+        several = len(first.scores) > 1
+        return [*(self.titled(key) if several else self.table(key) for key in first.scores), first.signature]
+
+    def titled(self, score: str) -> Table:
+        table = self.table(score)
+        return Table(table.head, table.rows, table.mean, title=score)
+
+    def to_dict(self) -> dict[str, Any]:
+        first = self.results[0]
+        systems = {name: result.to_dict() for name, result in zip(self.names, self.results, strict=True)}
+        return {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+
+def compare(*results: Results) -> Comparison:
+    """Put results side by side; an error says why where they do not compare.
+
+    >>> print(compare(vt.voc(truth, a), vt.voc(truth, b)))    # doctest: +SKIP
+    """
+    return Comparison(results)
+
+
+def check_comparable(first: Results, other: Results) -> None:
+    """Two results compare if they measure the same thing on the same truth."""
+    differences = first.signature.differences(other.signature)
+    if differences:
+        listed = ", ".join(f"{key} ({a} / {b})" for key, (a, b) in differences.items())
+        raise NotComparable(f"{first.name} and {other.name}: expected the same signature, found different {listed}")
+    digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
+    if len(set(digests)) > 1:
+        raise NotComparable(
+            f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})"
+        )
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Names that can head columns: repeated ones get a number.
+
+    >>> distinct_names(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out

@@ -1,0 +1,274 @@
+"""Text, Markdown, LaTeX, CSV, HTML: how does an outcome look in each, whatever its names are?
+
+An outcome is a row of parts: sentences, preformatted text, signatures and tables. A style says how each looks, and
+escapes what would mean something there: a class called `<img src=x>`, `=1+1` or `@everyone` stays a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from math import isnan
+from typing import Any
+
+from verite.errors import one_line
+from verite.model.display import Part, Verbatim
+from verite.model.elements import Markup, element, escape, join
+from verite.model.tables import Table, show_cell
+from verite.records import record
+from verite.signature import Signature
+
+
+@record()
+class Style:
+    """How parts look one by one, how lines that follow each other stay together, and how all of it is put together."""
+
+    table: Callable[[Table], str]
+    sentence: Callable[[str], str]
+    code: Callable[[str], str]
+    verbatim: Callable[[str], str]
+    lines: Callable[[list[str]], str] = "\n".join
+    whole: Callable[[list[str]], str] = "\n\n".join
+
+
+def render(parts: Iterable[Part], style: str | Style) -> str:
+    """Parts in one style: lines stay together, tables stand apart, a signature begins something new."""
+    chosen = STYLE_OF[style] if isinstance(style, str) else style
+    blocks: list[str] = []
+    lines: list[str] = []
+    for part in (*parts, None):
+        if lines and (part is None or isinstance(part, (Table, Verbatim, Signature))):
+            blocks.append(chosen.lines(lines))
+            lines = []
+        if isinstance(part, (Table, Verbatim)):
+            blocks.append(show(part, chosen))
+        elif part is not None:
+            lines.append(show(part, chosen))
+    return chosen.whole(blocks)
+
+
+def show(part: Part, style: Style) -> str:
+    if isinstance(part, Table):
+        return style.table(part)
+    if isinstance(part, Signature):
+        return style.code(str(part))
+    return style.verbatim(part) if isinstance(part, Verbatim) else style.sentence(part)
+
+
+# Text
+
+
+def text_lines(text: str) -> str:
+    """Lines that cannot move a terminal's cursor."""
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+# Markdown
+
+# What Markdown and GitHub leave alone inside a cell: words and numbers. `@user`, `#12`, `GH-26`, `www.` are not words.
+NUMBER = r"(?<=\d)\.(?=\d)|[<>](?=\d)|(?<![^\W_])[+-](?=\d)|(?<=\de)[+-](?=\d)"
+PLAIN = re.compile(rf"(?:[^\W_]|[ %(),=≥≤≠±×│…–★·]|✓(?:\+/-|[+-])?|{NUMBER})*")
+LINKED = re.compile(r"[@#\\`]|://|\bwww\.|\bGH-|\n", re.IGNORECASE)
+MEANT = re.compile(r"([*_\[\]<>~|!&])|^(?=[-+=]|\d+[.)])")
+
+
+def flatten(text: str) -> str:
+    """One line, with what cannot be printed made visible."""
+    return one_line(re.sub(r"\s*[\r\n\u2028\u2029]+\s*", " ", text))
+
+
+def markdown_code(text: str) -> str:
+    """A code span, with a fence longer than any run of backticks inside.
+
+    >>> markdown_code("a`b")
+    '``a`b``'
+    """
+    text = flatten(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    gap = " " if text[:1] in ("`", " ", "") or text[-1:] in ("`", " ") else ""
+    return f"{fence}{gap}{text}{gap}{fence}"
+
+
+def markdown_cell(value: Any) -> str:
+    """Words and numbers as they are, other names as code.
+
+    >>> markdown_cell("traffic light"), markdown_cell("<img src=x>"), markdown_cell("a|b"), markdown_cell(0.5)
+    ('traffic light', '`<img src=x>`', '`a\\\\|b`', '0.5000')
+    """
+    text = flatten(show_cell(value))
+    if PLAIN.fullmatch(text):
+        return text
+    if "\\|" in text:  # readers differ about a pipe behind a backslash
+        return f"<code>{''.join(c if c.isalnum() else f'&#{ord(c)};' for c in text)}</code>"
+    return markdown_code(text).replace("|", "\\|")
+
+
+def markdown_row(cells: Iterable[Any]) -> str:
+    return f"| {' | '.join(markdown_cell(value) for value in cells)} |"
+
+
+def markdown_table(table: Table) -> str:
+    rule = ["---", *["---:"] * (len(table.head) - 1)]
+    title = [f"### {markdown_sentence(table.title)}", ""] if table.title else []
+    lines = [*title, markdown_row(table.head), f"| {' | '.join(rule)} |", *map(markdown_row, table.all_rows)]
+    return "\n".join(lines)
+
+
+def markdown_sentence(text: str) -> str:
+    """A sentence; one that would link to somebody or something is code.
+
+    >>> markdown_sentence("a_b is *not* sure"), markdown_sentence("thanks to @everyone")
+    ('a\\\\_b is \\\\*not\\\\* sure', '`thanks to @everyone`')
+    """
+    text = re.sub(r"\s*\n\s*", " ", text)
+    if LINKED.search(text):
+        return markdown_code(text)
+    return MEANT.sub(lambda found: f"\\{found[0]}", flatten(text).strip())
+
+
+def markdown_block(text: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text_lines(text)}\n{fence}"
+
+
+# LaTeX
+
+LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "–": "--", "…": r"\ldots{}", "·": r"$\cdot$",
+    "×": r"$\times$", "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\neq$", "ε": r"$\varepsilon$",
+    "✓": r"$\checkmark$", "★": r"$\star$", "│": r"\textbar{}", "─": "--",
+}  # fmt: skip
+
+
+def latex_text(value: Any) -> str:
+    """Text that LaTeX prints as it is; what cannot be printed is dropped.
+
+    >>> latex_text("yasnoff1 100 %, a_b")
+    'yasnoff1 100 \\\\%, a\\\\_b'
+    """
+    text = re.sub(r"\s+", " ", show_cell(value))
+    spelled = "".join(LATEX.get(c, c) for c in text if c.isprintable())
+    return re.sub(r"\\checkmark\$(\+/-|[+-])", r"\\checkmark^{\1}$", spelled)  # a sign belongs to its tick
+
+
+def latex_table(table: Table, *, booktabs: bool = False) -> str:
+    rules = (r"\toprule", r"\midrule", r"\bottomrule") if booktabs else (r"\hline",) * 3
+    rows = [" & ".join(map(latex_text, row)) + r" \\" for row in (table.head, *table.all_rows)]
+    if table.mean:
+        rows.insert(-1, rules[1])
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}"
+    lines = [begin, rules[0], rows[0], rules[1], *rows[1:], rules[2], r"\end{tabular}"]
+    return "\n".join([*([latex_comment(table.title)] if table.title else []), *lines])
+
+
+def latex_comment(text: str) -> str:
+    return "\n".join(f"% {one_line(line)}".rstrip() for line in text.split("\n"))
+
+
+# CSV
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_table(table: Table, *, safe: bool = False) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([csv_cell(value, safe) for value in row] for row in (table.head, *table.all_rows))
+    return out.getvalue()
+
+
+def csv_cell(value: Any, safe: bool) -> str:
+    """A value as a program reads it; a text that a spreadsheet would compute gets a quote before it, if asked for."""
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return ""
+    text = str(value).encode("utf-8", "backslashreplace").decode()
+    return f"'{text}" if safe and is_formula(value) else text
+
+
+def is_formula(value: Any) -> bool:
+    """Would a spreadsheet compute this text?
+
+    >>> is_formula("=1+1"), is_formula("-0.5"), is_formula(-0.5), is_formula("cat")
+    (True, False, False, False)
+    """
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
+def has_formulas(table: Table) -> bool:
+    """Whether a spreadsheet would compute a cell of this table."""
+    return any(is_formula(value) for row in (table.head, *table.all_rows) for value in row)
+
+
+# HTML
+
+CSS = (
+    ".verite-outcome{font-family:system-ui,sans-serif;font-variant-numeric:tabular-nums}"
+    ".verite-outcome table{border-collapse:collapse;margin:.5em 0}"
+    ".verite-outcome caption{text-align:left;font-weight:600;padding:.2em 0}"
+    ".verite-outcome th,.verite-outcome td{padding:.15em .6em;text-align:right;white-space:nowrap}"
+    ".verite-outcome th:first-child{text-align:left;font-weight:normal}"
+    ".verite-outcome thead th,.verite-outcome thead th:first-child{font-weight:600;border-bottom:1px solid}"
+    ".verite-outcome tfoot th,.verite-outcome tfoot td{border-top:1px solid}"
+    ".verite-outcome code{overflow-wrap:anywhere}"
+)
+LONGEST = 120  # characters of a cell in a notebook
+
+
+def html_table(table: Table, rows: int | None = None, columns: int | None = None) -> Markup:
+    """A table element; of more rows or columns than may be shown it says how many there are."""
+    wide, longest = slice(columns), None if rows is None else LONGEST
+    hidden = len(table.rows) - len(table.rows[:rows]), len(table.head) - len(table.head[wide])
+    body = [html_row(row[wide], longest) for row in table.rows[:rows]]
+    parts = [element("caption", html_name(table.title, longest))] if table.title else []
+    parts.append(element("thead", html_row(table.head[wide], longest, is_head=True)))
+    parts.append(element("tbody", *body))
+    if table.mean:
+        parts.append(element("tfoot", html_row(table.mean[wide], longest)))
+    more = [f"{count:,} more {what}" for count, what in zip(hidden, ("rows", "columns"), strict=True) if count]
+    note = [element("p", f"{' and '.join(more)}: to_frame(), to_csv()")] if more else []
+    return join(element("table", *parts), *note)
+
+
+def html_row(cells: Sequence[Any], longest: int | None, *, is_head: bool = False) -> Markup:
+    if is_head:
+        return element("tr", *(element("th", html_name(name, longest), scope="col") for name in cells))
+    first = element("th", html_name(cells[0], longest), scope="row") if cells else Markup()
+    return element("tr", first, *(element("td", html_name(value, longest)) for value in cells[1:]))
+
+
+def html_name(value: Any, longest: int | None = None) -> Markup:
+    """A value; names are kept from turning the writing direction of what is around them."""
+    text = show_cell(value)
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return escape(text) if text.isascii() or not isinstance(value, str) else element("bdi", text)
+
+
+def html_style(rows: int | None = None, columns: int | None = None) -> Style:
+    """One element that brings its own look; tables may be cut for a notebook."""
+    return Style(
+        lambda table: html_table(table, rows, columns),
+        lambda text: element("bdi", text),
+        lambda text: element("code", text),
+        lambda text: element("pre", text),
+        lambda lines: element("p", *(join(Markup(line), element("br")) for line in lines)),
+        lambda blocks: element("div", element("style", Markup(CSS)), *map(Markup, blocks), class_="verite-outcome"),
+    )
+
+
+STYLE_OF = {
+    "text": Style(str, text_lines, one_line, text_lines),
+    "markdown": Style(markdown_table, markdown_sentence, markdown_code, markdown_block, "  \n".join),
+    "latex": Style(latex_table, latex_comment, latex_comment, latex_comment),
+    "html": html_style(),
+}
