@@ -111,6 +111,7 @@ void register_columns(nb::module_& module);
 void register_census(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
+void register_evaluations(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_pairs(nb::module_& module);

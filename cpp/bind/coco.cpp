@@ -86,36 +86,33 @@ struct Side {
 };
 
 // Nothing where something is unusual and the stages in Python should say what, or do better.
-std::optional<CocoNumbers> coco_numbers(CocoFile& truth, CocoFile& pred, CocoRules& rules, const Limits& limits) {
+std::optional<CocoNumbers> coco_numbers(CocoFile& truth, CocoFile& pred, const Rules& rules, bool is_on_masks,
+                                        bool honours_ignore, const Limits& limits, unsigned threads) {
     const json::Document& document = truth.document();
     const Annotations& truths = document.annotations;
     const auto is_missing = [](double value) { return std::isnan(value); };
     if (std::ranges::any_of(pred.document().annotations.scores.values(), is_missing)) return std::nullopt;
-    rules.images = document.images.count;
-    rules.labels = document.categories.count;
     Side truth_side(truth, truth), pred_side(pred, truth);
-    if (rules.is_on_masks) {
+    if (is_on_masks) {
         const auto areas = truths.areas.values();
         if (areas.empty() || std::ranges::any_of(areas, is_missing) || !json::all_have_shapes(truths))
             return std::nullopt;
         if (!truth_side.add_shapes(truth, truth, limits) || !pred_side.add_shapes(pred, truth, limits))
             return std::nullopt;
     }
-    return CocoNumbers(truth_side.objects, pred_side.objects, rules);
+    return CocoNumbers(truth_side.objects, pred_side.objects, document.images.count, document.categories.count, rules,
+                       find_similarity(is_on_masks ? "mask" : "box"), honours_ignore, threads);
 }
 
 std::optional<CocoNumbers> coco_numbers_(CocoFile& truth, CocoFile& pred, bool on_masks, std::vector<double> thresholds,
                                          std::vector<double> ranges, std::vector<double> recalls,
                                          std::vector<std::int64_t> limits, bool honours_ignore,
                                          const Limits& region_limits, unsigned threads) {
-    expect(!thresholds.empty() && thresholds.size() <= most_thresholds<std::uint64_t>, "1 to 64 thresholds");
-    expect(!ranges.empty() && ranges.size() <= 2 * most_ranges && ranges.size() % 2 == 0, "1 to 24 area ranges");
-    expect(!limits.empty() && std::ranges::is_sorted(limits) && limits.front() > 0 && limits.back() <= INT32_MAX,
-           "rising numbers of predictions");
-    CocoRules rules{
-        on_masks,       0,      0, std::move(thresholds), std::move(recalls), std::move(ranges), std::move(limits),
-        honours_ignore, threads};
-    const auto evaluate = [&] { return coco_numbers(truth, pred, rules, region_limits); };
+    Rules rules{std::move(thresholds), std::move(ranges), std::move(limits), std::move(recalls)};
+    check(rules);
+    const auto evaluate = [&] {
+        return coco_numbers(truth, pred, rules, on_masks, honours_ignore, region_limits, threads);
+    };
     return CocoFile::between(truth, pred, [&] { return on_masks ? if_usual(evaluate) : evaluate(); })
         .value_or(std::nullopt);
 }
@@ -212,24 +209,22 @@ void register_evaluation(nb::module_& module, nb::class_<CocoFile>& file) {
         .def_prop_ro("object_count", [](const CocoFile& file) { return file.document().annotations.count; })
         .def_prop_ro("image_count", [](const CocoFile& file) { return file.document().images.count; });
 
-    using Part = CocoNumbers::Part;
     const auto def = [&](nb::class_<CocoNumbers>& numbers, const char* name, auto average) {
         numbers.def(
             name,
             [average](const CocoNumbers& all, bool is_precision, std::optional<std::int64_t> threshold,
                       std::size_t range, std::size_t limit) {
-                const Part part{is_precision, threshold, range, limit};
-                expect(all.has(part),
+                const Choice choice{is_precision, threshold, range, limit};
+                expect(all.numbers.has(choice),
                        "one of the thresholds or none for all, one of the area ranges and of the limits");
-                return (all.*average)(part);
+                return average(all.numbers, choice);
             },
             "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a);
     };
     nb::class_<CocoNumbers> numbers(module, "CocoNumbers");
-    def(numbers, "mean", &CocoNumbers::mean);
-    def(numbers, "class_means", &CocoNumbers::class_means);
-    numbers.def_prop_ro("truth_counts", &CocoNumbers::truth_counts)
-        .def_prop_ro("pred_counts", &CocoNumbers::pred_counts);
+    def(numbers, "mean", [](const Numbers& all, const Choice& choice) { return all.mean(choice); });
+    def(numbers, "class_means", [](const Numbers& all, const Choice& choice) { return all.class_means(choice); });
+    numbers.def_ro("truth_counts", &CocoNumbers::truth_counts).def_ro("pred_counts", &CocoNumbers::pred_counts);
 
     module.def("coco_numbers", &coco_numbers_, "truth"_a, "pred"_a, "on_masks"_a, "thresholds"_a, "ranges"_a,
                "recalls"_a, "limits"_a, "honours_ignore"_a, "region_limits"_a = usual_limits, "threads"_a = 1,

@@ -5,9 +5,8 @@
 
 #include "bind/arrays.hpp"
 #include "columns/parallel.hpp"
-#include "regions/boundaries.hpp"
 #include "regions/pixels.hpp"
-#include "similarity/coco_masks.hpp"
+#include "similarity/similarity.hpp"
 
 namespace verite {
 namespace {
@@ -91,43 +90,10 @@ nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_o
         nb::gil_scoped_release released;
         const Outlines truths = outlines_of(truth_outlines), preds = outlines_of(pred_outlines);
         expect(crowd.size() == truths.size(), "a crowd flag for each truth");
-        found = mask_candidates(cells_of(truth, truths.size()), truths, flags_of(crowd), cells_of(pred, preds.size()),
-                                preds, floor, threads);
+        found = find_similarity("mask").find({{{}, flags_of(crowd), truths}, {{}, {}, preds}, floor, 0},
+                                             cells_of(truth, truths.size()), cells_of(pred, preds.size()), threads);
     }
     return to_python(std::move(found));
-}
-
-// Pair i is object truth_rows[i] with object pred_rows[i]: shared pixels of both rims over all, or over the
-// prediction's where the truth is a crowd.
-auto rim_ratios(const RunArrays& truths, const RunArrays& preds, const Column1<std::int64_t>& truth_rows,
-                const Column1<std::int64_t>& pred_rows, const Column1<bool>& crowd, const Column1<std::int64_t>& widths,
-                unsigned threads) {
-    const std::size_t pairs = truth_rows.size();
-    Array<double> out(pairs);
-    {
-        nb::gil_scoped_release released;
-        const Side truth{runs_of(truths), {}, span_of(truth_rows)}, pred{runs_of(preds), {}, span_of(pred_rows)};
-        expect(pred_rows.size() == pairs && widths.size() == pairs && crowd.size() == pairs, "columns of equal length");
-        for (const auto& [side, name] : {std::pair{&truth, "truths"}, std::pair{&pred, "predictions"}})
-            for (const std::int64_t row : side->rows)
-                expect(row >= 0 && row < static_cast<std::int64_t>(side->masks.size()), name);
-        expect(first_unsound(truth.masks) == truth.masks.size() && first_unsound(pred.masks) == pred.masks.size(),
-               "masks whose runs add up to their size");
-        constexpr std::size_t piece = 256;
-        in_parallel((pairs + piece - 1) / piece, threads, [&](std::size_t at) {
-            const std::size_t first = at * piece, count = std::min(piece, pairs - first);
-            std::vector<double> sizes(3 * count);
-            rim_overlaps({truth.masks, {}, truth.rows.subspan(first, count)},
-                         {pred.masks, {}, pred.rows.subspan(first, count)}, span_of(widths).subspan(first, count),
-                         sizes);
-            for (std::size_t i = 0; i < count; ++i) {
-                const double mine = sizes[3 * i + 1], shared = sizes[3 * i + 2];
-                const double all = crowd.data()[first + i] ? mine : sizes[3 * i] + mine - shared;
-                out[first + i] = shared > 0 ? shared / all : 0;
-            }
-        });
-    }
-    return to_numpy(std::move(out));
 }
 
 // [row, column, mask] in column order, as pycocotools wants them.
@@ -180,8 +146,6 @@ void register_masks(nb::module_& module) {
     module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_outlines"_a, "crowd"_a, "pred"_a,
                "pred_outlines"_a, "floor"_a, "threads"_a = 1,
                "Pairs of the same cell whose masks overlap by COCO's rule: as given, else drawn.");
-    module.def("rim_ratios", &rim_ratios, "truth"_a, "pred"_a, "truth_rows"_a, "pred_rows"_a, "crowd"_a, "widths"_a,
-               "threads"_a = 1, "How much the rims of pairs of masks overlap.");
     module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,

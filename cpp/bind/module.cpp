@@ -78,6 +78,7 @@ NB_MODULE(_core, module) {
     verite::register_census(module);
     verite::register_detection(module);
     verite::register_draws(module);
+    verite::register_evaluations(module);
     verite::register_json(module);
     verite::register_masks(module);
     verite::register_pairs(module);

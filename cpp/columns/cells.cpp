@@ -79,13 +79,6 @@ class LabelSorter {
     Array<std::int32_t> counts_;
 };
 
-// A number that rises where the confidence falls; equal confidences have equal keys.
-std::uint64_t falling_key(double confidence) {
-    if (std::isnan(confidence)) return UINT64_MAX;
-    const auto bits = std::bit_cast<std::uint64_t>(confidence + 0.0);  // -0 becomes 0
-    return bits >> 63 ? bits : ~bits & (UINT64_MAX >> 1);
-}
-
 // Something to be sorted by confidence: a row or a slot.
 struct Entry {
     std::uint64_t key;
@@ -146,7 +139,43 @@ void sort_cell(std::span<Entry> entries) {
     }
 }
 
+// The objects that are chosen, as if there were no others: what is at places[i] is object rows[i].
+struct Chosen {
+    explicit Chosen(const Places& places) : places(places) {
+        if (places.rows.empty()) return;
+        image.resize(places.size());
+        label.resize(places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const auto row = static_cast<std::size_t>(places.rows[i]);
+            if (row >= places.image.size() || row >= places.label.size())
+                throw std::invalid_argument("places: row " + std::to_string(row) + " is no object");
+            image[i] = places.image[row];
+            label[i] = places.label[row];
+        }
+        this->places.image = image;
+        this->places.label = label;
+        this->places.rows = {};
+        rows = places.rows;
+    }
+    Chosen(const Chosen&) = delete;
+
+    void restore(Array<std::int32_t>& chosen) const {
+        if (!rows.empty())
+            for (std::int32_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
+    }
+
+    Places places;
+    Array<std::int32_t> image, label;
+    std::span<const std::int32_t> rows;
+};
+
 }  // namespace
+
+std::uint64_t falling_key(double confidence) {
+    if (std::isnan(confidence)) return UINT64_MAX;
+    const auto bits = std::bit_cast<std::uint64_t>(confidence + 0.0);  // -0 becomes 0
+    return bits >> 63 ? bits : ~bits & (UINT64_MAX >> 1);
+}
 
 std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::size_t pieces) {
     std::vector<std::size_t> cuts{0};
@@ -159,7 +188,9 @@ std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::s
     return cuts;
 }
 
-Grouped group_objects(const Places& places) {
+Grouped group_objects(const Places& given) {
+    const Chosen chosen(given);
+    const Places& places = chosen.places;
     ByImage found = by_image(places);
     Grouped grouped;
     grouped.rows.resize(found.rows.size());
@@ -174,6 +205,7 @@ Grouped group_objects(const Places& places) {
             for (std::int32_t i = 0; i < cell.count; ++i) grouped.labels[slot++] = cell.label;
     }
     grouped.images = std::move(found.images);
+    chosen.restore(grouped.rows);
     return grouped;
 }
 
@@ -226,6 +258,16 @@ void order_piece(const Places& places, std::span<const double> confidence, std::
     pieces.ends[piece] = slot;
 }
 
+// Slots of equal keys in the order of their rows.
+void sort_ties(std::span<Entry> entries, std::span<const std::int32_t> rows) {
+    for (std::size_t first = 0, last; first < entries.size(); first = last) {
+        for (last = first + 1; last < entries.size() && entries[last].key == entries[first].key;) ++last;
+        if (last - first > 1)
+            std::ranges::sort(entries.subspan(first, last - first), {},
+                              [&](const Entry& entry) { return rows[static_cast<std::size_t>(entry.what)]; });
+    }
+}
+
 // Predictions beyond the limit left room at the end of their piece: moves the pieces together.
 void close_gaps(const ByImage& found, Pieces& pieces, Ordered& ordered) {
     auto& [rows, labels, images] = ordered.cells;
@@ -246,11 +288,17 @@ void close_gaps(const ByImage& found, Pieces& pieces, Ordered& ordered) {
 
 }  // namespace
 
-Ordered order_predictions(const Places& places, std::span<const double> confidence, std::int32_t most,
+Ordered order_predictions(const Places& given, std::span<const double> confidences, std::int32_t most, Ties ties,
                           unsigned threads) {
-    if (confidence.size() != places.size())
+    if (confidences.size() != given.image.size())
         throw std::invalid_argument("predictions: expected a confidence each, found " +
-                                    std::to_string(confidence.size()) + " for " + std::to_string(places.size()));
+                                    std::to_string(confidences.size()) + " for " + std::to_string(given.image.size()));
+    const Chosen chosen(given);
+    const Places& places = chosen.places;
+    Array<double> own(given.rows.size());
+    std::ranges::transform(given.rows, own.begin(),
+                           [&](std::int32_t row) { return confidences[static_cast<std::size_t>(row)]; });
+    const std::span<const double> confidence = own.empty() ? confidences : std::span<const double>(own);
     const ByImage found = by_image(places);
     const auto label_count = static_cast<std::size_t>(places.labels);
     Ordered ordered;
@@ -290,10 +338,12 @@ Ordered order_predictions(const Places& places, std::span<const double> confiden
             const auto mine =
                 std::span(entries).subspan(first, static_cast<std::size_t>(ordered.label_offsets[label + 1]) - first);
             sort_by_key(mine, spare);
+            if (ties == Ties::row) sort_ties(mine, rows);
             std::int32_t* out = ordered.by_label.data() + first;
             for (const Entry& entry : mine) *out++ = entry.what;
         }
     });
+    chosen.restore(ordered.cells.rows);
     return ordered;
 }
 

@@ -16,9 +16,13 @@ namespace verite {
 struct Places {
     std::span<const std::int32_t> image, label;
     std::int32_t images = 0, labels = 0;
+    std::span<const std::int32_t> rows = {};  // which objects there are and in which order; empty: all, as given
 
-    std::size_t size() const { return image.size(); }
+    std::size_t size() const { return rows.empty() ? image.size() : rows.size(); }
 };
+
+// In which order do equal confidences of a class come: by image and then as given, or as given?
+enum class Ties : std::uint8_t { image, row };
 
 // Objects slot by slot, as the caller's memory has them.
 struct Cells {
@@ -45,8 +49,10 @@ std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::s
 // range.
 Grouped group_objects(const Places& places);
 
-// Predictions by falling confidence. Equal confidences stay in the order (rank of the image, order given); a
-// confidence that is not a number comes last.
+// A number that rises where the confidence falls; equal confidences have equal keys, and what is not a number the last.
+std::uint64_t falling_key(double confidence);
+
+// Predictions by falling confidence, equal ones of a group as given.
 struct Ordered {
     Grouped cells;                      // each cell by falling confidence, cut off after `most`
     Array<std::int32_t> ranks;          // place of each slot within its cell, from 0
@@ -54,7 +60,7 @@ struct Ordered {
     Array<std::int64_t> label_offsets;  // class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
 };
 
-Ordered order_predictions(const Places& places, std::span<const double> confidence, std::int32_t most,
+Ordered order_predictions(const Places& places, std::span<const double> confidence, std::int32_t most, Ties ties,
                           unsigned threads);
 
 }  // namespace verite

@@ -1,54 +1,64 @@
-// From matches to precision and recall, class by class.
+// From flags to precision and recall, class by class.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "evaluation/matching.hpp"
+#include "evaluation/flags.hpp"
 
 namespace verite {
 
-// Everything that is known once predictions are matched.
-template <class Bits>
-struct Matched {
-    // Predictions
-    std::span<const std::int32_t> by_label;       // slots, class by class, by falling confidence
-    std::span<const std::int64_t> label_offsets;  // class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
-    std::span<const std::int32_t> ranks;          // of each slot within its cell
-    std::span<const double> confidence;           // of each slot; empty where nobody asks for confidences
-    std::span<const Ranges> outside;              // the ranges in which an unmatched prediction counts for nothing
-    // Pairs
-    CandidateView candidates;
-    std::span<const Bits> matched;  // [candidate][range]
-    // Truths
-    std::span<const Ranges> ignored;          // the ranges in which a truth neither rewards nor punishes
-    std::span<const std::uint8_t> is_void;    // truths that count as no match though they were taken; may be empty
-    std::span<const std::int64_t> positives;  // [label][range] truths to be found
-
+// What is walked: the flags of predictions class by class, by falling confidence.
+struct Walked {
+    std::span<const std::int32_t> order;    // slots, class by class
+    std::span<const std::int64_t> offsets;  // class k has order[offsets[k]] .. order[offsets[k + 1]]
+    std::span<const Brief> briefs;          // by slot
+    std::span<const Outcome> outcomes;      // [took][range]
+    std::span<const double> confidence;     // by slot; empty where nobody asks for confidences
+    std::span<const double> positives;      // [label][range] truths to be found
     std::size_t thresholds = 0, ranges = 0;
 
-    std::size_t labels() const { return label_offsets.size() - 1; }
+    std::size_t labels() const { return offsets.size() - 1; }
+};
+
+// How often each image counts, as if it were there so many times, copies one after the other.
+struct Weighting {
+    std::span<const double> weights;      // by image; whole numbers, or not where `is_whole` is false
+    std::span<const std::int32_t> image;  // of each place in the order of the walk
+    std::span<const std::uint32_t> runs;  // predictions from this place on of the same image and confidence
+    bool is_whole = true;
 };
 
 struct Asked {
-    std::span<const double> recalls;       // rising: where precision is sampled
-    std::int64_t most = 0;                 // predictions of a cell that count for precision
-    std::span<const std::int64_t> limits;  // the same for recall, several at once
+    std::span<const double> recalls;  // rising: where precision is read
+    std::size_t limits = 1;           // how many there are
+    std::size_t most = 0;             // which of them holds for precision
+    std::size_t ranges = 0;           // the first so many are walked
+};
+
+// How far apart neighbours are in an array of curves.
+struct Strides {
+    std::size_t range, threshold, recall, label, limit;
 };
 
 // Written only for classes and ranges with something to find; the rest stays as it is.
 struct Curves {
-    std::span<double> precision;   // [range][threshold][recall][label]: the best at this recall or a higher one
+    std::span<double> precision;   // the best at this recall or a higher one
     std::span<double> confidence;  // the same shape: where that recall is reached; may be empty
-    std::span<double> recall;      // [limit][range][threshold][label]: of all predictions within the limit
+    Strides strides;
+    std::span<double> recall;  // of all predictions within each limit; may be empty
+    Strides recall_strides;
 };
 
-// How many truths each class has to be found in each range: out[label][range].
-void count_positives(std::span<const std::int32_t> labels, std::span<const Ranges> ignored, std::size_t ranges,
-                     std::span<std::int64_t> out);
+// COCO's accumulation, bit for bit: precision is tp / (tp + fp + 2^-52), read where recall first reaches a level. With
+// whole weights, bit for bit that of the images repeated. Of all classes, or of those in a list.
+void accumulate(const Walked& given, const Asked& asked, const Weighting* weighting, unsigned threads,
+                const Curves& out);
+void accumulate_classes(const Walked& given, const Asked& asked, const Weighting* weighting,
+                        std::span<const std::int32_t> labels, unsigned threads, const Curves& out);
 
-// COCO's accumulation, bit for bit: precision is tp / (tp + fp + 2^-52), sampled where recall first reaches a level.
-template <class Bits>
-void accumulate(const Matched<Bits>& given, const Asked& asked, unsigned threads, const Curves& out);
+// How many truths must be found until recall reaches a level: the least number n with n / positives >= level, as
+// floating point divides.
+double find_needed(double level, double positives);
 
 }  // namespace verite

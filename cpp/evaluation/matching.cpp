@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,33 +12,37 @@
 namespace verite {
 namespace {
 
-template <class Bits>
 class Matcher {
   public:
-    Matcher(const CandidateView& candidates, const Rules& rules, std::span<Bits> matched)
-        : candidates_(candidates), rules_(rules), matched_(matched) {
-        const std::size_t count = rules.thresholds.size();
-        all_ = static_cast<Bits>(count == most_thresholds<Bits> ? ~Bits{0} : (Bits{1} << count) - 1);
-    }
+    Matcher(const CandidateView& candidates, const Standing& standing, const Rules& rules,
+            std::span<const double> thresholds, std::span<Thresholds> matched)
+        : candidates_(candidates),
+          standing_(standing),
+          rules_(rules),
+          thresholds_(thresholds),
+          ranges_(rules.range_count()),
+          matched_(matched),
+          all_(static_cast<Thresholds>((std::uint32_t{1} << thresholds.size()) - 1)) {}
 
     // The truths of the next predictions have the slots first .. last.
     void start_image(std::int64_t first, std::int64_t last) {
         first_truth_ = first;
-        taken_.assign(static_cast<std::size_t>(last - first) * rules_.ranges, 0);
+        taken_.assign(static_cast<std::size_t>(last - first) * ranges_, 0);
     }
 
     void match(std::int64_t pred) {
         const std::int64_t first = candidates_.offsets[pred], last = candidates_.offsets[pred + 1];
         if (first == last) return;
-        is_grasping_ = !rules_.grasping.empty() && rules_.grasping[pred];
+        is_grasping_ = !standing_.grasping.empty() && standing_.grasping[pred];
+        if (rules_.wants == Wants::best) return match_best(first, last);
         if (last - first == 1) return match_only(first);
         if (!rank(first, last)) return match_word_by_word(first, last);
-        for (std::size_t range = 0; range < rules_.ranges; ++range) {
-            Bits open = all_;
+        for (std::size_t range = 0; range < ranges_; ++range) {
+            Thresholds open = all_;
             for (const bool is_second_round : {false, true})
                 for (const Choice& choice : choices_) {
                     if (is_ignored(choice.candidate, range) != is_second_round) continue;
-                    open &= static_cast<Bits>(~take(choice.candidate, range, open & choice.reached));
+                    open &= static_cast<Thresholds>(~take(choice.candidate, range, open & choice.reached));
                 }
         }
     }
@@ -46,22 +51,42 @@ class Matcher {
     struct Choice {
         std::int64_t candidate;
         double overlap;
-        Bits reached;
+        Thresholds reached;
     };
 
     void match_only(std::int64_t candidate) {
-        const Bits wanted = reached(candidates_.overlap[candidate]);
-        for (std::size_t range = 0; range < rules_.ranges; ++range) take(candidate, range, wanted);
+        const Thresholds wanted = reached(candidate);
+        for (std::size_t range = 0; range < ranges_; ++range) take(candidate, range, wanted);
     }
 
-    // The pairs of a prediction from the best to the worst; of equal ones the later truth first, as in the reference,
+    // Pascal VOC's rule. What is not a number is never the best.
+    void match_best(std::int64_t first, std::int64_t last) {
+        std::int64_t best = first;
+        const auto is_better = [&](double overlap, double than) {
+            return rules_.equal == Equal::first ? overlap > than : overlap >= than;
+        };
+        for (std::int64_t c = first + 1; c < last; ++c)
+            if (is_better(candidates_.overlap[c], candidates_.overlap[best]) || std::isnan(candidates_.overlap[best]))
+                best = c;
+        const Thresholds wanted = reached(best);
+        for (std::size_t range = 0; range < ranges_; ++range) {
+            if (is_ignored(best, range))
+                matched_[static_cast<std::size_t>(best) * ranges_ + range] |= wanted;
+            else
+                take(best, range, wanted);
+        }
+    }
+
+    // The pairs of a prediction from the best to the worst. Of equal ones the later truth comes first in the reference,
     // where a truth that is as good as the best so far replaces it. False where an overlap is not a number.
     bool rank(std::int64_t first, std::int64_t last) {
         choices_.clear();
-        for (std::int64_t c = last; c-- > first;) {
+        const bool is_later_first = rules_.equal == Equal::later;
+        for (std::int64_t i = 0; i < last - first; ++i) {
+            const std::int64_t c = is_later_first ? last - 1 - i : first + i;
             const double overlap = candidates_.overlap[c];
             if (std::isnan(overlap)) return false;
-            Choice choice{c, overlap, reached(overlap)};
+            Choice choice{c, overlap, reached(c)};
             auto place = choices_.end();
             while (place != choices_.begin() && (place - 1)->overlap < overlap) --place;
             choices_.insert(place, choice);
@@ -69,18 +94,22 @@ class Matcher {
         return true;
     }
 
-    Bits reached(double overlap) const {
-        Bits bits = 0;
-        for (std::size_t t = 0; t < rules_.thresholds.size(); ++t)
-            bits |= static_cast<Bits>(Bits{!(overlap < rules_.thresholds[t])} << t);
-        return bits;
+    Thresholds reached(std::int64_t candidate) const {
+        const double overlap = candidates_.overlap[candidate];
+        if (!standing_.least.empty() && overlap < standing_.least[candidates_.truth[candidate]]) return 0;
+        std::uint32_t bits = 0;
+        for (std::size_t t = 0; t < thresholds_.size(); ++t)
+            bits |=
+                static_cast<std::uint32_t>(rules_.is_strict ? overlap > thresholds_[t] : !(overlap < thresholds_[t]))
+                << t;
+        return static_cast<Thresholds>(bits);
     }
 
     // The reference's own loop. What is not a number compares with nothing, so that only the loop says who wins.
     void match_word_by_word(std::int64_t first, std::int64_t last) {
-        for (std::size_t range = 0; range < rules_.ranges; ++range)
-            for (std::size_t t = 0; t < rules_.thresholds.size(); ++t) {
-                double best = rules_.thresholds[t];
+        for (std::size_t range = 0; range < ranges_; ++range)
+            for (std::size_t t = 0; t < thresholds_.size(); ++t) {
+                double best = thresholds_[t];
                 std::int64_t found = -1;
                 for (const bool is_second_round : {false, true}) {
                     if (found >= 0) break;
@@ -91,67 +120,72 @@ class Matcher {
                         found = c;
                     }
                 }
-                if (found >= 0) take(found, range, static_cast<Bits>(Bits{1} << t));
+                if (found >= 0) take(found, range, static_cast<Thresholds>(1u << t));
             }
     }
 
     bool is_ignored(std::int64_t candidate, std::size_t range) const {
-        return rules_.ignored[candidates_.truth[candidate]] >> range & 1;
+        return standing_.ignored[candidates_.truth[candidate]] >> range & 1;
     }
 
-    Bits& taken(std::int64_t candidate, std::size_t range) {
-        return taken_[static_cast<std::size_t>(candidates_.truth[candidate] - first_truth_) * rules_.ranges + range];
+    Thresholds& taken(std::int64_t candidate, std::size_t range) {
+        return taken_[static_cast<std::size_t>(candidates_.truth[candidate] - first_truth_) * ranges_ + range];
     }
 
     // The thresholds at which the truth of a candidate may still be taken.
-    Bits free(std::int64_t candidate, std::size_t range) {
-        return rules_.shared[candidates_.truth[candidate]] ? all_ : static_cast<Bits>(all_ & ~taken(candidate, range));
+    Thresholds free(std::int64_t candidate, std::size_t range) {
+        return standing_.shared[candidates_.truth[candidate]]
+                   ? all_
+                   : static_cast<Thresholds>(all_ & ~taken(candidate, range));
     }
 
     // The thresholds, out of those wanted, at which the prediction takes the truth of this candidate.
-    Bits take(std::int64_t candidate, std::size_t range, Bits wanted) {
-        const Bits takes = wanted & free(candidate, range);
-        matched_[static_cast<std::size_t>(candidate) * rules_.ranges + range] |= takes;
+    Thresholds take(std::int64_t candidate, std::size_t range, Thresholds wanted) {
+        const Thresholds takes = wanted & free(candidate, range);
+        matched_[static_cast<std::size_t>(candidate) * ranges_ + range] |= takes;
         if (!is_grasping_) taken(candidate, range) |= takes;
         return takes;
     }
 
     const CandidateView& candidates_;
+    const Standing& standing_;
     const Rules& rules_;
-    std::span<Bits> matched_;
+    std::span<const double> thresholds_;
+    const std::size_t ranges_;
+    std::span<Thresholds> matched_;
     bool is_grasping_ = false;
-    Bits all_ = 0;
+    const Thresholds all_;
     std::int64_t first_truth_ = 0;
-    std::vector<Bits> taken_;
+    std::vector<Thresholds> taken_;
     std::vector<Choice> choices_;
 };
 
-template <class Bits>
-void check(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Rules& rules,
-           std::span<Bits> matched) {
+void check(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Standing& standing,
+           const Rules& rules, std::span<const double> thresholds, std::span<Thresholds> matched) {
     const auto expect = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(std::string("matching: expected ") + what);
     };
-    expect(rules.thresholds.size() <= most_thresholds<Bits>, "no more thresholds than bits");
-    expect(rules.ranges <= most_ranges, "at most 24 area ranges");
+    expect(thresholds.size() <= most_thresholds, "at most 16 thresholds at a time");
+    expect(rules.range_count() <= most_ranges, "at most 24 area ranges");
     expect(truth.image_count() == pred.image_count(), "as many images on both sides");
     expect(candidates.offsets.size() == pred.rows.size() + 1, "candidates for every prediction");
-    expect(rules.ignored.size() == truth.rows.size() && rules.shared.size() == truth.rows.size(),
+    expect(standing.ignored.size() == truth.rows.size() && standing.shared.size() == truth.rows.size(),
            "flags for every truth");
-    expect(rules.grasping.empty() || rules.grasping.size() == pred.rows.size(), "a flag for every prediction");
-    expect(matched.size() == rules.ranges * candidates.truth.size(), "room for every candidate and range");
+    expect(standing.least.empty() || standing.least.size() == truth.rows.size(), "an overlap for every truth");
+    expect(standing.grasping.empty() || standing.grasping.size() == pred.rows.size(), "a flag for every prediction");
+    expect(matched.size() == rules.range_count() * candidates.truth.size(), "room for every candidate and range");
 }
 
 }  // namespace
 
-template <class Bits>
-void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Rules& rules,
-                    unsigned threads, std::span<Bits> matched) {
-    check(truth, pred, candidates, rules, matched);
-    std::fill(matched.begin(), matched.end(), Bits{0});
+void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Standing& standing,
+                    const Rules& rules, std::span<const double> thresholds, unsigned threads,
+                    std::span<Thresholds> matched) {
+    check(truth, pred, candidates, standing, rules, thresholds, matched);
+    std::fill(matched.begin(), matched.end(), Thresholds{0});
     const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     in_parallel(cuts.size() - 1, threads, [&](std::size_t piece) {
-        Matcher<Bits> matcher(candidates, rules, matched);
+        Matcher matcher(candidates, standing, rules, thresholds, matched);
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             const std::int64_t first = pred.images[image], last = pred.images[image + 1];
             if (candidates.offsets[first] == candidates.offsets[last]) continue;
@@ -165,11 +199,6 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
     });
 }
 
-template void match_greedily(const Cells&, const Cells&, const CandidateView&, const Rules&, unsigned,
-                             std::span<std::uint16_t>);
-template void match_greedily(const Cells&, const Cells&, const CandidateView&, const Rules&, unsigned,
-                             std::span<std::uint64_t>);
-
 void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> areas,
                     std::span<const std::uint8_t> left_out, std::span<const double> ranges, unsigned threads,
                     std::span<Ranges> out) {
@@ -178,7 +207,7 @@ void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> 
     const Ranges all = (Ranges{1} << count) - 1;
     in_stretches(rows.size(), threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t slot = first; slot < last; ++slot) {
-            const double area = areas[rows[slot]];
+            const double area = areas.empty() ? std::numeric_limits<double>::quiet_NaN() : areas[rows[slot]];
             Ranges bits = !left_out.empty() && left_out[rows[slot]] ? all : 0;
             for (std::size_t r = 0; r < count; ++r)
                 bits |= static_cast<Ranges>((area < ranges[2 * r]) | (area > ranges[2 * r + 1])) << r;

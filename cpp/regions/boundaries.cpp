@@ -32,72 +32,60 @@ void shorten(std::uint64_t* column, std::int32_t words, std::int64_t width, std:
     }
 }
 
-// A region without its rim, in the words of its own raster.
-class Core {
-  public:
-    void read(const Raster& region, std::int64_t width) {
-        words_ = region.words();
-        columns_ = region.frame().width();
-        bits_.assign(region.column(region.frame().x1), region.column(region.frame().x1) + columns_ * words_);
-        width = std::min<std::int64_t>(width, INT32_MAX / 4);
-        for (std::int64_t x = 0; x < columns_; ++x) shorten(bits_.data() + x * words_, words_, width, scratch_);
-        // The same across columns: column x keeps what all of x .. x + 2 width have, and is then moved by width.
-        std::int64_t length = 1;
-        const std::int64_t wanted = 2 * width + 1;
-        for (; 2 * length <= wanted; length *= 2) and_columns(length);
-        if (length < wanted) and_columns(wanted - length);
-        shift_ = width;
-    }
-
-    // The core's word of the region's column x (counted from its frame).
-    std::uint64_t word(std::int64_t x, std::int64_t w) const {
-        return x >= shift_ && x - shift_ < columns_ ? bits_[(x - shift_) * words_ + w] : 0;
-    }
-
-  private:
-    void and_columns(std::int64_t steps) {
-        for (std::int64_t x = 0; x < columns_; ++x)
-            for (std::int64_t w = 0; w < words_; ++w)
-                bits_[x * words_ + w] &= x + steps < columns_ ? bits_[(x + steps) * words_ + w] : 0;
-    }
-
-    std::int64_t words_ = 0, columns_ = 0, shift_ = 0;
-    std::vector<std::uint64_t> bits_, scratch_;
-};
-
-struct Rim {
-    Raster region;
-    Core core;
-
-    void read(const Side& side, std::int64_t row, std::int64_t width) {
-        region.read(side.masks.counts[row], side.masks.size_of(row));
-        if (!region.frame().empty()) core.read(region, width);
-    }
-
-    std::uint64_t word(std::int32_t x, std::int32_t word_of_image) const {
-        const Frame& frame = region.frame();
-        const std::int32_t w = word_of_image - region.first_word();
-        if (x < frame.x1 || x >= frame.x2 || w < 0 || w >= region.words()) return 0;
-        return region.column(x)[w] & ~core.word(x - frame.x1, w);
-    }
-};
-
 }  // namespace
+
+void Rim::Core::read(const Raster& region, std::int64_t width) {
+    words_ = region.words();
+    columns_ = region.frame().width();
+    bits_.assign(region.column(region.frame().x1), region.column(region.frame().x1) + columns_ * words_);
+    width = std::min<std::int64_t>(width, INT32_MAX / 4);
+    for (std::int64_t x = 0; x < columns_; ++x) shorten(bits_.data() + x * words_, words_, width, scratch_);
+    // The same across columns: column x keeps what all of x .. x + 2 width have, and is then moved by width.
+    std::int64_t length = 1;
+    const std::int64_t wanted = 2 * width + 1;
+    for (; 2 * length <= wanted; length *= 2) and_columns(length);
+    if (length < wanted) and_columns(wanted - length);
+    shift_ = width;
+}
+
+void Rim::Core::and_columns(std::int64_t steps) {
+    for (std::int64_t x = 0; x < columns_; ++x)
+        for (std::int64_t w = 0; w < words_; ++w)
+            bits_[x * words_ + w] &= x + steps < columns_ ? bits_[(x + steps) * words_ + w] : 0;
+}
+
+void Rim::read(std::span<const std::uint32_t> counts, Size size, std::int64_t width) {
+    region_.read(counts, size);
+    if (!region_.frame().empty()) core_.read(region_, width);
+}
+
+std::uint64_t Rim::word(std::int32_t x, std::int32_t word_of_image) const {
+    const Frame& frame = region_.frame();
+    const std::int32_t w = word_of_image - region_.first_word();
+    if (x < frame.x1 || x >= frame.x2 || w < 0 || w >= region_.words()) return 0;
+    return region_.column(x)[w] & ~core_.word(x - frame.x1, w);
+}
+
+Rim::Sizes Rim::compare(const Rim& other) const {
+    Sizes sizes;
+    const Frame frame = around(region_.frame(), other.region_.frame());
+    for (std::int32_t x = frame.x1; x < frame.x2; ++x)
+        for (std::int32_t w = frame.y1 >> 6; w <= (frame.y2 - 1) >> 6; ++w) {
+            const std::uint64_t a = word(x, w), b = other.word(x, w);
+            sizes.mine += std::popcount(a);
+            sizes.other += std::popcount(b);
+            sizes.both += std::popcount(a & b);
+        }
+    return sizes;
+}
 
 void rim_overlaps(const Side& truths, const Side& preds, std::span<const std::int64_t> widths, std::span<double> out) {
     Rim truth, pred;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        truth.read(truths, truths.rows[i], widths[i]);
-        pred.read(preds, preds.rows[i], widths[i]);
-        const Frame frame = around(truth.region.frame(), pred.region.frame());
-        std::uint64_t mine = 0, theirs = 0, both = 0;
-        for (std::int32_t x = frame.x1; x < frame.x2; ++x)
-            for (std::int32_t w = frame.y1 >> 6; w <= (frame.y2 - 1) >> 6; ++w) {
-                const std::uint64_t a = truth.word(x, w), b = pred.word(x, w);
-                mine += std::popcount(a);
-                theirs += std::popcount(b);
-                both += std::popcount(a & b);
-            }
+        const std::int64_t t = truths.rows[i], p = preds.rows[i];
+        truth.read(truths.masks.counts[t], truths.masks.size_of(t), widths[i]);
+        pred.read(preds.masks.counts[p], preds.masks.size_of(p), widths[i]);
+        const auto [mine, theirs, both] = truth.compare(pred);
         out[3 * i] = static_cast<double>(mine);
         out[3 * i + 1] = static_cast<double>(theirs);
         out[3 * i + 2] = static_cast<double>(both);

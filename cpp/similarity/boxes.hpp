@@ -20,11 +20,6 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
 // prediction's area where the truth is a crowd. Computed in pycocotools' order of operations, to the last bit.
 double coco_overlap(const double* pred, const double* truth, bool is_crowd);
 
-// Candidates of laid-out cells by COCO's overlap. `crowd` has one entry a truth.
-Candidates coco_box_candidates(const Cells& truth, std::span<const double> truth_sizes,
-                               std::span<const std::uint8_t> crowd, const Cells& pred,
-                               std::span<const double> pred_sizes, double floor, unsigned threads);
-
 // Width times height.
 void box_areas(std::span<const double> sizes, unsigned threads, std::span<double> out);
 

@@ -165,6 +165,22 @@ Masks draw_masks(const Outlines& outlines, unsigned threads) {
     return masks;
 }
 
+void draw_areas(const Outlines& outlines, unsigned threads, std::span<double> out) {
+    in_stretches(outlines.size(), threads, [&](std::size_t first, std::size_t last) {
+        RingDrawer drawer;
+        std::vector<std::uint32_t> drawn;
+        for (std::size_t i = first; i < last; ++i) {
+            auto counts = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
+            if (counts.empty()) {
+                drawn.clear();
+                draw_outline(outlines, i, drawer, drawn);
+                counts = drawn;
+            }
+            out[i] = static_cast<double>(run_area(counts));
+        }
+    });
+}
+
 void mask_areas(const Runs& masks, std::span<double> out) {
     for (std::size_t i = 0; i < masks.size(); ++i) out[i] = static_cast<double>(run_area(masks.counts[i]));
 }

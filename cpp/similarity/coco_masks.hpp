@@ -62,9 +62,8 @@ void mask_bounds(const Runs& masks, std::span<double> out);
 double mask_overlap(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
                     Size truth_size, bool is_crowd);
 
-// Candidates of laid-out cells by that overlap. `crowd` has one entry a truth. What must be drawn is drawn cell by
-// cell, and only where both sides have objects: masks of a whole data set would fill more memory than everything else.
-Candidates mask_candidates(const Cells& truth, const Outlines& truths, std::span<const std::uint8_t> crowd,
-                           const Cells& pred, const Outlines& preds, double floor, unsigned threads);
+// The number of pixels of every object, drawn one after the other: masks of a whole data set would fill more memory
+// than everything else.
+void draw_areas(const Outlines& outlines, unsigned threads, std::span<double> out);
 
 }  // namespace verite

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "columns/cells.hpp"
@@ -53,6 +54,25 @@ void each_meeting(const Cells& truth, const Cells& pred, std::size_t image, Meet
     }
 }
 
+// Adds the pairs of one prediction with the truths a measure has met, by add(t, overlap); `found` is what it adds to.
+template <class Measure, class Add>
+void add_candidates(Measure& measure, std::int32_t pred, std::size_t truths, double floor, Candidates& found,
+                    Add&& add) {
+    measure.start(pred);
+    const std::size_t before = found.truth.rows();
+    bool has_nan = false;
+    measure.each_possible([&](std::size_t t) {
+        const double overlap = measure.overlap(t);
+        if (overlap < floor) return;
+        has_nan |= std::isnan(overlap);
+        add(t, overlap);
+    });
+    if (!has_nan) return;
+    found.truth.cut(before);
+    found.overlap.cut(before);
+    for (std::size_t t = 0; t < truths; ++t) add(t, measure.overlap(t));
+}
+
 // All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
 // prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
 // floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
@@ -74,31 +94,17 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
         const auto end_slots = [&](std::int64_t last) {
             for (; done < last; ++done) found.offsets[done + 1] = static_cast<std::int64_t>(part.truth.rows());
         };
-        const auto add = [&](std::int64_t t, double overlap) {
-            part.truth.push(static_cast<std::int32_t>(t));
-            part.overlap.push(overlap);
-        };
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
             each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
                 end_slots(p1);
                 const auto count = static_cast<std::size_t>(t2 - t1);
                 measure.meet(truth.rows.subspan(t1, count));
+                const auto add = [&](std::size_t t, double overlap) {
+                    part.truth.push(static_cast<std::int32_t>(t1 + static_cast<std::int64_t>(t)));
+                    part.overlap.push(overlap);
+                };
                 for (std::int64_t p = p1; p < p2; ++p) {
-                    measure.start(pred.rows[p]);
-                    const std::size_t before = part.truth.rows();
-                    bool has_nan = false;
-                    measure.each_possible([&](std::size_t t) {
-                        const double overlap = measure.overlap(t);
-                        if (overlap < floor) return;
-                        has_nan |= std::isnan(overlap);
-                        add(t1 + static_cast<std::int64_t>(t), overlap);
-                    });
-                    if (has_nan) {
-                        part.truth.cut(before);
-                        part.overlap.cut(before);
-                        for (std::size_t t = 0; t < count; ++t)
-                            add(t1 + static_cast<std::int64_t>(t), measure.overlap(t));
-                    }
+                    add_candidates(measure, pred.rows[p], count, floor, part, add);
                     end_slots(p + 1);
                 }
             });

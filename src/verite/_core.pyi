@@ -55,9 +55,6 @@ CellArrays = tuple[Int32s, Int32s, Int64s]
 CandidateArrays = tuple[Int64s, Int32s, Floats]
 
 def group_objects(image: Int32s, label: Int32s, images: int, labels: int) -> CellArrays: ...
-def order_predictions(
-    image: Int32s, label: Int32s, confidence: Floats, images: int, labels: int, most: int, threads: int = 1
-) -> tuple[CellArrays, Int32s, Int32s, Int64s]: ...
 def coco_box_candidates(
     truth: CellArrays,
     truth_sizes: Floats,
@@ -68,37 +65,8 @@ def coco_box_candidates(
     threads: int = 1,
 ) -> CandidateArrays: ...
 def coco_box_overlaps(pred: Floats, truth: Floats, crowd: NDArray[np.bool_]) -> Floats: ...
-def outside_ranges(
-    rows: Int32s, areas: Floats, left_out: NDArray[np.bool_], ranges: Floats, threads: int = 1
-) -> NDArray[np.uint32]: ...
-def match_greedily(
-    truth: CellArrays,
-    pred: CellArrays,
-    candidates: CandidateArrays,
-    thresholds: Floats,
-    ranges: int,
-    ignored: NDArray[np.uint32],
-    shared: NDArray[np.bool_],
-    grasping: NDArray[np.bool_],
-    threads: int = 1,
-) -> NDArray[np.uint64]: ...
-def count_positives(labels: Int32s, ignored: NDArray[np.uint32], ranges: int, classes: int) -> Int64s: ...
-def accumulate(
-    by_label: Int32s,
-    label_offsets: Int64s,
-    ranks: Int32s,
-    outside: NDArray[np.uint32],
-    candidates: CandidateArrays,
-    matched: NDArray[np.uint64],
-    ignored: NDArray[np.uint32],
-    is_void: NDArray[np.bool_],
-    positives: Int64s,
-    thresholds: int,
-    recalls: Floats,
-    most: int,
-    limits: Int64s,
-    confidence: Floats,
-    threads: int = 1,
+def accumulate_outcomes(
+    confidence: Floats, hits: NDArray[np.bool_], spared: NDArray[np.bool_], positives: float, recalls: Floats
 ) -> tuple[Floats, Floats, Floats]: ...
 def box_areas(sizes: Floats, threads: int = 1) -> Floats: ...
 
@@ -184,18 +152,63 @@ def mask_candidates(
     floor: float,
     threads: int = 1,
 ) -> CandidateArrays: ...
-def rim_ratios(
-    truth: RunArrays,
-    pred: RunArrays,
-    truth_rows: Int64s,
-    pred_rows: Int64s,
-    crowd: NDArray[np.bool_],
-    widths: Int64s,
-    threads: int = 1,
-) -> Floats: ...
 def encode_masks(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], Int64s]: ...
 def decode_masks(masks: RunArrays) -> NDArray[np.uint8]: ...
 def merge_masks(masks: RunArrays, is_intersection: bool = False) -> NDArray[np.uint32]: ...
+
+class Numbers:
+    positives: list[float]  # [class, range] in one row
+    precision: Floats  # [range, threshold, recall, class]
+    recall: Floats  # [limit, range, threshold, class]
+    def mean(
+        self, is_precision: bool, threshold: int | None, range: int, limit: int, classes: bytes | None = None
+    ) -> float: ...
+    def class_means(self, is_precision: bool, threshold: int | None, range: int, limit: int) -> list[float]: ...
+
+class Evaluation:
+    truth_counts: list[int]
+    pred_counts: list[int]
+    def __init__(
+        self,
+        truth: Columns,
+        pred: Columns,
+        images: Images,
+        labels: int,
+        label_rank: Buffer | None = None,
+        *,
+        thresholds: Sequence[float],
+        ranges: Sequence[float],
+        limits: Sequence[int],
+        recalls: Sequence[float],
+        similarity: str = "box",
+        pixel: float = 0.0,
+        wants: str = "free",
+        equal: str = "later",
+        ties: str = "image",
+        is_strict: bool = False,
+        is_together: bool = False,
+        ignored: Sequence[str] = (),
+        shared: Sequence[str] = (),
+        repeats_quirks: bool = False,
+        truth_is_results: bool = False,
+        pred_is_results: bool = False,
+        image_limit: int = 0,
+        drops_flat: bool = False,
+        judged: Buffer | None = None,
+        spared: Buffer | None = None,
+        least: Buffer | None = None,
+        pred_rows: Buffer | None = None,
+        threads: int = 1,
+    ) -> None: ...
+    def numbers(self) -> Numbers: ...
+    def weighted(self, weights: Floats, threads: int = 1) -> Numbers: ...
+    def changed(
+        self, removed: Int32s | None, added: Columns | None, weights: Floats | None = None, threads: int = 1
+    ) -> Numbers: ...
+    def arrays(self, absent: float) -> tuple[Floats, Floats, Floats]: ...
+    def outcomes(self, threshold: int, range: int = 0) -> dict[str, Any]: ...
+    def by_image(self) -> dict[str, list[Any]]: ...
+    def stages(self) -> dict[str, Any]: ...
 
 class ParseError(ValueError):
     code: str

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.protocols.test_coco_reference import assert_same_bits, reference
+from tests.oracles.coco_reference import reference
+from tests.protocols.test_coco_reference import assert_same_bits
 
 QUIRKS = Path(__file__).parent.parent / "data" / "quirks"
 DEVIATIONS = Path(__file__).parents[2] / "docs" / "explain" / "deviations.md"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,31 +10,12 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_mask_set, random_set
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS, BLOCK = 1250, 50  # at least 41 of a block are compared, so more than 1,000 in all
 KEYS = ("precision", "recall", "scores")
-
-
-def reference(truth: Any, results: Any, kind: str, **settings: Any) -> Any:
-    """pycocotools' evaluation of copies of these documents."""
-    from pycocotools.coco import COCO
-    from pycocotools.cocoeval import COCOeval
-
-    assert COCOeval.__module__ == "pycocotools.cocoeval", "verite stands in for the reference here"
-    with contextlib.redirect_stdout(io.StringIO()):
-        gt = COCO()
-        gt.dataset = json.loads(json.dumps(truth))
-        gt.createIndex()
-        evaluation = COCOeval(gt, gt.loadRes(json.loads(json.dumps(results))), kind)
-        for name, value in settings.items():
-            setattr(evaluation.params, name, value)
-        evaluation.evaluate()
-        evaluation.accumulate()
-        if len(evaluation.params.maxDets) == 3:
-            evaluation.summarize()
-    return evaluation
 
 
 def read(folder: Path, truth: Any, results: Any) -> tuple[vt.Annotations, vt.Annotations]:

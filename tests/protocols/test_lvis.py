@@ -12,6 +12,7 @@ import verite as vt
 from tests.oracles import lvis as oracle
 from tests.oracles import lvis_package as package
 from tests.oracles.coco_sets import random_mask_set, random_set
+from verite.evaluation.evaluation import RIGHT, WRONG
 
 pytest.importorskip("lvis", reason="needs the package lvis, which `make test` installs")
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -118,13 +119,9 @@ def one_image(truths, preds, *, absent=(), incomplete=()):
 
 def counts_of(results, label):
     """Hits and false ones at the first threshold."""
-    slots = results.evaluation.ordered.cells.labels == results.class_names.index(label)
-    bits = results.evaluation.matches.bits[:, 0] & np.uint64(1)
-    owner = np.repeat(np.arange(len(slots)), np.diff(results.evaluation.candidates.offsets))
-    hit = np.zeros(len(slots), bool)
-    hit[owner[bits > 0]] = True
-    spared = (results.evaluation.outside & 1) > 0
-    return int((hit & slots).sum()), int((slots & ~hit & ~spared).sum())
+    state = results.evaluation.outcomes().state
+    own = results.pred.label == results.truth.labels.index_of_name[label]
+    return int((state[own] == RIGHT).sum()), int((state[own] == WRONG).sum())
 
 
 def test_prediction_of_a_class_that_nobody_looked_for_is_left_out(tmp_path):
@@ -179,7 +176,7 @@ def test_explicit_ignore_is_honoured_and_crowds_are_not(tmp_path):
     truth["annotations"][0]["ignore"] = 1
     truth["annotations"][1]["iscrowd"] = 1
     found = evaluated(tmp_path, truth, results)
-    assert found.evaluation.positives[0, 0] == 1
+    assert found.evaluation.counts[0][0] == 1
     assert found.scores["AP"].value == pytest.approx(1)
 
 

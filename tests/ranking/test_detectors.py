@@ -117,7 +117,8 @@ def test_coco_results_can_be_ranked_at_any_of_their_thresholds():
     for threshold, iou in ((0, 0.5), (5, 0.75)):
         found = vt.rank(vt.Finds.of(results, iou=iou, confidence=0.0), vt.truth_errors.Bernoulli(0.05))
         for name, result in results.items():
-            recall, positives = result.evaluation.curves[1][-1, 0, threshold], result.evaluation.positives[:, 0]
+            recall = result.evaluation.arrays.recall[threshold, :, 0, -1]
+            positives = np.array(result.evaluation.counts[0])
             expected = float((np.nan_to_num(recall) * positives).sum() / positives.sum())
             assert found.scores[name] == pytest.approx(expected, rel=1e-12)
     with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.55, .* found none"):

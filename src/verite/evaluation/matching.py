@@ -1,10 +1,6 @@
 """Which prediction takes which truth? Similarities in, matches out; nothing here knows of boxes or masks.
 
 Only :func:`box_candidates` looks at regions; the rules work on its output and on any other similarity alike.
-
-COCO's way has four products, each kept and addressable by itself: truths and predictions laid out in cells
-(:class:`Cells`, :class:`Ordered`), the pairs that overlap (:class:`Candidates`), and who took whom
-(:class:`GreedyMatches`).
 """
 
 from __future__ import annotations
@@ -165,74 +161,9 @@ class Cells:
         return self.rows, self.labels, self.images
 
 
-@record(eq=False)
-class Ordered:
-    """Predictions by falling confidence, within each cell and over all images of a class."""
-
-    cells: Cells
-    ranks: NDArray[np.int32]  # of each slot within its cell, from 0
-    by_label: NDArray[np.int32]  # slots, class by class
-    label_offsets: Ints  # class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
-
-
-@record(eq=False)
-class GreedyMatches:
-    """Who took whom: bit t of bits[r, c] says that candidate c was matched at threshold t in area range r."""
-
-    thresholds: NDArray[np.float64]
-    bits: NDArray[np.uint64]
-
-
 def group_truths(image: NDArray[np.int32], label: NDArray[np.int32], *, images: int, labels: int) -> Cells:
     """Objects in cells, in their order within a cell. A position of -1 leaves an object out."""
     return Cells(*_core.group_objects(image, label, images, labels))
-
-
-def order_predictions(
-    image: NDArray[np.int32],
-    label: NDArray[np.int32],
-    confidence: NDArray[np.float64],
-    *,
-    images: int,
-    labels: int,
-    most: int,
-    threads: int = 1,
-) -> Ordered:
-    """Predictions in cells by falling confidence, at most `most` a cell.
-
-    Equal confidences stay in the order (image, place in the file); NaN comes last.
-    """
-    cells, ranks, by_label, offsets = _core.order_predictions(image, label, confidence, images, labels, most, threads)
-    return Ordered(Cells(*cells), ranks, by_label, offsets)
-
-
-def match_greedily(
-    truth: Cells,
-    pred: Cells,
-    candidates: Candidates,
-    thresholds: NDArray[np.float64],
-    *,
-    ranges: int,
-    ignored: NDArray[np.uint32],
-    shared: NDArray[np.bool_],
-    grasping: NDArray[np.bool_] | None = None,
-    threads: int = 1,
-) -> GreedyMatches:
-    """COCO's rule: by falling confidence, each prediction takes the free truth it overlaps most.
-
-    Of equal overlaps the later truth wins; truths that are `ignored` (one bit an area range) come after all others;
-    those that are `shared` may be taken any number of times. All by slot. `grasping` predictions take a truth and yet
-    leave it free.
-    """
-    pairs = candidates.offsets, candidates.truth, candidates.overlap
-    free = no_flags() if grasping is None else grasping
-    bits = _core.match_greedily(truth.arrays, pred.arrays, pairs, thresholds, ranges, ignored, shared, free, threads)
-    return GreedyMatches(thresholds, bits)
-
-
-def no_flags() -> NDArray[np.bool_]:
-    """For the core: nobody has this flag."""
-    return np.zeros(0, dtype=np.bool_)
 
 
 WHOLE = 2**40  # overlaps and preferences as whole numbers, so that their sums are exact

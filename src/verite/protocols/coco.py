@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import DataError
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.model.display import Part
 from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
-from verite.protocols.coco_settings import CocoSettings, spell_area
+from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
 from verite.protocols.protocol import ProtocolSettings, protocol
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.evaluation.evaluation import Arrays
     from verite.model.annotations import Annotations
-    from verite.protocols.coco_stages import Arrays, Evaluation
     from verite.signature import Signature
 
     Floats = NDArray[np.float64]
@@ -70,19 +71,24 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
     truth, pred = settings.choose(truth, pred)
-    return CocoResults(evaluate(settings, truth, pred, thread_count(settings.threads)), settings, findings)
+    threads = thread_count(settings.threads)
+    numbers = evaluate_directly(settings, truth, pred, threads) or Evaluation(truth, pred, rules_of(settings), threads)
+    return CocoResults(numbers, settings, settings, findings)
 
 
-def evaluate(
-    settings: CocoSettings, truth: Annotations, pred: Annotations, threads: int
-) -> DirectEvaluation | Evaluation:
-    """Straight to the means, where that is possible."""
-    direct = evaluate_directly(settings, truth, pred, threads)
-    if direct is not None:
-        return direct
-    from verite.protocols.coco_stages import Evaluation
-
-    return Evaluation(settings, truth, pred, threads)
+def rules_of(settings: CocoSettings) -> Rules:
+    """What COCO's settings say to an evaluation."""
+    return Rules(
+        thresholds=tuple(min(t, HIGHEST) for t in settings.iou),
+        similarity=settings.on,
+        ranges=tuple((low, high) for _, low, high in settings.areas),
+        limits=settings.max_dets,
+        recalls=RECALLS,
+        is_together=settings.class_agnostic,
+        ignored=("crowd", "ignore") if settings.ignored == "explicit" else ("crowd",),
+        shared=("crowd",),
+        repeats_quirks=settings.is_exact,
+    )
 
 
 class CocoResults(Results):
@@ -91,9 +97,14 @@ class CocoResults(Results):
     PROTOCOL = "coco"
 
     def __init__(
-        self, numbers: DirectEvaluation | Evaluation, asked: ProtocolSettings, findings: Sequence[Any] = ()
+        self,
+        numbers: DirectEvaluation | Evaluation,
+        settings: CocoSettings,
+        asked: ProtocolSettings,
+        findings: Sequence[Any] = (),
     ) -> None:
-        self.numbers, self.settings, self.asked = numbers, numbers.settings, asked
+        """`settings` are COCO's, `asked` those of the protocol, which may be another one."""
+        self.numbers, self.settings, self.asked = numbers, settings, asked
         super().__init__(
             protocol=self.PROTOCOL,
             signature=asked.signature(self.PROTOCOL),
@@ -126,8 +137,10 @@ class CocoResults(Results):
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Everything the numbers are made of, stage by stage."""
-        return self.numbers.stages
+        """Everything the numbers are made of."""
+        if isinstance(self.numbers, Evaluation):
+            return self.numbers
+        return Evaluation(self.truth, self.pred, rules_of(self.settings), self.numbers.threads)
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """The mean over everything present."""
@@ -150,18 +163,9 @@ class CocoResults(Results):
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
-        stages = self.evaluation
-        candidates, rows = stages.candidates, stages.truth_cells.rows
-        is_asked = (stages.ignored & 1) == 0
-        matched = (stages.matches.bits[:, 0] >> np.uint64(threshold)) & np.uint64(1) > 0
-        matched &= is_asked[candidates.truth]
-        if len(stages.is_void):
-            matched &= ~stages.is_void[candidates.truth]
-        slots = np.repeat(np.arange(len(candidates)), np.diff(candidates.offsets))[matched]
-        asked, taken = np.zeros(len(self.truth), dtype=np.bool_), np.full(len(self.truth), -1, dtype=np.int64)
-        asked[rows[is_asked]] = True
-        taken[rows[candidates.truth[matched]]] = stages.ordered.cells.rows[slots]
-        return Finds(self.settings.iou[threshold], asked, taken)
+        found = self.evaluation.outcomes(threshold)
+        taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
+        return Finds(self.settings.iou[threshold], found.is_asked, taken)
 
     @property
     def arrays(self) -> Arrays:
@@ -215,15 +219,15 @@ class CocoResults(Results):
         """For each image its truths, how many are found and missed and how many predictions are false at the first
         threshold, and its AP when it is evaluated alone; the worst image comes first.
         """
-        from verite.protocols.coco_images import evaluate_images
-
-        found = evaluate_images(self.evaluation)
-        order = np.lexsort([found.false + found.missed, -np.nan_to_num(found.ap, nan=2.0)])[::-1]
-        names = [self.truth.images.name(int(i)) for i in found.images[order]]
-        columns: dict[str, Sequence[Any]] = {"AP": found.ap[order].tolist()}
-        for column in ("truths", "found", "missed", "false"):
-            columns[column] = getattr(found, column)[order].tolist()
-        return Table.of("image", names, columns)
+        found = self.evaluation.by_image()
+        missed = [truths - hits for truths, hits in zip(found["truths"], found["found"], strict=True)]
+        mistakes = [wrong + lost for wrong, lost in zip(found["wrong"], missed, strict=True)]
+        ap = found["precision"]
+        order = sorted(range(len(ap)), key=lambda i: (-2.0 if isnan(ap[i]) else -ap[i], mistakes[i]))[::-1]
+        names = [self.truth.images.name(found["image"][i]) for i in order]
+        columns = {"AP": ap, "truths": found["truths"], "found": found["found"], "missed": missed}
+        columns["false"] = found["wrong"]
+        return Table.of("image", names, {key: [values[i] for i in order] for key, values in columns.items()})
 
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), "images": self.image_table()}

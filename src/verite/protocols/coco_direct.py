@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verite import _core
@@ -11,7 +10,6 @@ from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
-    from verite.protocols.coco_stages import Evaluation
 
 
 class DirectEvaluation:
@@ -22,12 +20,6 @@ class DirectEvaluation:
     ) -> None:
         self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
         self.native = numbers
-
-    @cached_property
-    def stages(self) -> Evaluation:
-        from verite.protocols.coco_stages import Evaluation
-
-        return Evaluation(self.settings, self.truth, self.pred, self.threads)
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         return self.native.mean(kind == "precision", threshold, area, limit)

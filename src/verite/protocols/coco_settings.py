@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from verite.arrays import np
 from verite.protocols.protocol import THREADS, ClassSettings
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 On = Literal["box", "mask", "boundary"]
 Per = Literal["class", "threshold", "image"]
@@ -91,11 +87,6 @@ class CocoSettings(ClassSettings):
     )
     per: Option[Per] = Choice("class", "What the table has a row for.", Per, is_signed=False, is_common=True)
     threads: Option[int | None] = THREADS
-
-    @property
-    def recalls(self) -> NDArray[np.float64]:
-        """Where precision is read."""
-        return np.array(RECALLS)
 
     @property
     def is_exact(self) -> bool:

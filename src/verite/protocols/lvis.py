@@ -1,4 +1,4 @@
-"""LVIS: average precision of a federated data set, as its own package computes it, on COCO's stages.
+"""LVIS: average precision of a federated data set, as its own package computes it, by COCO's rules.
 
 What is LVIS's own: which predictions count at all, which of them are spared, and means over rare, common and frequent
 classes. Everything else is COCO's.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING, Any, Literal
 
-from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
+from verite.evaluation.evaluation import Evaluation
 from verite.evaluation.prepare import prepare
-from verite.model.verdicts import ABSENT, is_in
-from verite.protocols.coco import CocoResults
-from verite.protocols.coco_masks import masks_of, pred_areas
+from verite.model.verdicts import ABSENT, INCOMPLETE
+from verite.protocols.coco import CocoResults, rules_of
 from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
 from verite.protocols.protocol import THREADS, ClassSettings, protocol
 from verite.settings import Choice, Count, Fact, Option
@@ -24,11 +24,7 @@ from verite.signature import Signature
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verite.model.annotations import Annotations
-
-    Floats = NDArray[np.float64]
 
 On = Literal["box", "mask"]
 FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}
@@ -74,18 +70,17 @@ class LvisResults(CocoResults):
         return {key: found[key] for key in before} | groups | {key: found[key] for key in found if key not in before}
 
     @cached_property
-    def class_groups(self) -> NDArray[np.str_]:
+    def class_groups(self) -> list[str]:
         """How frequent each class is, along the K axis."""
-        groups = np.array(self.evaluation.truth.labels.groups)
-        order = self.evaluation.label_order
-        return groups if order is None else groups[order]
+        labels = self.evaluation.truth.labels
+        assert labels.groups is not None
+        return [labels.groups[i] for i in labels.by_id or range(len(labels))]
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> float:
         if not group:
             return super().mean(kind, threshold, area, limit)
-        present = (self.evaluation.positives[:, area] > 0) & (self.class_groups == group)
-        values = self.evaluation.part(kind, threshold, area, limit)[..., present]
-        return float(values.ravel().mean()) if values.size else np.nan
+        chosen = [own == group for own in self.class_groups]
+        return self.evaluation.mean(kind, threshold, area, limit, chosen)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> Signature:
         signed = super().signature_of(kind, threshold, area, limit)
@@ -93,11 +88,11 @@ class LvisResults(CocoResults):
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> list[float]:
         means = super().class_means(kind, threshold, area, limit)
-        return [m if not group or g == group else np.nan for m, g in zip(means, self.class_groups, strict=True)]
+        return [m if not group or g == group else nan for m, g in zip(means, self.class_groups, strict=True)]
 
     def details(self) -> dict[str, Any]:
         document = super().details()
-        for facts, group in zip(document["classes"].values(), self.class_groups.tolist(), strict=True):
+        for facts, group in zip(document["classes"].values(), self.class_groups, strict=True):
             for other in FREQUENCIES:
                 del facts[f"AP{other}"]
             facts["frequency"] = group
@@ -128,45 +123,27 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
     >>> pred = vt.read("detections.json", like=truth)              # doctest: +SKIP
     >>> vt.lvis(truth, pred).scores["APr"].value                   # doctest: +SKIP
     """
-    from verite.protocols.lvis_stages import FederatedEvaluation
-
     if truth.verdicts is None or truth.labels.groups is None:
         raise DataError(
             f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
             "not_exhaustive_category_ids and frequency (V414); read it with --truth-format lvis"
         )
     pred, findings = prepare(truth, pred, settings.checks)
-    pred = best_of_images(pred, settings.max_dets)
+    if settings.labels is not None:  # the limit is one of all classes
+        pred = best_of_images(pred, settings.max_dets)
     truth, pred = settings.choose(truth, pred)
-    without_crowds = {name: column for name, column in truth.flags.items() if name != "crowd"}
-    truth = replace(truth, flags=without_crowds)
-    if truth.area is not None and (truth.area <= 0).any():
-        truth = truth.where(~(truth.area <= 0))
-    pred = keep_judged(truth, pred)
-    is_flat = ~(areas_of(pred, settings.on) > 0)
-    pred = pred.where(~is_flat) if is_flat.any() else pred
-    evaluation = FederatedEvaluation(settings.rules(), truth, pred, thread_count(settings.threads))
-    return LvisResults(evaluation, settings, findings)
-
-
-def areas_of(pred: Annotations, on: str) -> Floats:
-    """The areas of predictions: of the box where there is one, as in COCO."""
-    if on == "box" or pred.regions.boxed is None:
-        return _core.box_areas(pred.regions.sizes)
-    return pred_areas(pred, lambda: masks_of(pred, 1), by_first=False)
-
-
-def keep_judged(truth: Annotations, pred: Annotations) -> Annotations:
-    """The predictions that count: those of classes that somebody looked for in their image."""
-    assert truth.verdicts is not None
-    labels = len(truth.labels)
-    present = truth.image.astype(np.int64) * labels + truth.label
-    sought = np.union1d(present, truth.verdicts.cells(labels, ABSENT))
-    known = (pred.label < labels) & (pred.image < len(truth.images))
-    # Of an image that the truth does not have, everything is kept, for the evaluation to complain about it.
-    kept = is_in(sought, pred.image, np.where(known, pred.label, 0), labels) & known
-    kept |= pred.image >= len(truth.images)
-    return pred if kept.all() else pred.where(kept)
+    said, cells = truth.verdicts, len(truth.labels)
+    assert said is not None
+    rules = rules_of(settings.rules())
+    evaluation = Evaluation(
+        truth,
+        pred,
+        replace(rules, ignored=("ignore",), shared=(), image_limit=settings.max_dets, drops_flat=True),
+        thread_count(settings.threads),
+        judged=said.cells(cells, ABSENT),
+        spared=said.cells(cells, INCOMPLETE),
+    )
+    return LvisResults(evaluation, settings.rules(), settings, findings)
 
 
 def best_of_images(pred: Annotations, most: int) -> Annotations:

@@ -81,7 +81,6 @@ class COCOeval:
         assert self.cocoGt is not None
         assert self.cocoDt is not None
         self._prepared = prepare(self.cocoGt, self.cocoDt, p)
-        self._prepared.match()
         self._images, self._is_ours, self._ious = None, True, None
         self.eval = {}
         self._paramsEval = copy.deepcopy(p)
@@ -141,7 +140,7 @@ class COCOeval:
         p = p or self.params
         p.catIds = p.catIds if p.useCats == 1 else [-1]
         if self._is_ours and is_own and self._prepared is not None and not differs(p, self._paramsEval):
-            precision, recall, scores = self._prepared.accumulate(p)
+            precision, recall, scores = self._prepared.accumulate()
         else:
             precision, recall, scores = accumulate_images(self.evalImgs, p, self._paramsEval)
         self.eval = {

@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     from verite.compat.pycocotools.preparation import Prepared
 
 Floats = NDArray[np.float64]
-NO_FLAGS = np.zeros(0, dtype=np.bool_)
 
 
 class ImageResults:
     """Dictionaries of matches from verite's columns, one for each class, area range and image with something in it."""
 
     def __init__(self, prepared: Prepared, p: Params) -> None:
-        self.prepared, self.p = prepared, p
-        self.first = prepared.parts[0]
+        self.p, self.evaluation, self.stages = p, prepared.evaluation, prepared.evaluation.stages
 
     def listed(self) -> list[dict[str, Any] | None]:
         """[class][area range][image], flat, in pycocotools' order."""
@@ -39,9 +37,9 @@ class ImageResults:
     def cells(self, image: int) -> list[tuple[int, slice, slice]]:
         """The cells of an image with something in them: class, slots of truths, slots of predictions."""
         sides = []
-        for cells in (self.first.truth_cells, self.first.ordered.cells):
-            first, last = int(cells.images[image]), int(cells.images[image + 1])
-            labels, starts = np.unique(cells.labels[first:last], return_index=True)
+        for _, of_slots, images in (self.stages.truths, self.stages.preds):
+            first, last = int(images[image]), int(images[image + 1])
+            labels, starts = np.unique(of_slots[first:last], return_index=True)
             ends = [*starts.tolist()[1:], last - first][: len(starts)]
             sides.append(
                 {int(k): slice(first + int(s), first + int(e)) for k, s, e in zip(labels, starts, ends, strict=True)}
@@ -50,13 +48,16 @@ class ImageResults:
         return [(k, sides[0].get(k, nothing), sides[1].get(k, nothing)) for k in sorted(sides[0] | sides[1])]
 
     def cell(self, image: Any, label: Any, a: int, area: Any, truths: slice, preds: slice) -> dict[str, Any]:
-        e = self.first
+        truth, pred, e = self.evaluation.truth, self.evaluation.pred, self.stages
         ignored = (e.ignored[truths] >> np.uint32(a)) & np.uint32(1)
         order = np.argsort(ignored, kind="stable")  # ignored truths last, as in pycocotools
-        truth_ids = e.truth.ids[e.truth_cells.rows[truths]]  # type: ignore[index]
-        pred_ids = e.pred.ids[e.ordered.cells.rows[preds]]  # type: ignore[index]
+        assert truth.ids is not None
+        assert pred.ids is not None
+        assert pred.confidence is not None
+        pred_rows = e.preds[0][preds]
+        truth_ids, pred_ids = truth.ids[e.truths[0][truths]], pred.ids[pred_rows]
         count, found = len(truth_ids), len(pred_ids)
-        taken = np.concatenate([self.taken(part, a, truths, preds) for part in self.prepared.parts])  # [T, D]
+        taken = self.taken(a, truths, preds)
         hit = taken >= 0
         dt_matches = np.where(hit, np.append(truth_ids, 0)[taken], 0).astype(np.float64)
         gt_matches = np.zeros((len(taken), count))
@@ -73,22 +74,21 @@ class ImageResults:
             "gtIds": truth_ids[order].tolist(),
             "dtMatches": dt_matches.reshape(len(taken), found),
             "gtMatches": gt_matches[:, order],
-            "dtScores": e.confidence[e.ordered.cells.rows[preds]].tolist(),
+            "dtScores": pred.confidence[pred_rows].tolist(),
             "gtIgnore": ignored[order].astype(np.int64),
             "dtIgnore": dt_ignore,
         }
 
-    def taken(self, part: Any, a: int, truths: slice, preds: slice) -> NDArray[np.int64]:
+    def taken(self, a: int, truths: slice, preds: slice) -> NDArray[np.int64]:
         """[T, D] which truth of the cell each prediction took, -1 for none."""
-        thresholds = len(part.thresholds)
+        thresholds = len(self.p.iouThrs)
+        offsets, truth, _ = self.stages.candidates
         out = np.full((thresholds, preds.stop - preds.start), -1, dtype=np.int64)
-        offsets = part.candidates.offsets
         for d in range(preds.start, preds.stop):
             for c in range(int(offsets[d]), int(offsets[d + 1])):
-                bits = int(part.matches.bits[c, a])
                 for t in range(thresholds):
-                    if bits >> t & 1:
-                        out[t, d - preds.start] = int(part.candidates.truth[c]) - truths.start
+                    if int(self.stages.matched[t // 16][c, a]) >> t % 16 & 1:
+                        out[t, d - preds.start] = int(truth[c]) - truths.start
         return out
 
 
@@ -124,37 +124,8 @@ def accumulate_cell(images: list[Any], positives: int, most: int, p: Params) -> 
     score = np.concatenate([np.asarray(one["dtScores"][:most], dtype=np.float64) for one in images])
     matched = np.concatenate([np.asarray(one["dtMatches"])[:, :most] for one in images], axis=1) != 0
     ignored = np.concatenate([np.asarray(one["dtIgnore"])[:, :most] for one in images], axis=1) != 0
-    count = len(score)
-    # Each detection has two candidates: a truth that rewards, and one that is ignored.
-    offsets = np.arange(0, 2 * count + 1, 2, dtype=np.int64)
-    truth = np.tile(np.array([0, 1], dtype=np.int32), count)
-    candidates = offsets, truth, np.ones(2 * count)
-    order = np.argsort(-score, kind="stable").astype(np.int32)
-    parts = []
-    for first in range(0, len(matched), 64):
-        rows = slice(first, min(first + 64, len(matched)))
-        weights = np.uint64(1) << np.arange(rows.stop - rows.start, dtype=np.uint64)
-        hits = ((matched[rows] & ~ignored[rows]) * weights[:, None]).sum(axis=0, dtype=np.uint64)
-        spared = (ignored[rows] * weights[:, None]).sum(axis=0, dtype=np.uint64)
-        bits = np.stack([hits, spared], axis=1).reshape(-1, 1)
-        parts.append(
-            _core.accumulate(
-                order,
-                np.array([0, count], dtype=np.int64),
-                np.zeros(count, dtype=np.int32),
-                np.zeros(count, dtype=np.uint32),
-                candidates,
-                bits,
-                np.array([0, 1], dtype=np.uint32),
-                NO_FLAGS,
-                np.array([[positives]], dtype=np.int64),
-                len(weights),
-                np.asarray(p.recThrs, dtype=np.float64),
-                1,
-                np.array([1], dtype=np.int64),
-                score if count else np.zeros(0),
-            )
-        )
-    precision = np.concatenate([q[0, :, :, 0] for q, _, _ in parts])
-    at = np.concatenate([s[0, :, :, 0] for _, s, _ in parts]) if count else np.zeros_like(precision)
-    return precision, at, np.concatenate([r[0, 0, :, 0] for _, _, r in parts])
+    recalls = np.asarray(p.recThrs, dtype=np.float64)
+    found: tuple[Floats, Floats, Floats] = _core.accumulate_outcomes(
+        score, matched & ~ignored, np.ascontiguousarray(ignored), positives, recalls
+    )
+    return found

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.compat.pycocotools import mask as masks
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions, Runs
-from verite.protocols.coco_stages import Evaluation
-from verite.settings import MOST_THRESHOLDS
+from verite.protocols.coco_settings import HIGHEST
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -26,40 +26,21 @@ Record = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ReferenceSettings:
-    """What an evaluation asks of its settings, as `Params` have it: nothing is refused that pycocotools takes."""
-
-    on: str
-    iou: tuple[float, ...]
-    areas: tuple[tuple[str, float, float], ...]
-    max_dets: tuple[int, ...]
-    class_agnostic: bool
-    recalls: Any
-    ignored: str = "crowd"
-    is_exact: bool = True
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Truths and detections of the chosen images and classes, and their evaluation in parts of 64 thresholds."""
+    """Truths and detections of the chosen images and classes, and their evaluation."""
 
     truths: list[Record]
     detections: list[Record]
-    parts: tuple[Evaluation, ...]
+    evaluation: Evaluation
     images: list[Any]
     classes: list[Any]
     by_class: bool
 
-    def match(self) -> None:
-        for part in self.parts:
-            _ = part.matches
-
-    def accumulate(self, p: Params) -> tuple[Floats, Floats, Floats]:
+    def accumulate(self) -> tuple[Floats, Floats, Floats]:
         """precision[T, R, K, A, M], recall[T, K, A, M] and scores like precision; absent is -1."""
-        found = [part.arrays.with_absent(-1.0) for part in self.parts]
-        precision, recall, scores = zip(*((a.precision, a.recall, a.scores) for a in found), strict=True)
-        return np.concatenate(precision), np.concatenate(recall), np.concatenate(scores)
+        precision, recall, scores = self.evaluation.kept.arrays(-1.0)
+        return precision, recall, scores
 
     @cached_property
     def cells(self) -> tuple[dict[Any, list[Record]], dict[Any, list[Record]]]:
@@ -88,11 +69,9 @@ def prepare(truth: COCO, pred: COCO, p: Params) -> Prepared:
         columns_of(truth, truths, images, labels, tables, p.iouType),
         columns_of(pred, detections, images, labels, tables, p.iouType, is_pred=True),
     )
-    thresholds = [float(t) for t in p.iouThrs]
-    chunks = [thresholds[i : i + MOST_THRESHOLDS] for i in range(0, len(thresholds), MOST_THRESHOLDS)]
-    threads = thread_count()
-    parts = tuple(Evaluation(settings_of(p, chunk), *columns, threads) for chunk in chunks)  # type: ignore[arg-type]
-    return Prepared(truths, detections, parts, images, labels, bool(p.useCats))
+    return Prepared(
+        truths, detections, Evaluation(*columns, rules_of(p), thread_count()), images, labels, bool(p.useCats)
+    )
 
 
 def records_of(coco: COCO, images: list[Any], labels: list[Any], *, by_class: bool) -> list[Record]:
@@ -104,14 +83,18 @@ def records_of(coco: COCO, images: list[Any], labels: list[Any], *, by_class: bo
     return [record for record in found if record["category_id"] in known and record["image_id"] in there]
 
 
-def settings_of(p: Params, thresholds: list[float]) -> ReferenceSettings:
-    return ReferenceSettings(
-        on="mask" if p.iouType == "segm" else "box",
-        iou=tuple(thresholds),
-        areas=tuple((str(i), float(low), float(high)) for i, (low, high) in enumerate(p.areaRng)),
-        max_dets=tuple(int(most) for most in p.maxDets),
-        class_agnostic=not p.useCats,
-        recalls=np.asarray(p.recThrs, dtype=np.float64),
+def rules_of(p: Params) -> Rules:
+    """What `Params` say to an evaluation: nothing is refused that pycocotools takes."""
+    return Rules(
+        thresholds=tuple(min(float(t), HIGHEST) for t in p.iouThrs),
+        similarity="mask" if p.iouType == "segm" else "box",
+        ranges=tuple((float(low), float(high)) for low, high in p.areaRng),
+        limits=tuple(int(most) for most in p.maxDets),
+        recalls=tuple(float(r) for r in p.recThrs),
+        is_together=not p.useCats,
+        ignored=("crowd",),
+        shared=("crowd",),
+        repeats_quirks=True,
     )
 
 

@@ -1,12 +1,15 @@
+// Masks of one group: each is drawn and looked at once, when it is first needed; most pairs are settled by areas and
+// bounds.
+#pragma once
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
-#include "columns/parallel.hpp"
 #include "regions/polygons.hpp"
-#include "similarity/coco_masks.hpp"
+#include "similarity/similarity.hpp"
 
 namespace verite {
-namespace {
 
 // The remainder of a division by a number that stays the same, without dividing (Lemire, Kaser and Kurz, Faster
 // Remainder by Direct Computation, 2019).
@@ -184,12 +187,13 @@ class Mask {
     Array<std::uint32_t> ends_;  // run i lies between ends_[2 i] and ends_[2 i + 1]
 };
 
-// Overlaps of a cell's masks. Each is drawn and looked at once, when it is first needed; most pairs are settled by
-// areas and bounds.
 class MaskMeasure {
   public:
-    MaskMeasure(const Outlines& truths, std::span<const std::uint8_t> crowd, const Outlines& preds, double floor)
-        : truths_(truths), crowd_(crowd), preds_(preds), floor_(floor) {}
+    explicit MaskMeasure(const Comparison& comparison)
+        : truths_(comparison.truth.outlines),
+          crowd_(comparison.truth.crowd),
+          preds_(comparison.pred.outlines),
+          floor_(comparison.floor) {}
 
     void meet(std::span<const std::int32_t> rows) {
         rows_ = rows;
@@ -212,7 +216,7 @@ class MaskMeasure {
             if (!mine_.is_odd && most < floor_) return most;
             other.read(truths_, rows_[t], drawer_);
         }
-        const bool is_crowd = crowd_[rows_[t]];
+        const bool is_crowd = this->is_crowd(t);
         if (mine_.is_odd || other.is_odd)
             return mask_overlap(mine_.counts(), mine_.size, other.counts(), other.size, is_crowd);
         const std::int64_t width =
@@ -231,6 +235,12 @@ class MaskMeasure {
         return ratio(mine_.shared_with(other));
     }
 
+    bool is_crowd(std::size_t t) const { return !crowd_.empty() && crowd_[static_cast<std::size_t>(rows_[t])]; }
+
+    // The masks of the pair that was asked for last.
+    Mask& mine() { return mine_; }
+    Mask& other(std::size_t t) { return others_[t]; }
+
   private:
     const Outlines& truths_;
     std::span<const std::uint8_t> crowd_;
@@ -242,11 +252,8 @@ class MaskMeasure {
     std::vector<Mask> others_;
 };
 
-}  // namespace
-
-Candidates mask_candidates(const Cells& truth, const Outlines& truths, std::span<const std::uint8_t> crowd,
-                           const Cells& pred, const Outlines& preds, double floor, unsigned threads) {
-    return find_candidates(truth, pred, floor, threads, [&] { return MaskMeasure(truths, crowd, preds, floor); });
+inline void outline_areas(const Objects& objects, unsigned threads, std::span<double> out) {
+    draw_areas(objects.outlines, threads, out);
 }
 
 }  // namespace verite

@@ -1,0 +1,102 @@
+#include "evaluation/numbers.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace verite {
+namespace {
+
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+Numbers::Numbers(const Rules& rules, std::size_t labels, std::span<const double> positives)
+    : labels_(labels),
+      ranges_(rules.range_count()),
+      thresholds_(rules.thresholds.size()),
+      levels_(rules.recalls.size()),
+      limits_(rules.limits.size()),
+      precision_(ranges_ * thresholds_ * levels_ * labels_, absent),
+      recall_(limits_ * ranges_ * thresholds_ * labels_, absent),
+      positives_(positives.begin(), positives.end()) {}
+
+Curves Numbers::curves(std::size_t first) {
+    const Strides strides{thresholds_ * levels_ * labels_, levels_ * labels_, labels_, 1, 0};
+    const Strides recall_strides{thresholds_ * labels_, labels_, 0, 1, ranges_ * thresholds_ * labels_};
+    return {std::span(precision_).subspan(first * strides.threshold),
+            {},
+            strides,
+            std::span(recall_).subspan(first * recall_strides.threshold),
+            recall_strides};
+}
+
+void Numbers::change(std::span<const double> positives, std::span<const std::int32_t> labels) {
+    positives_.assign(positives.begin(), positives.end());
+    for (auto* values : {&precision_, &recall_})
+        for (const std::int32_t label : labels)
+            for (auto i = static_cast<std::size_t>(label); i < values->size(); i += labels_) (*values)[i] = absent;
+}
+
+bool Numbers::has(const Choice& choice) const {
+    const bool has_threshold =
+        !choice.threshold || (*choice.threshold >= -1 && *choice.threshold < static_cast<std::int64_t>(thresholds_));
+    return has_threshold && choice.range < ranges_ && choice.limit < limits_;
+}
+
+std::span<const double> Numbers::values(const Choice& choice) const {
+    const std::size_t row = choice.is_precision ? levels_ * labels_ : labels_;  // numbers of one threshold
+    const std::size_t block = choice.is_precision ? choice.range : choice.limit * ranges_ + choice.range;
+    const auto all = std::span(choice.is_precision ? precision_ : recall_).subspan(block * thresholds_ * row);
+    if (!choice.threshold) return all.first(thresholds_ * row);
+    if (*choice.threshold < 0) return {};
+    return all.subspan(static_cast<std::size_t>(*choice.threshold) * row, row);
+}
+
+double Numbers::mean(const Choice& choice, std::span<const std::uint8_t> classes) const {
+    auto found = values(choice);
+    Array<double> present;
+    const auto is_present = [&](std::size_t label) {
+        return positives_[label * ranges_ + choice.range] > 0 && (classes.empty() || classes[label]);
+    };
+    std::size_t count = 0;
+    for (std::size_t label = 0; label < labels_; ++label) count += is_present(label);
+    if (count < labels_) {
+        for (std::size_t row = 0; row < found.size(); row += labels_)
+            for (std::size_t label = 0; label < labels_; ++label)
+                if (is_present(label)) present.push_back(found[row + label]);
+        found = present;
+    }
+    return found.empty() ? absent : sum_pairwise(found) / static_cast<double>(found.size());
+}
+
+std::vector<double> Numbers::class_means(const Choice& choice) const {
+    const auto found = values(choice);
+    const std::size_t rows = labels_ > 0 ? found.size() / labels_ : 0;
+    std::vector<double> means(labels_, absent), own(rows);
+    for (std::size_t label = 0; rows > 0 && label < labels_; ++label) {
+        for (std::size_t row = 0; row < rows; ++row) own[row] = found[row * labels_ + label];
+        means[label] = sum_pairwise(own) / static_cast<double>(rows);
+    }
+    return means;
+}
+
+double sum_pairwise(std::span<const double> values) {
+    constexpr std::size_t lanes = 8, block = 128;
+    if (values.size() > block) {
+        const std::size_t half = values.size() / 2 / lanes * lanes;
+        return sum_pairwise(values.first(half)) + sum_pairwise(values.subspan(half));
+    }
+    double sum = 0;
+    std::size_t i = 0;
+    if (values.size() >= lanes) {
+        double lane[lanes];
+        std::copy_n(values.begin(), lanes, lane);
+        for (i = lanes; i + lanes <= values.size(); i += lanes)
+            for (std::size_t k = 0; k < lanes; ++k) lane[k] += values[i + k];
+        sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+    for (; i < values.size(); ++i) sum += values[i];
+    return sum;
+}
+
+}  // namespace verite

@@ -1,0 +1,58 @@
+// What becomes of predictions where the truth is another one? Only groups that are touched are matched again.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "evaluation/evaluation.hpp"
+
+namespace verite {
+
+// Keeps scratch memory, so that many changes can be asked for one after the other; each thread has its own.
+class Rematch {
+  public:
+    explicit Rematch(const Evaluation& evaluation);
+
+    // What became of a prediction in every range, at the thresholds of a block; nothing taken is all zeros.
+    using Write = std::function<void(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes)>;
+
+    // Writes every prediction of every group that is touched, corrects the numbers of truths to be found, by the
+    // weights of their images where there are any, and says which classes were touched, rising.
+    std::span<const std::int32_t> run(const TruthChanges& changes, std::span<const double> weights,
+                                      std::span<double> positives, const Write& write);
+
+  private:
+    struct Touched {
+        std::int32_t image, label, added;  // the object that is added; -1 for one that is removed
+    };
+    struct Stretch {
+        std::size_t first, last;
+    };
+
+    static Stretch group_of(const Grouped& side, const Touched& group);
+    void list(const TruthChanges& changes);
+    void count(std::span<const double> weights, std::span<double> positives) const;
+    void match_group(const TruthChanges& changes, GroupComparison* added, std::span<const Touched> group,
+                     const Write& write);
+    void add_truths(const TruthChanges& changes, Stretch truths, std::span<const Touched> group);
+    void add_candidates(Stretch truths, Stretch preds, GroupComparison* added);
+
+    const Evaluation& evaluation_;
+    std::span<const std::int32_t> truth_slots_;
+    std::vector<Touched> touched_;
+    std::vector<std::int32_t> labels_, removed_;  // classes, and slots of truths
+    std::vector<std::uint8_t> is_removed_;        // by slot
+    Array<Ranges> added_ignored_;
+    // Of one group: truths that stay, then those that are added.
+    std::vector<std::int32_t> truth_rows_, added_rows_;
+    std::vector<std::int32_t> place_;  // of a truth of the group among those that stay, -1 if it does not
+    std::vector<Ranges> ignored_;
+    std::vector<std::uint8_t> shared_, is_void_;
+    std::vector<double> least_;
+    Candidates candidates_, extra_;
+    std::vector<Thresholds> matched_;
+    std::vector<Outcome> outcomes_;
+};
+
+}  // namespace verite

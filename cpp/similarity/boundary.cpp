@@ -1,0 +1,82 @@
+// Masks and their boundaries: the overlap of the masks, or of their rims if that is less.
+//
+// Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021.
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "regions/boundaries.hpp"
+#include "similarity/mask_measure.hpp"
+#include "similarity/registry.hpp"
+
+namespace verite {
+namespace {
+
+// A rim is this part of the image's diagonal wide, and at least a pixel.
+constexpr double rim = 0.02;
+
+std::int64_t rim_width(Size size) {
+    const auto height = static_cast<double>(size.height), width = static_cast<double>(size.width);
+    return std::max<std::int64_t>(std::llrint(rim * std::sqrt(height * height + width * width)), 1);
+}
+
+// Most pairs are settled by their masks; rims are found once, when they are first needed.
+class BoundaryMeasure {
+  public:
+    explicit BoundaryMeasure(const Comparison& comparison) : masks_(comparison), floor_(comparison.floor) {}
+
+    void meet(std::span<const std::int32_t> rows) {
+        masks_.meet(rows);
+        if (others_.size() < rows.size()) others_.resize(rows.size());
+        for (std::size_t t = 0; t < rows.size(); ++t) others_[t].is_read = false;
+    }
+
+    void start(std::int32_t row) {
+        masks_.start(row);
+        mine_.is_read = false;
+    }
+
+    template <class Visit>
+    void each_possible(Visit&& visit) const {
+        masks_.each_possible(visit);
+    }
+
+    double overlap(std::size_t t) {
+        const double overlap = masks_.overlap(t);
+        if (!(overlap >= floor_) || !(overlap > 0)) return overlap;
+        Mask& other = masks_.other(t);
+        const std::int64_t width = rim_width(other.size);
+        mine_.read(masks_.mine(), width);
+        others_[t].read(other, width);
+        const auto [mine, theirs, both] = mine_.rim.compare(others_[t].rim);
+        const std::uint64_t all = masks_.is_crowd(t) ? mine : mine + theirs - both;
+        return std::min(overlap, both > 0 ? static_cast<double>(both) / static_cast<double>(all) : 0.0);
+    }
+
+  private:
+    struct OwnRim {
+        Rim rim;
+        bool is_read = false;
+
+        void read(Mask& mask, std::int64_t width) {
+            if (is_read) return;
+            const auto counts = mask.counts();
+            if (std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) != mask.size.pixels())
+                throw std::invalid_argument("expected masks whose runs add up to their size");
+            rim.read(counts, mask.size, width);
+            is_read = true;
+        }
+    };
+
+    MaskMeasure masks_;
+    double floor_;
+    OwnRim mine_;
+    std::vector<OwnRim> others_;
+};
+
+}  // namespace
+
+constinit const Similarity boundary_similarity =
+    make_similarity<BoundaryMeasure>("boundary", false, true, outline_areas);
+
+}  // namespace verite

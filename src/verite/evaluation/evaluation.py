@@ -1,0 +1,289 @@
+"""Who takes whom, kept: one evaluation that serves every protocol and can be asked many ways."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from verite import _core
+from verite.errors import DataError
+from verite.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from verite.model.annotations import Annotations
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+RESULTS = "coco-results"  # a format that gets new ids and areas when pycocotools loads it
+EVERY_AREA = (float("-inf"), float("inf"))
+
+
+@record()
+class Rules:
+    """How objects are compared, matched and counted: all that a protocol says to an evaluation."""
+
+    thresholds: tuple[float, ...]  # of overlaps
+    similarity: str = "box"
+    pixel: float = 0.0  # added to widths and heights: 1 where corners are pixel indices
+    ranges: tuple[tuple[float, float], ...] = (EVERY_AREA,)  # of areas
+    limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions of a group that count, rising
+    recalls: tuple[float, ...] = ()  # where precision is read
+    wants: Literal["free", "best"] = "free"  # the best truth that is free, or only the best of all
+    equal: Literal["later", "first"] = "later"  # of truths that are overlapped equally
+    ties: Literal["image", "row"] = "image"  # order of equal confidences of a class
+    is_strict: bool = False  # an overlap must exceed its threshold
+    is_together: bool = False  # all classes are one
+    ignored: tuple[str, ...] = ()  # flags of truths that neither reward nor punish
+    shared: tuple[str, ...] = ()  # flags of truths that any number of predictions may take
+    repeats_quirks: bool = False  # of pycocotools
+    image_limit: int = 0  # predictions of an image that count, whatever their classes; 0: all
+    drops_flat: bool = False  # objects without any area are left out
+
+
+@record(eq=False)
+class Arrays:
+    """Precision and recall of everything at once, in the reference's shapes; what is absent is `nan`.
+
+    T thresholds, R recalls, K classes, A area ranges, M limits of predictions.
+    """
+
+    precision: Floats  # [T, R, K, A, M]
+    recall: Floats  # [T, K, A, M]
+    scores: Floats  # [T, R, K, A, M]: the confidence at which each recall is reached
+
+    def with_absent(self, value: float) -> Arrays:
+        """The same with another value for what is absent: -1 makes them the reference's, bit for bit."""
+        import numpy as np
+
+        absent = np.isnan(self.precision)  # a confidence may be no number without being absent
+        recall = np.where(np.isnan(self.recall), value, self.recall)
+        return Arrays(np.where(absent, value, self.precision), recall, np.where(absent, value, self.scores))
+
+
+@record(eq=False)
+class Outcomes:
+    """What became of every object at one threshold and in one area range."""
+
+    state: NDArray[np.int8]  # of predictions: RIGHT, WRONG, IGNORED, or UNSEEN where they do not count at all
+    truth: NDArray[np.int32]  # the truth each prediction took, -1 for none
+    overlap: Floats  # with that truth; nan for none
+    pred: NDArray[np.int32]  # the first prediction that took each truth, -1 for none
+    is_asked: NDArray[np.bool_]  # truths that are to be found
+
+
+RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
+
+
+@record(eq=False)
+class Stages:
+    """Objects image by image, class by class within an image: a place in this layout is a slot; and pairs of slots.
+
+    A side is (the object in each slot, its class, offsets of images); predictions of a group fall in confidence.
+    """
+
+    truths: tuple[NDArray[np.int32], NDArray[np.int32], Ints]
+    preds: tuple[NDArray[np.int32], NDArray[np.int32], Ints]
+    ranks: NDArray[np.int32]  # of predictions within their groups
+    by_label: NDArray[np.int32]  # slots of predictions, class by class, by falling confidence
+    label_offsets: Ints
+    candidates: tuple[Ints, NDArray[np.int32], Floats]  # offsets of predictions, truth and overlap of each pair
+    ignored: NDArray[np.uint32]  # the area ranges in which a truth neither rewards nor punishes, one bit each
+    outside: NDArray[np.uint32]  # those in which a prediction that takes nothing counts for nothing
+    matched: list[NDArray[np.uint16]]  # [pair, area range] thresholds, one bit each, sixteen at a time
+
+    def is_matched(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
+        """For each pair, whether the prediction took the truth."""
+        import numpy as np
+
+        bits = self.matched[threshold // 16][:, area] >> np.uint16(threshold % 16)
+        return (bits & np.uint16(1)) > 0
+
+
+class Numbers:
+    """Means of precision and recall over everything that is present."""
+
+    def __init__(self, native: _core.Numbers) -> None:
+        self.native = native
+
+    def mean(
+        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+    ) -> float:
+        """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
+        flags = None if classes is None else bytes(classes)
+        return self.native.mean(kind == "precision", threshold, area, limit, flags)
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """The same for each class."""
+        return self.native.class_means(kind == "precision", threshold, area, limit)
+
+
+class Evaluation(Numbers):
+    """Truth and predictions by some rules. Pickles as these, and is made again when it is asked.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> kept = Evaluation(truth, pred, Rules((0.5,), recalls=(0.0, 0.5, 1.0)))
+    >>> round(kept.mean("precision", 0, 0, 0), 4), kept.mean("recall", 0, 0, 0)
+    (0.6667, 0.5)
+    >>> kept.outcomes().truth
+    array([0], dtype=int32)
+    """
+
+    def __init__(
+        self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | None
+    ) -> None:
+        """`pred` is aligned with `truth`. `cells` say more than flags can: see :func:`evaluate`."""
+        self.truth, self.pred, self.rules, self.threads, self.cells = truth, pred, rules, threads, cells
+        self.kept = evaluate(truth, pred, rules, threads, **cells)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self.truth, self.pred, self.rules, self.threads, self.cells)
+
+    @cached_property
+    def native(self) -> _core.Numbers:  # type: ignore[override]
+        return self.kept.numbers()
+
+    @property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """For each class, truths to be found and predictions that count."""
+        return self.kept.truth_counts, self.kept.pred_counts
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Precision, recall and scores for every limit, in the reference's shapes."""
+        from math import nan
+
+        return Arrays(*self.kept.arrays(nan))
+
+    @cached_property
+    def stages(self) -> Stages:
+        """What the numbers are made of, slot by slot."""
+        return Stages(**self.kept.stages())
+
+    def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
+        """Whom every prediction took, and who found every truth."""
+        return Outcomes(**self.kept.outcomes(threshold, area))
+
+    def by_image(self) -> dict[str, list[Any]]:
+        """Every image as if there were no other, in the order of image ids, as columns.
+
+        `image` is its position, `precision` averaged over all thresholds, recalls and the classes it has, nan where it
+        has none; counts of `truths`, of those `found` and of `wrong` predictions are at the first threshold.
+        """
+        return self.kept.by_image()
+
+    def weighted(self, weights: Any) -> Numbers:
+        """As if each image were there so many times, copies one after the other: whole numbers, or any from 0 up."""
+        import numpy as np
+
+        return Numbers(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
+
+    def changed(self, removed: Any = (), added: Annotations | None = None, weights: Any = None) -> Numbers:
+        """As if these rows of the truth were not there and the added objects were, behind all others of their groups.
+
+        An object with another class or place is one removed and one added. Only what is touched is matched again.
+        """
+        import numpy as np
+
+        if added is not None:
+            added = added.like(self.truth)
+        return Numbers(
+            self.kept.changed(
+                np.asarray(removed, dtype=np.int32),
+                None if added is None else columns_of(added, with_outlines=wants_outlines(self.rules)),
+                None if weights is None else np.asarray(weights, dtype=np.float64),
+                self.threads,
+            )
+        )
+
+
+def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:
+    return Evaluation(truth, pred, rules, threads, **cells)
+
+
+def evaluate(
+    truth: Annotations, pred: Annotations, rules: Rules, threads: int, **cells: NDArray[Any] | None
+) -> _core.Evaluation:
+    """The core's evaluation of two sides.
+
+    `judged` and `spared`: image × labels + label of the cells, rising, in which predictions count at all besides those
+    with truths, and in which those that find nothing are spared. `least`: the overlap each truth asks for besides the
+    threshold. `pred_rows`: which predictions there are, in the order of equal confidences.
+    """
+    with_outlines = wants_outlines(rules)
+    order = truth.labels.by_id
+    preds = columns_of(pred, with_outlines=with_outlines or pred.regions.boxed is not None)
+    if preds.outside(len(truth.images), 2**31 - 1):
+        raise unknown_image(truth, pred)
+    given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__dataclass_fields__} | cells
+    given["ranges"] = [limit for limits in rules.ranges for limit in limits]
+    try:
+        return _core.Evaluation(
+            columns_of(truth, with_outlines=with_outlines),
+            preds,
+            images_of(truth),
+            len(truth.labels),
+            None if order is None else int32s(invert(order)),
+            **given,
+            truth_is_results=truth.source.format == RESULTS,
+            pred_is_results=pred.source.format == RESULTS,
+            threads=threads,
+        )
+    except ValueError as error:
+        side, _, rest = str(error).partition(": ")
+        path = {"truth": truth, "predictions": pred}.get(side, truth).source.path
+        raise DataError(f"{path}: {rest or side}" if path else str(error)) from None
+
+
+def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
+    rows = [row for row, image in enumerate(pred.image.tolist()) if image >= len(truth.images)]
+    name = pred.images.name(int(pred.image[rows[0]]))
+    return DataError(
+        f"{pred.source.path or 'predictions'}: expected images of the truth, found {name!r} and others in "
+        f"{len(rows)} predictions; is this the right truth?"
+    )
+
+
+def wants_outlines(rules: Rules) -> bool:
+    return rules.similarity in ("mask", "boundary")
+
+
+def invert(order: Sequence[int]) -> list[int]:
+    """The place of each position in an order."""
+    places = [0] * len(order)
+    for place, position in enumerate(order):
+        places[position] = place
+    return places
+
+
+def int32s(values: Sequence[int]) -> Any:
+    from array import array
+
+    return array("i", values)
+
+
+def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
+    """The columns of annotations as the core has them."""
+    regions = side.regions
+    polygons, runs = regions.outlines if with_outlines else (None, None)
+    held = _core.Regions(
+        regions.values,
+        regions.kept,
+        None if polygons is None else (polygons.points, polygons.rings, polygons.objects),
+        None if runs is None else runs.arrays,
+        regions.boxed,
+    )
+    return _core.Columns(held, side.image, side.label, side.confidence, side.area, side.ids, dict(side.flags))
+
+
+def images_of(side: Annotations) -> _core.Images:
+    images = side.images
+    names = list(images.names) if images.has_names and images.names is not None else None
+    return _core.Images(names, images.ids, images.widths, images.heights)
