@@ -86,9 +86,10 @@ class Walk {
     }
 
     // Sums of weights that are not whole depend on their order by a few bits.
-    double needed(std::size_t level, double positives) const {
-        const double found = find_needed(asked_.recalls[level], positives);
-        return is_weighted && !weighting_.is_whole ? found * (1 - 1e-12) : found;
+    double needed(std::size_t r, double positives) const {
+        const double level = asked_.recalls[r];
+        if (is_weighted && !weighting_.is_whole) return level <= 1 ? level * positives * (1 - 1e-12) : never;
+        return find_needed(level, positives);
     }
 
     void walk(std::size_t first, std::size_t last) {
@@ -128,8 +129,9 @@ class Walk {
         if (counts) {
             if (seen_ == 0) begin(slot);
             seen_ += weight;
+            // No branch: which ranges a prediction is in is anybody's guess.
             for (std::size_t range = 0; range < ranges_; ++range)
-                outside_[range] += brief.is_outside(range) ? weight : 0.0;
+                outside_[range] += weight * static_cast<double>(brief.flags >> range & 1);
         }
         if (brief.outcome < 0) return;
         const Outcome* outcomes = &given_.outcomes[static_cast<std::size_t>(brief.outcome) * given_.ranges];
@@ -296,9 +298,9 @@ void check(const Walked& given, const Asked& asked, const Weighting* weighting, 
 double find_needed(double level, double positives) {
     if (!(level > 0)) return 0;
     if (!(level <= 1)) return never;
-    double n = level * positives;
-    while (n / positives < level) n = std::nextafter(n, never);
-    for (double less; (less = std::nextafter(n, 0.0)) / positives >= level;) n = less;
+    double n = std::floor(level * positives);
+    while (n > 0 && (n - 1) / positives >= level) --n;
+    while (n / positives < level) ++n;
     return n;
 }
 

@@ -57,7 +57,7 @@ void accumulate(const Walked& given, const Asked& asked, const Weighting* weight
 void accumulate_classes(const Walked& given, const Asked& asked, const Weighting* weighting,
                         std::span<const std::int32_t> labels, unsigned threads, const Curves& out);
 
-// How many truths must be found until recall reaches a level: the least number n with n / positives >= level, as
+// How many truths must be found until recall reaches a level: the least whole n with n / positives >= level, as
 // floating point divides.
 double find_needed(double level, double positives);
 

@@ -17,6 +17,7 @@ void flag_stretch(const Matched& given, const Rules& rules, std::size_t first, s
     std::vector<Outcome> outcomes(ranges);
     for (std::size_t slot = first; slot < last; ++slot) {
         briefs[slot] = {given.outside[slot], limit_of(given.ranks[slot], rules.limits)};
+        if (given.candidates.offsets[slot] == given.candidates.offsets[slot + 1]) continue;
         if (!find_outcomes(given, slot, outcomes)) continue;
         briefs[slot].outcome = static_cast<std::int32_t>(kept.rows() / ranges);
         kept.append(outcomes);

@@ -98,10 +98,11 @@ class Matcher {
         const double overlap = candidates_.overlap[candidate];
         if (!standing_.least.empty() && overlap < standing_.least[candidates_.truth[candidate]]) return 0;
         std::uint32_t bits = 0;
-        for (std::size_t t = 0; t < thresholds_.size(); ++t)
-            bits |=
-                static_cast<std::uint32_t>(rules_.is_strict ? overlap > thresholds_[t] : !(overlap < thresholds_[t]))
-                << t;
+        if (rules_.is_strict)
+            for (std::size_t t = 0; t < thresholds_.size(); ++t) bits |= std::uint32_t{overlap > thresholds_[t]} << t;
+        else
+            for (std::size_t t = 0; t < thresholds_.size(); ++t)
+                bits |= std::uint32_t{!(overlap < thresholds_[t])} << t;
         return static_cast<Thresholds>(bits);
     }
 

@@ -53,3 +53,20 @@ def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int
             raise AssertionError(f"set {seed}: {error}") from error
         compared += 1
     assert compared > 0.8 * BLOCK
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_results_with_masks_alone_have_the_areas_of_masks_where_boxes_are_compared(tmp_path: Path, first: int) -> None:
+    compared = 0
+    for seed in range(first, first + 20):
+        truth, results = random_mask_set(seed)
+        results = [{key: value for key, value in record.items() if key != "bbox"} for record in results]
+        if not results or not all(isinstance(record.get("segmentation"), dict) for record in results):
+            continue  # the reference takes no results and no polygons without boxes
+        expected = reference(truth, results, "bbox")
+        for quirks in ("none", "pycocotools"):
+            found = vt.coco(*read(tmp_path, truth, results), quirks=quirks, checks="off")
+            assert_same_bits(found, expected)
+            assert "predictions have masks and no boxes" in found.notes[0]
+        compared += 1
+    assert compared >= 5

@@ -168,6 +168,14 @@ class CocoResults(Results):
         return Finds(self.settings.iou[threshold], found.is_asked, taken)
 
     @property
+    def notes(self) -> list[str]:
+        is_read = isinstance(self.numbers, Evaluation)
+        if is_read and self.settings.on == "box" and self.pred.regions.boxed is not None:
+            hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
+            return [hint, *super().notes]
+        return super().notes
+
+    @property
     def arrays(self) -> Arrays:
         """precision[T, R, K, A, M], recall[T, K, A, M] and scores[T, R, K, A, M]; what is absent is `nan`.
 
