@@ -80,18 +80,19 @@ BROKEN = {
         ("truncated.json", ":1", "a whole JSON document", "the file ends at byte 99 inside results[1]"),
     ],
     "cvat": [
+        ("too_many_frames.xml", ":1", "at most 1,000,000 frames in <size>", "999,999,999"),
+        ("track_before_the_start.xml", ":3", "the number of a frame, from 0", "-1"),
+        ("track_without_frame.xml", ":3", "an attribute 'frame' of <box>", "none"),
         ("absurd_width.xml", ":4", "a width and height of at most 65535 pixels", "99999 x 480"),
         ("doctype.xml", ":1", "XML without a DOCTYPE", "one"),
         ("empty.xml", ":1", "well-formed XML", "the end of the file"),
         ("empty_name.xml", ":3", "a class name of 1 to 512 characters", "an empty one"),
-        ("empty_label.xml", ":5", "a class name of 1 to 512 characters", "an empty one"),
         ("half_a_pixel.xml", ":4", "whole pixels in 'width'", "640.5"),
         ("mask_outside.xml", ":5", "a mask inside the image of 4 x 3", "2 x 2 at 3, 0"),
         ("mask_without_left.xml", ":5", "an attribute 'left' of <mask>", "none"),
         ("nan_in_points.xml", ":5", "coordinates up to 10000000", "nan"),
         ("negative_run.xml", ":5", "whole numbers in 'rle'", "'-1'"),
-        ("no_image.xml", ":1", "at least one <image> in <annotations>", "none"),
-        ("no_label.xml", ":5", "an attribute 'label' of <box>", "none"),
+        ("no_image.xml", ":1", "at least one <image> or <track> in <annotations>", "none"),
         ("no_side.xml", ":5", "an attribute 'ybr' of <box>", "none"),
         ("no_width.xml", ":4", "an attribute 'width' of <image>", "none"),
         ("not_utf8.xml", ":5", "UTF-8 text", "byte 0xe5 at position 224"),
@@ -101,7 +102,6 @@ BROKEN = {
         ("polygon_of_two_points.xml", ":5", "an even number of coordinates, at least 6 (V408)", "4"),
         ("runs_too_short.xml", ":5", "runs of 2 x 2 = 4 pixels (V405)", "runs that add up to 2"),
         ("truncated.xml", ":5", "well-formed XML", "the end of the file inside a tag"),
-        ("video.xml", ":3", "<image> (CVAT for images)", "<track> (video)"),
         ("word.xml", ":5", "a number in 'ybr'", "'sixty'"),
         ("word_in_points.xml", ":5", "a number in 'points'", "'four'"),
         ("word_in_runs.xml", ":5", "whole numbers in 'rle'", "'two'"),
@@ -126,6 +126,123 @@ BROKEN = {
         ("top_level_array.json", ": top level", "an object", "an array"),
         ("truncated.json", "", "a whole JSON document", "the end of the file at byte 197"),
         ("width_without_height.json", "", "both width and height or neither", "640 x 0"),
+    ],
+    "coco_folder": [
+        ("an_array", "/_annotations.coco.json: top level", "an object", "an array"),
+        ("no_categories", "/_annotations.coco.json: top level", "a key 'categories'", "none"),
+        ("not_utf8", "/_annotations.coco.json: categories[0].name", "UTF-8 text", "'b' inside a character at byte 295"),
+        ("nothing", "", "_annotations.coco.json", "none"),
+        (
+            "truncated",
+            "/_annotations.coco.json:1",
+            "a whole JSON document",
+            "the file ends at byte 150 inside images[1]",
+        ),
+        ("two_splits", "", "one part of the data set", "train, valid"),
+    ],
+    "data_yaml": [
+        ("a_map.yaml", ":1", "a folder", "'{a: b}'"),
+        ("images", "", "a file", "a folder"),
+        ("key_twice.yaml", ":2", "each key once", "a second 'val'"),
+        ("labels", "", "a file", "a folder"),
+        ("no_folder.yaml", "", "a folder BROKEN/images/elsewhere", "nothing"),
+        ("no_labels.yaml", "", "labels such as BROKEN/labels/val/pier.txt", "none for any picture"),
+        ("no_names.yaml", "", "one key 'names'", "none"),
+        ("no_pictures.yaml", "", "pictures in labels", "none"),
+        ("no_split.yaml", "", "one of the keys train, val, valid, test", "none"),
+        ("two_splits.yaml", "", "one part of the data set", "train, val"),
+    ],
+    "kitti": [
+        (
+            "blank_in_type.txt",
+            ":2",
+            "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score",
+            "17 words",
+        ),
+        ("decimal_comma.txt", ":1", "a number", "'599,41'"),
+        ("eight_words.txt", ":2", "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score", "8 words"),
+        ("not_utf8.txt", ":2", "UTF-8 text", "byte 0xe5 at position 84"),
+        ("now_and_then_a_score.txt", ":2", "no confidence as in FILE:1", "one"),
+        ("one_image_twice", "/b/1.txt", "each image once", "a second '1'"),
+        ("word.txt", ":2", "a number", "'left'"),
+    ],
+    "label_studio": [
+        ("half_a_pixel.json", ": [0]", "whole pixels", "200.5"),
+        ("no_data.json", ": [0]", "a key 'data'", "none"),
+        ("no_image.json", ": [0].data", "the path of an image", "\"{'text': 'a pier'}\""),
+        ("no_size.json", ": [0].result[0]", "original_width and original_height", "none"),
+        ("no_width.json", ": [0].result[0].value", "a number 'width'", "none"),
+        ("object.json", ": top level", "an array", "an object"),
+        ("one_image_twice.json", ": [1]", "each image once", "a second 'pier.jpg'"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 300"),
+        ("two_points.json", ": [0].result[0]", "an even number of coordinates, at least 6 (V408)", "4"),
+        ("word_in_points.json", ": [0].result[0].value", "points of two numbers each", '"[[0, 0], [1, 1], ['),
+    ],
+    "mot": [
+        ("class_13", "/gt/gt.txt:1", "a class from 1 to 12", "13.0"),
+        ("far_frame.txt", ":2", "the number of a frame, from 1", "'99999999'"),
+        (
+            "four_numbers.txt",
+            ":2",
+            "7 to 10 numbers with commas between them, FRAME,ID,LEFT,TOP,WIDTH,HEIGHT,CONFIDENCE",
+            "4",
+        ),
+        ("frame_zero.txt", ":2", "the number of a frame, from 1", "'0'"),
+        ("half_a_frame.txt", ":2", "the number of a frame, from 1", "'1.5'"),
+        ("too_long", "/seqinfo.ini", "at most 1,000,000 frames", "999,999,999"),
+        ("word.txt", ":2", "a number", "'wide'"),
+    ],
+    "table": [
+        ("cell_missing.csv", ":3", "6 cells as in the header", "5"),
+        (
+            "no_height.csv",
+            "",
+            "columns x, y, width, height or x1, y1, x2, y2 or bbox",
+            "'image_id, label, x, y, width'",
+        ),
+        ("no_image.csv", "", "a column image_id, image or file_name", "'imageid, label, x, y, width, height'"),
+        ("no_image_id.csv", ": row 2", "a value in image_id", "none"),
+        ("no_label.csv", ": row 2", "a value in label", "none"),
+        ("odd_flag.csv", ": row 2", "0 or 1 in iscrowd", "2.0"),
+        ("two_names.csv", ": row 3", "'boat', as this class id has", "'gull'"),
+        ("word.csv", ": row 2", "a number in y", "'wide'"),
+    ],
+    "via": [
+        ("cell.csv", ":2", "a JSON object in region_shape_attributes", "'rect'"),
+        (
+            "no_class.json",
+            "",
+            "one region attribute that all shapes have, or label, class, name, type or category",
+            "'colour, size'",
+        ),
+        ("no_filename.json", ": [...]", "a key 'filename'", "none"),
+        ("no_number.json", ": pier.jpg1.regions[0].shape_attributes", "a number 'cy'", "'None'"),
+        ("no_width.json", ": pier.jpg1.regions[0].shape_attributes", "a number 'width'", "none"),
+        ("one_image_twice.json", ": b", "each image once", "a second 'fog.jpg'"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 200"),
+        ("two_points.json", ": pier.jpg1.regions[0]", "an even number of coordinates, at least 6 (V408)", "4"),
+        (
+            "uneven_points.json",
+            ": pier.jpg1.regions[0].shape_attributes",
+            "lists all_points_x and all_points_y of one length",
+            "others",
+        ),
+        ("word.json", ": pier.jpg1.regions[0].shape_attributes", "a number 'x'", "'left'"),
+        (
+            "word_in_points.json",
+            ": pier.jpg1.regions[0].shape_attributes",
+            "numbers in all_points_x and all_points_y",
+            "others",
+        ),
+    ],
+    "wider": [
+        ("cut_off.txt", "", "3 faces of 0--Parade/a.jpg", "the end of the file"),
+        ("name_alone.txt", ":2", "the number of faces", "the end of the file"),
+        ("negative_number.txt", ":2", "the number of faces", "'-1'"),
+        ("no_number.txt", ":2", "the number of faces", "'449 330 122 149 0 0 0 0 0 0'"),
+        ("one_image_twice.txt", ":4", "each image once", "a second '0--Parade/a.jpg'"),
+        ("three_numbers.txt", ":3", "10 numbers per face, 5 of a prediction", "3 ('449 330 122')"),
+        ("word.txt", ":3", "a number", "'wide'"),
     ],
     "openimages": [
         ("cell_missing.csv", ":3", "7 cells as in the header", "6"),
@@ -221,7 +338,11 @@ def test_broken_file_is_named_with_place_expectation_and_finding(folder, name, p
         _ = vt.read(path, format=FORMATS[folder]).regions.outlines  # polygons and masks are read when asked for
     message = str(caught.value)
     assert message.isprintable()  # one line, and nothing in it that a terminal could take for a command
-    assert message.startswith(f"{path}{place}: expected {expected}, found {found}".replace("FILE", str(path)))
+    assert message.startswith(
+        f"{path}{place}: expected {expected}, found {found}".replace("FILE", str(path)).replace(
+            "BROKEN", str(path.parent)
+        )
+    )
 
 
 @pytest.mark.parametrize("folder", FORMATS)

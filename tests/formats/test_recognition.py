@@ -9,11 +9,12 @@ import pytest
 import verite as vt
 from tests.formats.samples import DATA, FORMATS, sample
 
-SINGLE = ("coco", "coco_results")  # a file is a sample; of the others a folder
+# A file is a sample; of the others a folder.
+FILES = {**dict.fromkeys(("coco", "coco_results", "label_studio", "via"), "*/*"), "data_yaml": "*/*.yaml"}
 GOOD = [
     (path, format)
     for folder, format in FORMATS.items()
-    for path in sorted((DATA / folder).glob("*/*" if folder in SINGLE else "*"))
+    for path in sorted((DATA / folder).glob(FILES.get(folder, "*")))
     if "broken" not in path.parts
 ]
 

@@ -14,6 +14,7 @@ from verite.cli.options import (
     IMAGES,
     LAYOUTS,
     NAMES,
+    SPLIT,
     WrittenFormat,
     output_options,
     read_side,
@@ -64,6 +65,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @IMAGE_SIZE
 @IMAGES
 @NAMES
+@SPLIT
 @click.option("--label-offset", type=int, default=0, help="Added to every class id.")
 @click.option("--image-offset", type=int, default=0, help="Added to every image id.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")

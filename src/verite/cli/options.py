@@ -106,6 +106,7 @@ def settings_given(settings: type[Settings], given: Given) -> Given:
 
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
 IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
+SPLIT = click.option("--split", metavar="NAME", help="Which part of a data set is the truth: train, val or test.")
 NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
 
 
@@ -124,7 +125,7 @@ def side_options(side: str) -> list[Callable[[F], F]]:
 def reading_options(command: F) -> F:
     """How to read truth and predictions, where the files do not say or say it wrongly."""
     both = click.option("--format", "both_format", metavar="NAME", help=f"Format of both sides: {FORMATS}.")
-    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES]
+    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT]
     for option in reversed(options):
         command = option(command)
     return command
@@ -195,6 +196,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         image_size=given["image_size"],
         images=given[f"{side}_images"] or given["images"],
         names=given["names"],
+        split=given.get("split") if side == "truth" else None,
         like=like,
         side=side,
     )

@@ -1,14 +1,14 @@
-"""CVAT XML 1.1 "for images": one file for all images, with boxes, polygons and masks.
+"""CVAT XML 1.1: one file for all images, with boxes, polygons and masks; "for video" with tracks over its frames.
 
-A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons and tags are
-left out and counted in the notes. Files "for video" hold tracks, not images, and are refused.
+A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
+without a label are left out and counted in the notes. The frames of a video are images named `frame_000000`; which
+boxes belong to one track is left out.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -24,7 +24,7 @@ from verite.formats.format import Format, Look, Options
 from verite.formats.markup import Element, check_writable, parse, to_whole
 from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
-from verite.formats.sizes import need_pixels
+from verite.formats.sizes import check_size, need_pixels
 from verite.formats.words import to_numbers
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON
@@ -32,6 +32,7 @@ from verite.model.regions import MASK, POLYGON
 CVAT_FLAGS = ("truncated", "difficult")  # as attributes of a shape, the way CVAT's own VOC export has them
 CORNERS = ("xtl", "ytl", "xbr", "ybr")
 SIDES = ("left", "top", "width", "height")
+FRAMES_AT_MOST = 1_000_000
 
 
 def recognise(look: Look) -> str | None:
@@ -48,27 +49,53 @@ def read(path: Path, options: Options) -> Annotations:
     root = parse(files[0])
     if root.tag != "annotations":
         raise ReadError(root.where, expected="<annotations>", found=f"<{root.tag}>")
-    track = root.find("track")
-    if track is not None:
-        remedy = "export the task as 'CVAT for images 1.1'"
-        raise ReadError(track.where, expected="<image> (CVAT for images)", found="<track> (video)", remedy=remedy)
     rows = Rows(path, options, names=label_names(root) or None)
-    skipped: Counter[str] = Counter()
     for image in root.all("image"):
         name = image.attribute("name")
         width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
         rows.add_image(image.where, name, width, height)
         for shape in image.children:
-            if shape.tag in READERS:
-                add_shape(rows, name, shape, height, width)
-            else:
-                skipped[shape.tag] += 1
-    rows.notes += [
-        f"{count} <{tag[:60]}> left out: neither box, polygon nor mask" for tag, count in sorted(skipped.items())
-    ]
+            add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
+    if root.find("track") is not None:
+        add_tracks(rows, root)
     if not rows.images:
-        raise ReadError(root.where, expected="at least one <image> in <annotations>", found="none")
+        raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
     return rows.annotations("cvat", layout="xyxy")
+
+
+def add_tracks(rows: Rows, root: Element) -> None:
+    """The shapes of a video, frame by frame; those outside of the picture are not there."""
+    size, count = video_size(root)
+    for frame in range(count):
+        rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
+    for track in root.all("track"):
+        for shape in track.children:
+            if shape.attributes.get("outside", "0") == "1":
+                continue
+            frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
+            if not 0 <= frame <= FRAMES_AT_MOST:
+                raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
+            image = f"frame_{frame:06d}"
+            rows.remember_image(shape.where, image, (size[1], size[0]))
+            add_shape(rows, image, shape, track.attributes.get("label"), size)
+    rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
+
+
+def video_size(root: Element) -> tuple[tuple[int, int], int]:
+    """Height and width of the frames, and how many there are, as <meta> says."""
+    owners = [owner for meta in root.all("meta") for owner in meta.children]
+    sizes = [size for owner in [*owners, *root.all("meta")] for size in owner.all("original_size")]
+    height, width = (
+        (to_whole(sizes[0].number(side), f"whole pixels in <{side}>", sizes[0].where) for side in SIDES[:1:-1])
+        if sizes
+        else (0, 0)
+    )
+    check_size(root.where, width, height)
+    owner = next((owner for owner in owners if owner.find("size") is not None), None)
+    count = to_whole(owner.number("size"), "a number of frames", owner.where) if owner is not None else 0
+    if not 0 <= count <= FRAMES_AT_MOST:
+        raise ReadError(root.where, expected=f"at most {FRAMES_AT_MOST:,} frames in <size>", found=f"{count:,}")
+    return (height, width), count
 
 
 def label_names(root: Element) -> list[str]:
@@ -82,14 +109,20 @@ def label_names(root: Element) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def add_shape(rows: Rows, image: str, shape: Element, height: int, width: int) -> None:
-    label = shape.attribute("label").strip()
+def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: tuple[int, int]) -> None:
+    """A shape, or a remark on why it is none that counts."""
+    if shape.tag not in READERS:
+        rows.remark(f"<{shape.tag[:60]}> left out: neither box, polygon nor mask")
+        return
+    if label is None or not label.strip():
+        rows.remark(f"<{shape.tag}> left out: no label", shape.where)
+        return
     said = {a.attributes.get("name", ""): a.text.strip().lower() for a in shape.all("attribute")}
     flags = [flag for flag in CVAT_FLAGS if said.get(flag) in ("1", "true")]
     if shape.attributes.get("occluded", "0") == "1":
         flags.append("occluded")
-    box, ring, runs = READERS[shape.tag](shape, height, width)
-    rows.add(shape.where, image, label, box, polygon=ring and [ring], runs=runs, flags=flags)
+    box, ring, runs = READERS[shape.tag](shape, *size)
+    rows.add(shape.where, image, label.strip(), box, polygon=ring and [ring], runs=runs, flags=flags)
 
 
 Outline = tuple[list[float], list[float] | None, tuple[NDArray[np.uint32], tuple[int, int]] | None]
@@ -219,7 +252,7 @@ HOLDS = frozenset(
 FORMAT = Format(
     name="cvat",
     title="CVAT XML",
-    about="XML for images: boxes, polygons, masks",
+    about="XML for images: boxes, polygons, masks; XML for video, its tracks frame by frame",
     recognise=recognise,
     read=read,
     write=write,

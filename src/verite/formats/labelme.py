@@ -9,13 +9,11 @@ all the same.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically
@@ -24,7 +22,7 @@ from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
-from verite.formats.sizes import need_pixels
+from verite.formats.sizes import check_order, need_pixels
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.regions import POLYGON
 
@@ -65,33 +63,31 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
-    remarks: Counter[str] = Counter()
     for file in files:
         document = decode(file, Document)
         name = document.image_path or file.stem
         rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
-        for group in group_shapes(document.shapes, remarks):
+        for group in group_shapes(document.shapes, rows):
             add_object(rows, file, name, group)
-    rows.notes += [f"{count} {what}" for what, count in sorted(remarks.items()) if count]
     return rows.annotations("labelme", layout="xyxy")
 
 
 Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
 
 
-def group_shapes(shapes: list[Shape], remarks: Counter[str]) -> list[Group]:
+def group_shapes(shapes: list[Shape], rows: Rows) -> list[Group]:
     """The shapes object by object; those that have no inside are counted and left out."""
     groups: dict[Any, Group] = {}
     for i, shape in enumerate(shapes):
         kind = shape.shape_type or "polygon"
-        remarks["scores left out, as this is a truth"] += shape.score is not None
+        rows.remark("scores left out, as this is a truth", count=int(shape.score is not None))
         if kind in READERS:
             key = (shape.label, shape.group_id) if shape.group_id is not None else i
             groups.setdefault(key, []).append((i, shape))
         else:
-            remarks[f"shapes of type {excerpt(kind)} left out"] += 1
+            rows.remark(f"shapes of type {excerpt(kind)} left out")
     for group in groups.values():
-        remarks["shapes joined to others by their group_id"] += len(group) - 1
+        rows.remark("shapes joined to others by their group_id", count=len(group) - 1)
     return list(groups.values())
 
 
@@ -170,14 +166,6 @@ def write(annotations: Annotations, path: Path) -> None:
                 "imageWidth": int(images.widths[i]) or None,
             }
             (folder / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
-
-
-def check_order(annotations: Annotations, path: Path) -> None:
-    """Labelme's corners come in any order, so a box of negative size would turn into another one."""
-    is_turned = (annotations.regions.sizes[:, 2:] < 0).any(axis=1)
-    if is_turned.any():
-        found = f"object {int(np.argmax(is_turned))} of negative size (V106)"
-        raise ReadError(path, expected="boxes from left to right and top to bottom", found=found)
 
 
 def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[dict[str, Any]]:

@@ -44,6 +44,7 @@ class Rows:
         self.flags: dict[str, list[int]] = {name: [] for name in FLAGS}
         self.where: list[str] = []
         self.notes: list[str] = []
+        self.remarks: dict[str, tuple[int, str]] = {}  # how often something was left out or changed, and where first
 
     def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
         """An image, with its size where the file knows it. An image comes once."""
@@ -88,6 +89,12 @@ class Rows:
             self.flags[flag].append(row)
         self.where.append(where)
 
+    def remark(self, what: str, where: str = "", count: int = 1) -> None:
+        """Something was left out or changed: counted, and told with the first place."""
+        if count:
+            known, first = self.remarks.get(what, (0, where))
+            self.remarks[what] = (known + count, first)
+
     def annotations(self, format: str, *, layout: str, coords: str = "abs", why: str = "") -> Annotations:
         """All of it as columns. `layout` and `coords` are the format's own; the user's word goes before them."""
         self.check_confidences()
@@ -114,8 +121,13 @@ class Rows:
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
             unit=unit,
-            source=Source(str(self.path), format, why, tuple(self.notes)),
+            source=Source(str(self.path), format, why, self.all_notes),
         )
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        counted = sorted(self.remarks.items())
+        return (*self.notes, *(f"{n} {what}" + (f" (first: {at})" if at else "") for what, (n, at) in counted))
 
     def check_confidences(self) -> None:
         """Either every object has a confidence (predictions) or none has (truth)."""

@@ -57,6 +57,14 @@ def fractions(annotations: Annotations, path: Path) -> Regions:
     return annotations.regions.scaled(1 / sizes)
 
 
+def check_order(annotations: Annotations, path: Path) -> None:
+    """Where corners come in any order, a box of negative size would turn into another one."""
+    is_turned = (annotations.regions.sizes[:, 2:] < 0).any(axis=1)
+    if is_turned.any():
+        found = f"object {int(np.argmax(is_turned))} of negative size (V106)"
+        raise ReadError(path, expected="boxes from left to right and top to bottom", found=found)
+
+
 def in_pixels(
     regions: Regions, coords: str, images: Images, image: NDArray[np.int32]
 ) -> tuple[Regions, Literal["px", "rel"]]:

@@ -35,9 +35,11 @@ FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
 KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, "area", "id", *FLAG_NAMES)
 
 
-def read_columns(name: str, given: Columns, options: Options, format: str = "memory") -> Annotations:
-    """The objects of a table, a row each. `name` is what messages call it."""
-    table = ColumnRows(name, rename(name, given, options.columns or {}))
+def read_columns(
+    name: str, given: Columns, options: Options, format: str = "memory", *, first_row: int = 1
+) -> Annotations:
+    """The objects of a table, a row each. `name` is what messages call it, `first_row` the number of the first one."""
+    table = ColumnRows(name, rename(name, given, options.columns or {}), first_row)
     image, images = table.image_table(options)
     label, labels = table.label_table(options)
     layout, boxes = table.boxes()
@@ -55,7 +57,7 @@ def read_columns(name: str, given: Columns, options: Options, format: str = "mem
         ids=table.whole("id") if "id" in table.columns and table.is_whole("id") else None,
         flags={flag: table.flags(key) for key, flag in FLAG_NAMES.items() if key in table.columns},
         unit=unit,
-        source=Source(name, format, why=f"columns {', '.join(key for key in table.columns if key in KNOWN)}"),
+        source=Source(name, format),
     )
 
 
@@ -80,8 +82,8 @@ def listed(names: Columns | Sequence[str]) -> str:
 class ColumnRows:
     """The columns of a table, checked as they are asked for."""
 
-    def __init__(self, name: str, columns: dict[str, Any]) -> None:
-        self.name, self.columns = name, columns
+    def __init__(self, name: str, columns: dict[str, Any], first_row: int) -> None:
+        self.name, self.columns, self.first_row = name, columns, first_row
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise BadParameter(f"{name}: expected columns of one length, found {lengths}")
@@ -102,7 +104,7 @@ class ColumnRows:
         return ReadError(self.name, expected=expected, found=listed(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
-        return f"{self.name}: row {row + 1}"
+        return f"{self.name}: row {row + self.first_row}"
 
     def numbers(self, key: str) -> NDArray[np.float64]:
         """A column of numbers, NaN where there is none."""
@@ -175,10 +177,11 @@ class ColumnRows:
         """Ids and names of a thing, whichever of its columns there are."""
         self.need(names)
         there = [key for key in names if key in self.columns]
-        numbered = next((key for key in there if self.is_whole(key) and self.count), None)
+        if not self.count:  # what a column holds is then known by its name alone
+            has_ids, has_names = names[0] in there, there != [names[0]]
+            return np.empty(0, np.int64) if has_ids else None, np.empty(0, object) if has_names else None
+        numbered = next((key for key in there if self.is_whole(key)), None)
         named = next((key for key in there if key != numbered), None)
-        if not self.count:
-            return np.empty(0, np.int64), None
         return self.whole(numbered) if numbered else None, self.texts(named) if named else None
 
     def check_pairs(self, what: str, position: Any, ids: Any, names: Any, known: list[str] | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -66,14 +67,33 @@ def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
     for file in files:
-        rows.add_image(file, file.stem)
-        for number, line in enumerate(read_text(file).splitlines(), start=1):
-            if line.strip():
-                add_line(rows, file, number, line.split(), layout)
+        add_file(rows, file, layout)
     if options.images is None and options.image_size is None:
         rows.pictures_beside = pictures_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
     return rows.annotations("yolo", layout=layout, coords="rel", why=why)
+
+
+def add_file(rows: Rows, file: Path, layout: str) -> None:
+    """The lines of one image."""
+    rows.add_image(file, file.stem)
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        if line.strip():
+            add_line(rows, file, number, line.split(), layout)
+
+
+def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Annotations:
+    """The same for pictures whose label files are known; those without one have no objects."""
+    names, _ = class_names(options)
+    rows = Rows(path, options, names=names, is_numbered=True)
+    layout = layout_name(options.boxes or LAYOUT)
+    for picture, file in labels.items():
+        rows.pictures_beside.setdefault(picture.stem, []).append(picture)
+        if file.is_file():
+            add_file(rows, file, layout)
+        else:
+            rows.add_image(picture, picture.stem)
+    return rows.annotations("yolo", layout=layout, coords="rel")
 
 
 def names_files(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ SIDES = {"xywh": ("x", "y", "width", "height"), "xyxy": ("x1", "y1", "x2", "y2")
 
 
 def columns_of(annotations: Annotations) -> dict[str, NDArray[Any]]:
-    """The objects as columns of the names above; images and classes without an object are in no row."""
+    """The objects as columns; images and classes without an object, sizes and outlines are in none."""
     images, labels, regions = annotations.images, annotations.labels, annotations.regions
     columns: dict[str, Any] = {}
     if images.ids is not None:
@@ -33,8 +33,6 @@ def columns_of(annotations: Annotations) -> dict[str, NDArray[Any]]:
         if values is not None:
             columns[key] = values
     columns |= {flag: values.astype(np.int8) for flag, values in annotations.flags.items()}
-    if images.sized and annotations.unit == "px":
-        columns |= {"image_width": images.widths[annotations.image], "image_height": images.heights[annotations.image]}
     return columns
 
 

@@ -1,0 +1,114 @@
+"""KITTI labels: one text file per image, `type truncated occluded alpha x1 y1 x2 y2` and seven numbers in 3-D.
+
+Predictions end with their score. `DontCare` marks what neither rewards nor punishes. How far an object is cut off or
+hidden is kept as a yes or no; sizes, places and angles in 3-D are left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verite.errors import ReadError, excerpt
+from verite.files import folder_atomically, read_text
+from verite.formats.facts import flags_by_row
+from verite.formats.format import Format, Look, Options, file_stems, is_list
+from verite.formats.imagenet_loc import check_words
+from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
+from verite.formats.words import is_number, to_numbers
+from verite.model.annotations import Annotations
+
+WORDS = 15  # of a truth; predictions have a score more
+WORDING = "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score"
+NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not known in 3-D
+IGNORED = "DontCare"
+
+
+def recognise(look: Look) -> str | None:
+    lines = look.lines if look.with_suffix(".txt") else []
+    fitting = [
+        words
+        for words in lines
+        if len(words) in (WORDS, WORDS + 1) and not is_number(words[0]) and all(map(is_number, words[1:]))
+    ]
+    if not fitting or 2 * len(fitting) <= len(lines):
+        return None
+    return f"text files with a type and {len(fitting[0]) - 1} numbers per line"
+
+
+def read(path: Path, options: Options) -> Annotations:
+    look = Look(path)
+    files = [file for file in look.with_suffix(".txt") if not look.is_folder or not is_list(file)]
+    if not files:
+        raise ReadError(path, expected="annotation files ending in .txt", found="none")
+    rows = Rows(path, options)
+    for file in files:
+        rows.add_image(file, file.stem)
+        for number, line in enumerate(read_text(file).splitlines(), start=1):
+            if line.strip():
+                add_line(rows, f"{file}:{number}", file.stem, line.split())
+    if rows.boxes:
+        rows.notes.append("sizes, places and angles in 3-D left out")
+    if rows.flags["ignore"]:
+        rows.notes.append(f"{IGNORED} is ignored as a class of its own: what other classes find there still counts")
+    return rows.annotations("kitti", layout="xyxy")
+
+
+def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
+    if len(words) not in (WORDS, WORDS + 1):
+        found = f"{len(words)} words ({excerpt(' '.join(words))})"
+        raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
+    truncated, occluded, _, *numbers = to_numbers(words[1:], where)
+    # 3: nobody could tell how far it is hidden.
+    flags = {"truncated": truncated > 0, "occluded": 0 < occluded < 3, "ignore": words[0] == IGNORED}
+    confidence = numbers[11] if len(words) > WORDS else None
+    rows.add(where, image, words[0], numbers[:4], confidence, flags=[flag for flag, is_set in flags.items() if is_set])
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    need_pixels(annotations, path)
+    names = annotations.labels.all_names
+    check_words(path, names)
+    lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    flags = flags_by_row(annotations)
+    for row, box in enumerate(annotations.regions.boxes.tolist()):
+        truncated, occluded = ("truncated" in flags[row], "occluded" in flags[row])
+        words = [
+            names[annotations.label[row]],
+            str(int(truncated)),
+            str(int(occluded)),
+            "-10",
+            *map(repr, box),
+            NOWHERE,
+        ]
+        if annotations.confidence is not None:
+            words.append(repr(float(annotations.confidence[row])))
+        lines[annotations.image[row]].append(" ".join(words) + "\n")
+    stems = file_stems(annotations.images, path)
+    with folder_atomically(path) as folder:
+        for name, image_lines in zip(stems, lines, strict=True):
+            (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+
+
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class name",
+        "confidence",
+        "empty image",
+        "image name",
+        "occluded",
+        "truncated",
+    }
+)
+FORMAT = Format(
+    name="kitti",
+    title="KITTI labels",
+    about="one text file per image: a type, a 2-D box and 3-D numbers, which are left out; `DontCare` is ignored",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"class names without blanks"}),
+)

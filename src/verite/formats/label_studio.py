@@ -1,0 +1,259 @@
+"""Label Studio JSON: a list of tasks, an image each, with what annotators drew and what models proposed, in percent.
+
+Rectangles, turned ones as polygons, polygons and ellipses are read; brush strokes, key points and the like are left out
+and counted. Of a task's annotations the first that was not cancelled counts. A file without any annotation but with
+predictions is read as predictions. Both exports are read, JSON and JSON-MIN.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+import numpy as np
+
+from verite.errors import ReadError, excerpt
+from verite.files import write_atomically
+from verite.formats.document import check_finite, decode
+from verite.formats.format import Format, Look, Options
+from verite.formats.markup import to_whole
+from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.rows import Rows
+from verite.formats.sizes import check_order, fractions
+from verite.model.annotations import Annotations
+from verite.model.images import IMAGE_SUFFIXES
+from verite.model.regions import POLYGON
+
+CORNERS = 64
+UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
+KINDS = {"rectanglelabels": "rectangle", "polygonlabels": "polygon", "ellipselabels": "ellipse"}
+
+
+class Result(msgspec.Struct):
+    type: str
+    value: dict[str, Any] = {}
+    original_width: float | None = None
+    original_height: float | None = None
+    score: float | None = None
+
+
+class Drawn(msgspec.Struct):
+    result: list[Result] = []
+    was_cancelled: bool = False
+    score: float | None = None
+
+
+class Task(msgspec.Struct):
+    data: dict[str, Any]
+    annotations: list[Drawn] | None = None
+    completions: list[Drawn] | None = None  # what annotations were called before 1.0
+    predictions: list[Drawn] = []
+
+    @property
+    def drawn(self) -> list[Drawn]:
+        return [drawn for drawn in self.annotations or self.completions or [] if not drawn.was_cancelled]
+
+
+def recognise(look: Look) -> str | None:
+    start = "" if look.is_folder else look.head.lstrip()
+    if not start.startswith("["):
+        return None
+    if '"data"' in start and re.search(r'"(annotations|completions|predictions)"\s*:', start):
+        return "a JSON array of tasks with data and annotations"
+    return "a JSON array with rectanglelabels or polygonlabels" if is_small(start) else None
+
+
+def is_small(start: str) -> bool:
+    """JSON-MIN: a record per image, its shapes without the tasks around them."""
+    return re.search(r'"(rectangle|polygon|ellipse)labels"\s*:', start) is not None and '"result"' not in start
+
+
+def read(path: Path, options: Options) -> Annotations:
+    head = Look(path).head
+    is_min = is_small(head) and '"data"' not in head
+    tasks = small_tasks(path) if is_min else decode(path, list[Task])
+    is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
+    rows = Rows(path, options)
+    for i, task in enumerate(tasks):
+        where = f"{path}: [{i}]"
+        read_task(rows, where, task, is_truth=is_truth)
+    why = "what annotators drew" if is_truth else "what models proposed, as nobody drew anything"
+    return rows.annotations("label-studio", layout="xyxy", why=why)
+
+
+def small_tasks(path: Path) -> list[Task]:
+    tasks = []
+    for record in decode(path, list[dict[str, Any]]):
+        lists = [value for value in record.values() if isinstance(value, list)]
+        shapes = [shape for values in lists for shape in values if isinstance(shape, dict)]
+        found = [(next((kind for kind in KINDS if kind in shape), "others"), shape) for shape in shapes]
+        results = [
+            Result(kind, shape, shape.get("original_width"), shape.get("original_height")) for kind, shape in found
+        ]
+        texts = {key: value for key, value in record.items() if isinstance(value, str)}
+        tasks.append(Task(texts, [Drawn(results)]))
+    return tasks
+
+
+def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
+    drawn = task.drawn if is_truth else task.predictions
+    rows.remark("annotations of the same task left out", where, max(0, len(drawn) - 1))
+    results = drawn[0].result if drawn else []
+    width, height = image_size(where, task.data, results)
+    name = image_name(rows, where, task.data)
+    rows.add_image(where, name, width, height)
+    for i, result in enumerate(results):
+        place = f"{where}.result[{i}]"
+        if result.type not in KINDS:
+            rows.remark(f"results of type {excerpt(result.type)} left out")
+            continue
+        labels = result.value.get(result.type)
+        if not isinstance(labels, list) or not labels or not isinstance(labels[0], str):
+            rows.remark("shapes without a label left out", place)
+            continue
+        if not width:
+            raise ReadError(place, expected="original_width and original_height", found="none")
+        score = result.score if result.score is not None else drawn[0].score
+        confidence = None if is_truth else math.nan if score is None else score
+        ring = READERS[result.type](result.value, width / 100, height / 100, place)
+        is_box = KINDS[result.type] == "rectangle" and not result.value.get("rotation")
+        rows.add(place, name, labels[0], bounds_of_rings([ring]), confidence, polygon=None if is_box else [ring])
+
+
+def image_size(where: str, data: dict[str, Any], results: list[Result]) -> tuple[int, int]:
+    """As the shapes know it; where there is none, as the task may say."""
+    sized = next(
+        ((r.original_width, r.original_height) for r in results if r.original_width and r.original_height), None
+    )
+    sides = sized or (data.get("width"), data.get("height"))
+    if not all(isinstance(side, (int, float)) for side in sides):
+        return 0, 0
+    width, height = (to_whole(float(side or 0), "whole pixels", where) for side in sides)
+    return width, height
+
+
+def image_name(rows: Rows, where: str, data: dict[str, Any]) -> str:
+    """The picture of a task: the value that looks like one, without server, folder of uploads and their prefix."""
+    texts = [value for value in data.values() if isinstance(value, str)]
+    found = next((text for text in texts if Path(bare(text)).suffix.lower() in IMAGE_SUFFIXES), None)
+    if found is None:
+        found = data.get("image") if isinstance(data.get("image"), str) else None
+    if not found:
+        raise ReadError(f"{where}.data", expected="the path of an image", found=excerpt(str(data)))
+    name = bare(found)
+    if "/upload/" in found and UPLOADED.match(name.rpartition("/")[2]):
+        rows.remark("names without the eight characters that an upload puts before them")
+        name = UPLOADED.sub("", name.rpartition("/")[2])
+    return name
+
+
+def bare(text: str) -> str:
+    """The path in a URL: that of `?d=` where files are local, else the last part."""
+    parts = urlsplit(text)
+    local = parse_qs(parts.query).get("d")
+    if local:
+        return local[0]
+    if parts.scheme or text.startswith("/data/"):
+        return unquote(parts.path).rpartition("/")[2]
+    return text
+
+
+def numbers_of(value: dict[str, Any], keys: tuple[str, ...], where: str) -> list[float]:
+    for key in keys:
+        if not isinstance(value.get(key), (int, float)) or isinstance(value[key], bool):
+            found = "none" if key not in value else excerpt(str(value[key]))
+            raise ReadError(f"{where}.value", expected=f"a number {key!r}", found=found)
+    return [float(value[key]) for key in keys]
+
+
+def rectangle_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
+    """Turned around its first corner, in degrees and clockwise, in pixels."""
+    x, y, width, height = numbers_of(value, ("x", "y", "width", "height"), where)
+    left, top, width, height = x * across, y * down, width * across, height * down
+    angle = math.radians(numbers_of(value, ("rotation",), where)[0]) if value.get("rotation") else 0.0
+    cos, sin = math.cos(angle), math.sin(angle)
+    corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+    return list(check_ring(where, [v for a, b in corners for v in (left + a * cos - b * sin, top + a * sin + b * cos)]))
+
+
+def polygon_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
+    points = value.get("points")
+    if not isinstance(points, list) or not all(
+        isinstance(p, list) and len(p) == 2 and all(isinstance(v, (int, float)) for v in p) for p in points
+    ):
+        raise ReadError(f"{where}.value", expected="points of two numbers each", found=excerpt(str(points)))
+    return list(check_ring(where, [v for x, y in points for v in (x * across, y * down)]))
+
+
+def ellipse_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
+    x, y, first, second = numbers_of(value, ("x", "y", "radiusX", "radiusY"), where)
+    angle = math.radians(numbers_of(value, ("rotation",), where)[0]) if value.get("rotation") else 0.0
+    cos, sin = math.cos(angle), math.sin(angle)
+    turns = [2 * math.pi * k / CORNERS for k in range(CORNERS)]
+    around = [(first * across * math.cos(turn), second * down * math.sin(turn)) for turn in turns]
+    points = [(x * across + a * cos - b * sin, y * down + a * sin + b * cos) for a, b in around]
+    return list(check_ring(where, [v for point in points for v in point]))
+
+
+READERS = {"rectanglelabels": rectangle_ring, "polygonlabels": polygon_ring, "ellipselabels": ellipse_ring}
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """Tasks to import: a truth as annotations, predictions as predictions with their scores."""
+    check_finite(path, "boxes", annotations.regions.values)
+    check_order(annotations, path)
+    regions = fractions(annotations, path).scaled(np.full((len(annotations), 2), 100.0))
+    images, confidence = annotations.images, annotations.confidence
+    results: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    boxes = regions.sizes.tolist()
+    for row, image in enumerate(annotations.image.tolist()):
+        rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
+        kind = "polygonlabels" if len(rings) == 1 else "rectanglelabels"
+        x, y, width, height = boxes[row]
+        value: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height, "rotation": 0}
+        value = {"points": rings[0].tolist()} if len(rings) == 1 else value
+        result = {
+            "id": f"o{row}",
+            "type": kind,
+            "from_name": "label",
+            "to_name": "image",
+            "original_width": int(images.widths[image]),
+            "original_height": int(images.heights[image]),
+            "image_rotation": 0,
+            "value": {**value, kind: [annotations.labels.name(int(annotations.label[row]))]},
+        }
+        results[image].append(result if confidence is None else {**result, "score": float(confidence[row])})
+    side = "annotations" if confidence is None else "predictions"
+    sizes = zip(images.widths.tolist(), images.heights.tolist(), strict=True)
+    about = [{"image": images.name(i), "width": width, "height": height} for i, (width, height) in enumerate(sizes)]
+    tasks = [{"data": data, side: [{"result": found}]} for data, found in zip(about, results, strict=True)]
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(tasks)) + b"\n")
+
+
+HOLDS = frozenset(
+    {
+        "box apart from its mask",
+        "class name",
+        "confidence",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "image size",
+        "polygon",
+    }
+)
+FORMAT = Format(
+    name="label-studio",
+    title="Label Studio JSON",
+    about="tasks with annotations or predictions in percent: rectangles, polygons, ellipses; JSON and JSON-MIN",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    needs=frozenset({"boxes from left to right", "image size"}),
+    suffixes=(".json",),
+)

@@ -1,0 +1,54 @@
+"""Tables as Parquet: a row per object, columns as in tables.py. Needs pyarrow, the extra `parquet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from verite.errors import ReadError, excerpt
+from verite.files import read_bytes, write_atomically
+from verite.formats.arrow_stream import read_stream
+from verite.formats.format import Format, Look, Options
+from verite.formats.table import HOLDS, HONOURS
+from verite.formats.tables import read_columns
+from verite.model.annotations import Annotations
+from verite.model.frames import import_pyarrow, to_arrow
+
+MAGIC = "PAR1"
+
+
+def recognise(look: Look) -> str | None:
+    return "a file that begins with PAR1" if not look.is_folder and look.head.startswith(MAGIC) else None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    arrow = import_pyarrow()
+    import pyarrow.parquet
+
+    try:
+        table: Any = pyarrow.parquet.read_table(arrow.BufferReader(read_bytes(path)))
+    except (arrow.ArrowException, OSError) as error:
+        raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
+    return read_columns(str(path), read_stream(table), options, "parquet")
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    arrow = import_pyarrow()
+    import pyarrow.parquet
+
+    content = arrow.BufferOutputStream()
+    pyarrow.parquet.write_table(to_arrow(annotations), content)
+    write_atomically(path, content.getvalue().to_pybytes())
+
+
+FORMAT = Format(
+    name="parquet",
+    title="table as Parquet",
+    about="a row per object as in `table`, a list column `bbox` as well; needs the extra `[parquet]`",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    honours=HONOURS,
+    suffixes=(".parquet",),
+)

@@ -1,0 +1,103 @@
+"""Tables as CSV: a row per object, columns by the names that tables in memory have, too (see tables.py)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verite.errors import ReadError
+from verite.files import write_atomically
+from verite.formats.csv_lines import columns_of, header_columns, lines_of, the_file
+from verite.formats.format import Format, Look, Options
+from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, read_columns
+from verite.formats.words import is_number
+from verite.model.annotations import FLAGS, Annotations
+from verite.model.frames import SIDES
+from verite.model.frames import columns_of as columns_of_objects
+
+LONGEST = 131_072
+TEXTS = ("file_name", "label")  # also where they look like numbers
+
+
+def recognise(look: Look) -> str | None:
+    found = header_columns(look, KNOWN)
+    sides = next((sides for sides in SIDES.values() if all(side in found for side in sides)), None)
+    if sides is None or not any(name in found for name in IMAGE) or not any(name in found for name in LABEL):
+        return None
+    return f"a CSV file with the columns {', '.join(found)}"
+
+
+def read(path: Path, options: Options) -> Annotations:
+    file = the_file(path)
+    lines = lines_of(file, LONGEST)
+    _, header = next(lines, (1, []))
+    wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
+    at = columns_of(header, [*KNOWN, *wanted])
+    cells: dict[str, list[str]] = {name: [] for name in at}
+    for number, line in lines:
+        if len(line) != len(header):
+            expected = f"{len(header)} cells as in the header"
+            raise ReadError(f"{file}:{number}", expected=expected, found=str(len(line)))
+        for name, i in at.items():
+            cells[name].append(line[i].strip())
+    others = {name.strip(): ["" for _ in next(iter(cells.values()), [])] for name in header if name.strip() not in at}
+    columns = {
+        name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values)
+        for name, values in cells.items()
+        if name != BOX
+    }
+    return read_columns(str(path), {**others, **columns}, options, "table", first_row=2)
+
+
+def guess(values: Sequence[str]) -> Any:
+    """Numbers where every cell is one or empty, texts where one is not."""
+    if all(value.lstrip("-").isdecimal() and len(value) < 19 for value in values):
+        return np.array([int(value) for value in values], dtype=np.int64)
+    if all(not value or is_number(value) for value in values) and any(values):
+        return np.array([float(value) if value else np.nan for value in values])
+    return [value or None for value in values]
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    columns = columns_of_objects(annotations)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    write_atomically(path, text.getvalue())
+
+
+HOLDS = frozenset(
+    {
+        "area",
+        "box apart from its mask",
+        "box apart from its polygon",
+        "class id",
+        "class id without a name",
+        "class name",
+        "class order",
+        "confidence",
+        "image folder or suffix",
+        "image id",
+        "image name",
+        "object id",
+        *FLAGS,
+    }
+)
+HONOURS = frozenset({"boxes", "coords", "image_size", "names", "label_offset", "image_offset", "columns"})
+FORMAT = Format(
+    name="table",
+    title="table as CSV",
+    about="a row per object: image, class, box and score by the usual column names; `columns` names others",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=HOLDS,
+    honours=HONOURS,
+    suffixes=(".csv",),
+)

@@ -1,0 +1,93 @@
+"""WIDER FACE: the path of an image, the number of its faces, and a line per face.
+
+A truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion pose`;
+invalid faces are ignored. Predictions are a file per image with `x y w h score`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verite.errors import ReadError, excerpt
+from verite.files import read_text
+from verite.formats.format import Format, Look, Options, head_of
+from verite.formats.rows import Rows
+from verite.formats.words import is_number, to_numbers
+from verite.model.annotations import Annotations
+
+LABEL = "face"
+TRUTH, PRED = 10, 5
+INVALID, OCCLUDED = 7, 8  # places of these numbers
+
+
+def recognise(look: Look) -> str | None:
+    files = look.with_suffix(".txt")
+    lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
+    if (
+        len(lines) < 2
+        or len(lines[0]) != 1
+        or is_number(lines[0][0])
+        or len(lines[1]) != 1
+        or not lines[1][0].isdecimal()
+    ):
+        return None
+    if len(lines) < 3:
+        return "the name of an image and the number of its faces" if int(lines[1][0]) == 0 else None
+    if len(lines[2]) in (TRUTH, PRED) and all(map(is_number, lines[2])):
+        return f"the name of an image, the number of its faces, and {len(lines[2])} numbers per face"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    files = Look(path).with_suffix(".txt")
+    if not files:
+        raise ReadError(path, expected="files ending in .txt", found="none")
+    rows = Rows(path, options)
+    for file in files:
+        read_faces(rows, file)
+    return rows.annotations("wider", layout="xywh")
+
+
+def read_faces(rows: Rows, file: Path) -> None:
+    """The images of a file, each followed by its faces."""
+    lines = [(i, line.strip()) for i, line in enumerate(read_text(file).splitlines(), start=1) if line.strip()]
+    at = 0
+    while at < len(lines):
+        number, image = lines[at]
+        rows.add_image(f"{file}:{number}", image)
+        if at + 1 >= len(lines) or not lines[at + 1][1].isdecimal() or len(lines[at + 1][1]) > 9:
+            found = excerpt(lines[at + 1][1]) if at + 1 < len(lines) else "the end of the file"
+            raise ReadError(f"{file}:{number + 1}", expected="the number of faces", found=found)
+        count = int(lines[at + 1][1])
+        at += 2
+        if not count and at < len(lines) and set(lines[at][1].split()) == {"0"}:
+            at += 1  # where there is no face, the data set has a line of zeros
+        if at + count > len(lines):
+            raise ReadError(
+                file, expected=f"{count} faces of {image}", found="the end of the file", remedy="was it cut off?"
+            )
+        for place, line in lines[at : at + count]:
+            add_face(rows, f"{file}:{place}", image, line)
+        at += count
+
+
+def add_face(rows: Rows, where: str, image: str, line: str) -> None:
+    numbers = to_numbers(line.split(), where)
+    if len(numbers) not in (TRUTH, PRED):
+        expected = f"{TRUTH} numbers per face, {PRED} of a prediction"
+        raise ReadError(where, expected=expected, found=f"{len(numbers)} ({excerpt(line)})")
+    if len(numbers) == PRED:
+        rows.add(where, image, LABEL, numbers[:4], numbers[4])
+        return
+    flags = [flag for flag, at in (("ignore", INVALID), ("occluded", OCCLUDED)) if numbers[at] > 0]
+    rows.add(where, image, LABEL, numbers[:4], flags=flags)
+
+
+FORMAT = Format(
+    name="wider",
+    title="WIDER FACE",
+    about="the path of an image, the number of its faces, a line per face; predictions are a file per image",
+    recognise=recognise,
+    read=read,
+    suffixes=(".txt",),
+)

@@ -1,0 +1,190 @@
+"""What is particular about the formats of annotation tools and challenges; their samples are worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import verite as vt
+from tests.formats.samples import sample
+from verite import cli
+
+
+def boxes(read):
+    return read.regions.boxes.tolist()
+
+
+def names(read):
+    return [read.labels.name(i) for i in read.label]
+
+
+def test_kitti_keeps_what_is_known_of_an_object_in_the_picture():
+    read = vt.read(sample("kitti", "good"))
+    assert names(read) == ["Car", "Pedestrian", "DontCare"]
+    assert boxes(read)[0] == [599.41, 156.40, 629.75, 189.25]
+    assert read.flag("truncated").tolist() == [False, True, False]
+    assert read.flag("occluded").tolist() == [False, True, False]
+    assert read.ignored.tolist() == [False, False, True]
+    assert read.images.names == ("000000", "000001")
+    assert "sizes, places and angles in 3-D left out" in read.source.notes
+    assert vt.read(sample("kitti", "predictions")).confidence.tolist() == [0.75]
+
+
+def test_mot_frames_are_images_and_what_does_not_count_is_ignored():
+    read = vt.read(sample("mot", "good"))
+    assert read.images.names == ("SEQ-01/000001", "SEQ-01/000002", "SEQ-01/000003", "SEQ-02/000001")
+    assert read.images.widths.tolist() == [1920, 1920, 1920, 0]
+    assert names(read) == ["pedestrian", "static person", "car"]
+    assert read.ignored.tolist() == [False, True, False]
+    assert boxes(read)[0] == [912, 484, 1009, 593]
+    pred = vt.read(sample("mot", "predictions"), like=read)
+    assert pred.image.tolist() == [0, 0]
+    assert pred.confidence.tolist() == [4.56, 0.5]
+    assert "predictions" in pred.source.why
+
+
+def test_mot_truth_outside_of_its_folder_is_known_by_its_classes(tmp_path):
+    path = tmp_path / "SEQ-01.txt"
+    path.write_text("1,1,912,484,97,109,1,1,1\n2,1,912,484,97,109,0,7,0.5\n")
+    assert vt.read(path).confidence is None
+
+
+def test_wider_faces():
+    read = vt.read(sample("wider", "good"))
+    assert read.images.names == ("0--Parade/a.jpg", "1--Handshaking/b.jpg", "2--Riot/c.jpg")
+    assert boxes(read) == [[449, 330, 571, 479], [361, 98, 624, 437], [10, 20, 40, 60]]
+    assert read.ignored.tolist() == [False, True, False]
+    pred = vt.read(sample("wider", "predictions"), like=read)
+    assert pred.image.tolist() == [0]
+    assert pred.confidence.tolist() == [0.9]
+
+
+@pytest.mark.parametrize("name", ["export.json", "project.json"])
+def test_via_shapes(name):
+    read = vt.read(sample("via", "good", name))
+    assert names(read) == ["boat", "gull", "buoy", "buoy"]
+    assert boxes(read) == [[10, 20, 40, 60], [0, 0, 10, 8], [40, 50, 60, 70], [10, 15, 30, 25]]
+    assert [len(read.regions.polygons[i]) for i in range(4)] == [0, 1, 1, 1]
+    assert len(read.images) == 2
+    remarks = " ".join(read.source.notes)
+    assert "1 shapes of type 'point' left out" in remarks
+    assert "1 shapes without label left out (first: " in remarks
+
+
+def test_via_table():
+    read = vt.read(sample("via", "good", "table.csv"))
+    assert boxes(read) == [[10, 20, 40, 60], [0, 0, 10, 8]]
+    assert read.images.names == ("pier.jpg", "fog.jpg")
+
+
+def test_label_studio_shapes_are_percents_of_the_picture():
+    read = vt.read(sample("label_studio", "good", "tasks.json"))
+    assert names(read) == ["boat", "boat", "gull", "buoy"]
+    assert read.images.names == ("pier.jpg", "day/fog.jpg")
+    # 200 x 100 pixels; the second box, 20 x 10 at 100, 50, is turned by 90 degrees around that corner.
+    for found, expected in zip(
+        boxes(read), [[20, 20, 80, 60], [90, 50, 100, 70], [0, 0, 100, 50], [80, 40, 120, 60]], strict=True
+    ):
+        assert found == pytest.approx(expected)
+    remarks = " ".join(read.source.notes)
+    assert "1 results of type 'brushlabels' left out" in remarks
+    assert "1 shapes without a label left out" in remarks
+
+
+def test_label_studio_predictions_have_the_score_of_the_shape_or_of_the_whole():
+    read = vt.read(sample("label_studio", "good", "predictions.json"))
+    assert read.confidence.tolist() == [0.75, 0.5]
+    assert boxes(vt.read(sample("label_studio", "good", "small.json"))) == [[20, 20, 80, 60]]
+
+
+def test_cvat_tracks_are_boxes_frame_by_frame():
+    read = vt.read(sample("cvat", "video"))
+    assert read.images.names == ("frame_000000", "frame_000001", "frame_000002")
+    assert names(read) == ["boat", "boat", "gull"]
+    assert read.image.tolist() == [0, 1, 1]  # in the third frame the boat is outside
+    assert boxes(read) == [[10, 20, 40, 60], [11, 20, 41, 60], [0, 0, 10, 8]]
+    assert read.flag("occluded").tolist() == [False, True, False]
+    assert read.images.widths.tolist() == [640, 640, 640]
+
+
+def test_cvat_shape_without_label_is_a_remark_and_not_the_end():
+    read = vt.read(sample("cvat", "unlabelled"))
+    assert names(read) == ["boat"]
+    (note,) = read.source.notes
+    assert note.startswith("2 <box> left out: no label (first: ")
+    assert note.endswith("annotations.xml:5)")
+
+
+def test_coco_folder_is_the_file_in_it():
+    read = vt.read(sample("coco_folder", "good"))
+    assert read.digest == vt.read(sample("coco", "good", "instances.json")).digest
+    two = sample("coco_folder", "broken", "two_splits")
+    with pytest.raises(vt.ReadError, match=r"found train, valid; add split='train'"):
+        vt.read(two)
+    assert vt.read(two, split="valid").digest == vt.read(two, split="val").digest == read.digest
+    with pytest.raises(vt.BadParameter, match="split: expected one of train, valid, found 'tets'"):
+        vt.read(two, split="tets")
+
+
+def test_data_yaml_is_a_truth_with_its_empty_pictures():
+    read = vt.read(sample("data_yaml", "good", "data.yaml"), split="val")
+    assert read.images.names == ("fog", "pier")
+    assert read.images.widths.tolist() == [4, 4]
+    assert names(read) == ["boat", "gull"]
+    assert boxes(read) == [[1, 0, 3, 2], [0, 0, 2, 1]]
+
+
+def test_data_yaml_as_roboflow_writes_it(tmp_path):
+    from PIL import Image
+
+    for part in ("train", "valid"):
+        for kind in ("images", "labels"):
+            (tmp_path / part / kind).mkdir(parents=True)
+        Image.new("L", (10, 10)).save(tmp_path / part / "images" / f"{part}.png")
+        (tmp_path / part / "labels" / f"{part}.txt").write_text("0 0.5 0.5 1 1\n")
+    lists = "train: ../train/images\nval: ../valid/images\n\nnc: 1\nnames: ['boat']\n"
+    (tmp_path / "data.yaml").write_text(lists)
+    assert vt.read(tmp_path / "data.yaml", split="val").images.names == ("valid",)
+    (tmp_path / "data.yaml").write_text("train:\n  - train/images\n  - valid/images  # both\nnames:\n  0: boat\n")
+    assert vt.read(tmp_path / "data.yaml").images.names == ("train", "valid")
+    (tmp_path / "list.txt").write_text("./valid/images/valid.png\n")
+    (tmp_path / "data.yaml").write_text("val: list.txt\nnames: [boat]\n")
+    assert boxes(vt.read(tmp_path / "data.yaml")) == [[0, 0, 10, 10]]
+
+
+def test_split_is_an_option_of_the_command_line(tmp_path, capsys):
+    data = sample("data_yaml", "good", "data.yaml")
+    (tmp_path / "pier.txt").write_text("0 0.5 0.5 0.5 1.0 0.9\n1 0.25 0.25 0.5 0.5 0.8\n")
+    assert cli.run(["voc", str(data), str(tmp_path), "--split", "val", "--json"]) == 0
+    assert '"mAP":1.0' in capsys.readouterr().out.replace(" ", "")
+    two = sample("data_yaml", "broken", "two_splits.yaml")
+    assert cli.run(["voc", str(two), str(tmp_path)]) == 1
+    assert "found train, val; add --split train" in capsys.readouterr().err
+
+
+def test_table_as_csv():
+    read = vt.read(sample("table", "good"))
+    assert boxes(read) == [[10, 20, 40, 60], [5, 6, 15, 18]]
+    assert (read.images.ids.tolist(), read.images.names) == ([7], ("pier.jpg",))
+    assert read.crowd.tolist() == [False, True]
+    pred = vt.read(sample("table", "predictions"), like=read)
+    assert (pred.image.tolist(), pred.label.tolist(), pred.confidence.tolist()) == ([0], [0], [0.75])
+
+
+def test_table_of_other_names_is_read_by_a_mapping(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("img,kind,l,t,w,h\npier,boat,1,2,3,4\n")
+    columns = {"image": "img", "label": "kind", "x": "l", "y": "t", "width": "w", "height": "h"}
+    assert boxes(vt.read(path, format="table", columns=columns)) == [[1, 2, 4, 6]]
+
+
+def test_parquet_on_the_command_line(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "pred.parquet"
+    pred = sample("table", "predictions", "pred.csv")
+    assert cli.run(["convert", str(pred), str(out), "--to", "parquet"]) == 0
+    assert cli.run(["inspect", str(out)]) == 0
+    assert "a file that begins with PAR1" in capsys.readouterr().out
+    assert boxes(vt.read(out)) == [[10, 20, 40, 60]]
+    out.write_bytes(out.read_bytes()[:50])
+    with pytest.raises(vt.ReadError, match="expected a Parquet file, found"):
+        vt.read(out)
