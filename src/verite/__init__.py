@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verite.checks import inspect as inspect
     from verite.errors import BadParameter as BadParameter
     from verite.errors import DataError as DataError
+    from verite.errors import DataWarning as DataWarning
     from verite.errors import NotComparable as NotComparable
     from verite.errors import ReadError as ReadError
     from verite.errors import UnknownMetric as UnknownMetric
@@ -75,7 +76,15 @@ __version__ = "0.1.0"
 
 # Where each public name lives; its module is imported when the name is first used.
 HOMES = {
-    "verite.errors": ["BadParameter", "DataError", "NotComparable", "ReadError", "UnknownMetric", "VeriteError"],
+    "verite.errors": [
+        "BadParameter",
+        "DataError",
+        "DataWarning",
+        "NotComparable",
+        "ReadError",
+        "UnknownMetric",
+        "VeriteError",
+    ],
     "verite.formats": ["read", "write"],
     "verite.checks": ["inspect"],
     "verite.interpretation.class_distances": ["ClassDistances", "class_distances"],

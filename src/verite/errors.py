@@ -50,6 +50,10 @@ class UnknownMetric(VeriteError, LookupError):  # noqa: N818
     """No metric has this name."""
 
 
+class DataWarning(UserWarning):
+    """Something about the data looks wrong, at a door that does not stop for it."""
+
+
 def one_line(text: str) -> str:
     """`text` with everything that would break a terminal line made visible."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

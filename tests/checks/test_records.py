@@ -93,3 +93,23 @@ def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
         with pytest.raises(vt.DataError, match=r"^truth: V111 1 of 2 boxes has coordinates that are NaN or infinite"):
             evaluate(broken, pred)
     assert [f.code for f in vt.voc(broken, pred, checks="warn").findings] == ["V111"]
+
+
+def test_exchanged_sides_are_said_to_be_so_and_nothing_else_is():
+    truth, pred = sides()
+    with pytest.raises(vt.DataError, match=r"V221 truth and predictions look exchanged.*give the truth first"):
+        vt.coco(pred, truth)
+    assert [f.code for f in vt.inspect(pred, truth).findings if f.severity == "error"] == ["V221"]
+
+
+def test_what_is_not_finite_finds_nothing_and_is_found_by_nothing_where_one_goes_on():
+    truth, pred = sides()
+    boxes = pred.regions.values.copy()
+    boxes[:, 0] = np.nan
+    nowhere = replace(pred, regions=type(pred.regions)(boxes, "xyxy"))
+    assert vt.coco(truth, nowhere, checks="warn").scores["AP"].value == 0
+    assert vt.voc(truth, nowhere, checks="warn").scores["mAP"].value == 0
+    unsure = replace(pred, confidence=np.array([np.nan, 0.5]))
+    found = vt.coco(truth, unsure, checks="warn")  # one of two classes has its object found
+    assert found.scores["AP"].value == pytest.approx(0.5)
+    assert [f.code for f in found.findings] == ["V302"]

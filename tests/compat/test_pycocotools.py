@@ -18,6 +18,9 @@ import pytest
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.compat.pycocotools import coco, cocoeval, mask
 
+# Random sets are odd on purpose, and the drop-in says so.
+pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
+
 original = pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS = range(40)
 
@@ -324,3 +327,14 @@ def test_torchmetrics_gives_identical_results_on_verite() -> None:
         answers.append(lines)
     assert len(answers[0]) > 30
     assert answers[0] == answers[1]
+
+
+def test_what_looks_wrong_is_said_and_does_not_stop(tmp_path):
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": [box]}
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    with contextlib.redirect_stdout(io.StringIO()):
+        first = coco.COCO(tmp_path / "truth.json")
+        found = first.loadRes([{"image_id": 1, "category_id": 1, "bbox": [float("nan"), 0, 5, 5], "score": 0.5}])
+        with pytest.warns(UserWarning, match="COCOeval: V111 1 of 1 boxes has coordinates that are NaN or infinite"):
+            cocoeval.COCOeval(first, found, "bbox").evaluate()

@@ -41,7 +41,8 @@ def batches(seed: int) -> tuple[Any, Any, list[tuple[Any, Any]]]:
 
 
 def evaluator(truth: Any) -> vt.CocoEvaluator:
-    return vt.CocoEvaluator(layout="xywh", labels={c["id"]: c["name"] for c in truth["categories"]})
+    names = {c["id"]: c["name"] for c in truth["categories"]}
+    return vt.CocoEvaluator(layout="xywh", labels=names, checks="off")  # random sets are odd on purpose
 
 
 def whole(folder: Path, truth: Any, results: Any) -> vt.CocoResults:
@@ -150,3 +151,45 @@ def test_an_image_comes_once() -> None:
 def test_evaluators_that_measure_differently_do_not_merge() -> None:
     with pytest.raises(vt.BadParameter, match="merge: expected an evaluator with the same settings"):
         vt.CocoEvaluator().merge(vt.CocoEvaluator(iou=0.5))
+
+
+def test_predictions_that_are_not_finite_are_wrong_and_said_to_be_so():
+    evaluator = vt.CocoEvaluator()
+    nan = float("nan")
+    evaluator.update(
+        [{"boxes": [[nan] * 4], "scores": [0.9], "labels": [1]}], [{"boxes": [[0, 0, 10, 10]], "labels": [1]}]
+    )
+    with pytest.warns(vt.DataWarning, match="CocoEvaluator: V111 1 of 1 boxes has coordinates that are NaN"):
+        results = evaluator.compute()
+    assert results.scores["AP"].value == 0
+    assert [finding.code for finding in results.findings] == ["V111"]
+    assert evaluator.compute().scores["AP"].value == 0  # said once
+    stops = vt.CocoEvaluator(checks="stop")
+    stops.merge(evaluator_of(stops, evaluator))
+    with pytest.raises(vt.DataError, match="V111"):
+        stops.compute()
+
+
+def evaluator_of(like, other):
+    """What another evaluator has collected, with the settings of the first."""
+    copy = vt.CocoEvaluator(checks=like.checks)
+    copy.images, copy.sizes, copy.sides = other.images, other.sizes, other.sides
+    return copy
+
+
+def test_the_first_images_are_looked_at_before_the_last_are_there():
+    evaluator = vt.CocoEvaluator()
+    box = [10.0, 10.0, 50.0, 50.0]
+    batch = [{"boxes": [box, box], "scores": [0.5, 0.5], "labels": [1, 1]}] * 8
+    for _ in range(7):
+        evaluator.update(batch, [{"boxes": [box], "labels": [1]}] * 8)
+    with pytest.warns(vt.DataWarning, match=r"V306 64 of 128 predictions looked at are there twice.*\(1 more\)"):
+        evaluator.update(batch, [{"boxes": [box], "labels": [1]}] * 8)
+    assert {finding.code for finding in evaluator.compute().findings} == {"V304", "V306"}
+
+
+def test_wrong_settings_are_refused_when_they_are_given():
+    with pytest.raises(vt.BadParameter, match="iou"):
+        vt.CocoEvaluator(iou=7)
+    with pytest.raises(vt.BadParameter, match="found 'max_det'; did you mean 'max_dets'"):
+        vt.CocoEvaluator(max_det=3)

@@ -10,18 +10,20 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verite.checks.check import Check, Subject, every_check
-from verite.checks.findings import SEVERITIES, Finding, Fix, stop_on_errors
+from verite.checks.findings import SEVERITIES, Finding, Fix, stop_on_errors, warn_of
 from verite.checks.sides import Pair, Side
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
     from verite.checks.inspection import Inspection
 
-__all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors"]
+__all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors", "warn_of"]
 
-# Boxes that are read wrongly look odd in these ways as well.
-FOLLOW = {"V106", "V109", "V110", "V113", "V306"}
-MISREAD = {"V101", "V102", "V103", "V104", "V105"}
+# What else looks odd on a side whose boxes are misread, or whose images are not found.
+ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V306"}, {"V214", "V219"}
+FOLLOW = dict.fromkeys(("V101", "V102", "V103", "V104", "V105"), ODD_BOXES)
+FOLLOW |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS)
+EXCHANGED = "V221"
 
 
 def examine(annotations: Annotations, *, is_truth: bool, notes: bool = False) -> list[Finding]:
@@ -58,9 +60,12 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
 
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without those that follow from boxes of the same side having been misread."""
-    misread = {finding.side for finding in findings if finding.code in MISREAD and finding.severity == "error"}
-    return by_severity(f for f in findings if not (f.code in FOLLOW and f.side in misread))
+    """The findings, without those that follow from an error on the same side."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if any(finding.code == EXCHANGED for finding in errors):
+        return [finding for finding in errors if finding.code == EXCHANGED]
+    follow = {(code, error.side) for error in errors for code in FOLLOW.get(error.code, ())}
+    return by_severity(finding for finding in findings if (finding.code, finding.side) not in follow)
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:

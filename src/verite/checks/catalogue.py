@@ -10,6 +10,8 @@ MISMATCHED = ("classes:find_wrong_classes", ("misfit", "unknown_labels"))
 ELSEWHERE = ("images:find_wrong_images", ("misfit", "unknown_images"))
 
 CHECKS = (
+    Check("V221", "error", "truth and predictions are exchanged", "give the truth first", ("pair",),
+          "coverage:find_exchanged_sides", ("exchanged",)),
     Check("V101", "error", "boxes are corners read as left, top, width, height, or the reverse",
           "`--pred-boxes xyxy`", ("pair",), *MISREAD),
     Check("V102", "error", "boxes are centre, width, height", "`--pred-boxes cxcywh`", ("pair",), *MISREAD),

@@ -9,6 +9,19 @@ from verite.checks.sides import Pair
 from verite.errors import excerpt
 
 
+def find_exchanged_sides(pair: Pair) -> Iterator[Finding]:
+    truth, pred = (excerpt(side.source.path) if side.source.path else "it" for side in (pair.truth, pair.pred))
+    yield Finding(
+        "V221",
+        "error",
+        f"truth and predictions look exchanged: what was given as truth ({truth}) has confidences, what was given as "
+        f"predictions ({pred}) has none",
+        len(pair.pred),
+        (),
+        "give the truth first",
+    )
+
+
 def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
     """Classes that are found as each other: no detector errs that way, a list of names in the wrong order does."""
     exchanges = pair.fit["exchanges"]

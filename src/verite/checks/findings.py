@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from verite.errors import DataError, did_you_mean, one_line
+from verite.errors import DataError, DataWarning, did_you_mean, one_line
 from verite.records import record
 
 Side = Literal["truth", "pred"]
@@ -93,6 +93,16 @@ def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> Non
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
     way_out = f"{more}verite inspect shows everything, --checks warn goes on regardless"
     raise DataError(one_line(f"{where}{errors[0]} ({way_out})"))
+
+
+def warn_of(findings: Sequence[Finding], who: str) -> None:
+    """One Python warning with the worst of the findings, and how many more there are."""
+    if not findings:
+        return
+    import warnings
+
+    more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
+    warnings.warn(f"{who}: {findings[0]}{more}", DataWarning, stacklevel=3)
 
 
 def near_word(word: str, known: Sequence[str]) -> str | None:

@@ -97,6 +97,7 @@ class Pair:
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
         unpredicted = fit["unpredicted"][0]
         is_rare = unpredicted <= MANY * fit["asked"] or surprise(unpredicted, fit["expected"]) < NATS
+        is_exchanged = truth.unopened is None and truth.confidence is not None and pred.confidence is None
         is_text = truth.source.format == pred.source.format == "text"
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
@@ -107,6 +108,7 @@ class Pair:
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
             "empty": len(truth) > 0 and not objects,
+            "exchanged": is_exchanged and objects > 0,
         }
 
     def count(self, fault: str) -> int:

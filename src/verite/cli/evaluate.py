@@ -65,17 +65,19 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
     """The results of every system, read as the options say; what is suspicious is said on the way."""
-    from verite.cli.output import describe, note, warn
+    from verite.cli.output import describe, hint, note, warn
 
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
     describe("truth", truths, quiet=quiet)
-    results = []
+    results: list[R] = []
+    said: set[str] = set()
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
         describe("pred", predictions, quiet=quiet)
         results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
-        warn(results[-1].findings, path, quiet=quiet)
+        warn(results[-1].findings, {"truth": truth, "pred": path}, said)
+        hint(results[-1], truth, path, quiet=quiet)
     note("", quiet=quiet)
     return results
 

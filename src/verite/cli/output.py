@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -13,7 +14,9 @@ from verite.files import write_atomically
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verite.checks import Finding
     from verite.model.annotations import Annotations
+    from verite.model.results import Results
     from verite.model.tables import Table
 
 Given = dict[str, Any]
@@ -95,7 +98,22 @@ def count_of(count: int, word: str) -> str:
     return f"{count:,} {word}{ending}"
 
 
-def warn(findings: Any, path: str, *, quiet: bool) -> None:
-    """Warnings are shown even to those who want quiet: they change what a number means."""
+def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) -> None:
+    """Warnings are shown even to those who want quiet: they change what a number means. Each is said once."""
     for finding in findings:
-        print(one_line(f"{finding.severity}: {path}: {finding}"), file=sys.stderr)
+        line = one_line(f"{finding.severity}: {paths[finding.side]}: {finding}")
+        if line not in said:
+            said.add(line)
+            print(line, file=sys.stderr)
+
+
+LOW = 0.05  # a headline below it, with objects on both sides, is more often a mistake than a detector
+
+
+def hint(result: Results, truth: str, pred: str, *, quiet: bool) -> None:
+    """One line below a number near zero: what is likeliest wrong, or where to look."""
+    name, score = next(iter(result.scores.items()))
+    if not score.value < LOW or not len(result.truth) or not len(result.pred):
+        return
+    cause = f"{result.findings[0].code} above says why" if result.findings else f"try verite inspect {truth} {pred}"
+    note(f"{name} is below {LOW}: {cause}; if --class-agnostic is high, classes are wrong, not boxes", quiet=quiet)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
+from verite.model.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,26 +17,47 @@ if TYPE_CHECKING:
     from verite.model.regions import Runs
 
 Checks = Literal["stop", "warn", "off"]
+NOT_FINITE = ("V111", "V302")
+NOWHERE = [-1e9, -1e9, 0.0, 0.0]  # left, top, width, height
 ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
 
 
 def prepare(
-    truth: Annotations, pred: Annotations, checks: Checks = "stop", *, is_ranked: bool = True
-) -> tuple[Annotations, list[Finding]]:
-    """Aligned predictions, and what is suspicious about them and their truth.
+    truth: Annotations, pred: Annotations, checks: Checks = "stop", *, is_ranked: bool = True, is_exact: bool = False
+) -> tuple[Annotations, Annotations, list[Finding]]:
+    """Truth and aligned predictions, and what is suspicious about them.
 
-    `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded; `off`: nobody looks.
-    `is_ranked`: the protocol needs confidences.
+    `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded, and what is not finite is
+    found by nothing and finds nothing; `off`: nobody looks. `is_ranked`: the protocol needs confidences. `is_exact`:
+    whatever is not finite stays, as in the tool that is repeated.
     """
     if checks not in ("stop", "warn", "off"):
         raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
     aligned = pred.like(truth)
     if checks == "off":
-        return aligned, []
+        return truth, aligned, []
     findings = [f for f in examine_all(truth, aligned) if is_ranked or f.code not in ABOUT_RANKS]
     if checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
-    return aligned, findings
+    if is_exact:
+        return truth, aligned, findings
+    odd = {finding.side for finding in findings if finding.code in NOT_FINITE}
+    truth = put_nowhere(truth) if "truth" in odd else truth
+    return truth, put_nowhere(aligned) if "pred" in odd else aligned, findings
+
+
+def put_nowhere(side: Annotations) -> Annotations:
+    """The same objects; those whose box or confidence is not finite lie where nothing else is, the least confident."""
+    confidence = side.confidence
+    is_odd = np.asarray(~np.isfinite(side.regions.values).all(axis=1))
+    if confidence is not None:
+        is_sure = np.isfinite(confidence)
+        is_odd = is_odd | ~is_sure
+        confidence = np.where(is_sure, confidence, confidence[is_sure].min(initial=0.0))
+    old = side.regions
+    values = np.where(is_odd[:, None], NOWHERE if old.kept == "xywh" else [*NOWHERE[:2], *NOWHERE[:2]], old.values)
+    regions = Regions(values, old.kept, outlines=lambda: old.outlines, kinds=old.kinds, boxed=old.boxed)
+    return replace(side, regions=regions, confidence=confidence)
 
 
 def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: Runs) -> None:

@@ -89,7 +89,7 @@ def interpret(
     compared = Settings(rules.least, confidence, "leave", regions, pixel, ignored, polygons)
     chosen = localization_metric(localization)
     distances = class_distances(distance)
-    pred, findings = prepare(truth, pred, checks, is_ranked=False)  # who gives no confidence is certain
+    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False)  # who gives no confidence is certain
     if labels is not None:
         wanted = tuple(labels)
         truth = truth.only(wanted)

@@ -67,7 +67,7 @@ def localize(
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
-    pred, findings = prepare(truth, pred, checks)
+    truth, pred, findings = prepare(truth, pred, checks)
     if labels is not None:
         wanted = tuple(labels)
         truth = truth.only(wanted)

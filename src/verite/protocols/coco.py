@@ -64,7 +64,7 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.is_exact)
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; "

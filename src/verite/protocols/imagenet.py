@@ -131,7 +131,7 @@ def imagenet_loc(truth: Annotations, pred: Annotations, settings: LocalizationSe
     >>> pred = vt.read("predictions.csv", like=truth)              # doctest: +SKIP
     >>> vt.imagenet_loc(truth, pred).scores["top5_error"].value    # doctest: +SKIP
     """
-    pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     need_pixels(truth)
     excluded = np.zeros(len(truth.images), dtype=np.bool_)
     if settings.blacklist is not None:
@@ -234,7 +234,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
     >>> imagenet_det(truth, pred).scores["mAP"].value
     1.0
     """
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
     need_pixels(truth)
     if settings.blacklist is not None:
         truth, pred = without(truth, pred, read_blacklist(settings.blacklist, truth, with_labels=True))

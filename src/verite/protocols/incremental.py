@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.checks import Finding, examine_all, warn_of
 from verite.errors import BadParameter, DataError, excerpt
 from verite.model.annotations import Annotations
 from verite.model.images import Images
@@ -21,6 +22,7 @@ from verite.protocols.coco import CocoResults, coco
 Item = Mapping[str, Any]
 Columns = dict[str, NDArray[Any]]
 FLAGS = ("iscrowd", "ignore")
+FIRST = 64  # images after which the checks look for the first time
 KEYS = {
     "predictions": ("boxes", "masks", "labels", "scores", "image_id"),
     "targets": ("boxes", "masks", "labels", "area", "iscrowd", "ignore", "image_id", "size"),
@@ -33,7 +35,11 @@ class CocoEvaluator:
     A prediction has `boxes` [n, 4] (or `masks` [n, row, column]), `scores` [n] and `labels` [n]; a target has `boxes`
     (or `masks`) and `labels`, and may have `iscrowd`, `ignore` and `area`. Arrays are numpy's, torch's, or anything
     that numpy takes. Images are counted as they come, or named by an `image_id` in every target. Settings are those of
-    :func:`verite.coco`.
+    :func:`verite.coco`, checked at once.
+
+    What looks wrong is said once, as a Python warning, when the first images are there, and is in ``results.findings``:
+    an untrained network must not end a run, so that only ``checks="stop"`` stops. Predictions whose box or confidence
+    is not finite count as wrong.
 
     >>> evaluator = CocoEvaluator(labels={1: "cat"})
     >>> evaluator.update([{"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}],
@@ -47,7 +53,10 @@ class CocoEvaluator:
     ) -> None:
         self.layout = layout_name(layout)
         self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
-        self.settings = settings
+        self.settings = {"checks": "warn", **settings}
+        coco.settings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
+        self.checks = self.settings["checks"]
+        self.has_warned = False
         self.images: list[int | None] = []
         self.sizes: list[tuple[int, int]] = []  # height and width, 0 x 0 where nobody says
         self.sides: dict[str, list[Columns]] = {"predictions": [], "targets": []}
@@ -75,6 +84,14 @@ class CocoEvaluator:
             self.sizes.append(size_of(pred, target))
             self.sides["predictions"].append(pred)
             self.sides["targets"].append(target)
+        if self.checks == "warn" and not self.has_warned and len(self) >= FIRST:
+            self.warn(examine_all(*self.both_sides()))
+
+    def warn(self, findings: Sequence[Finding]) -> None:
+        """Say once what looks wrong."""
+        if not self.has_warned:
+            warn_of(findings, "CocoEvaluator")
+        self.has_warned = True
 
     def merge(self, other: CocoEvaluator) -> None:
         """Add everything another evaluator has collected, for example in another process."""
@@ -93,12 +110,17 @@ class CocoEvaluator:
 
     def compute(self, *, name: str | None = None) -> CocoResults:
         """Evaluate all images so far; more may be added afterwards."""
+        results = coco(*self.both_sides(), name=name or "evaluator", **self.settings)
+        self.warn(results.findings)
+        return results
+
+    def both_sides(self) -> tuple[Annotations, Annotations]:
+        """Targets and predictions so far."""
         heights, widths = np.array(self.sizes, dtype=np.int32).reshape(-1, 2).T
         ids = np.arange(len(self)) if None in self.images else np.array(self.images, dtype=np.int64)
         images = Images(None, ids, widths=widths, heights=heights)
         labels = self.labels()
-        truth, pred = (self.annotations(side, images, labels) for side in ("targets", "predictions"))
-        return coco(truth, pred, name=name or "evaluator", **{"checks": "off", **self.settings})
+        return self.annotations("targets", images, labels), self.annotations("predictions", images, labels)
 
     def labels(self) -> Labels:
         """Those given, or else those that occur."""

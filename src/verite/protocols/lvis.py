@@ -128,7 +128,7 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
             f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
             "not_exhaustive_category_ids and frequency (V414); read it with --truth-format lvis"
         )
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
     if settings.labels is not None:  # the limit is one of all classes
         pred = best_of_images(pred, settings.max_dets)
     truth, pred = settings.choose(truth, pred)

@@ -133,7 +133,7 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         truth = expand(truth, tree if isinstance(tree, Hierarchy) else read_hierarchy(tree))
     if isinstance(names, (str, PathLike)):
         names = read_descriptions(names)
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
     if settings.labels is not None:
         codes = {names.get(code, code): code for code in truth.labels.all_names}
         wanted = {codes.get(label, label) for label in settings.labels}

@@ -168,7 +168,7 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     >>> pred = vt.read("panoptic_predictions.json", like=truth)      # doctest: +SKIP
     >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
     """
-    pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     if settings.labels is not None:
         check_labels(settings.labels, truth)
     counts = evaluate(truth, pred, thread_count(settings.threads))

@@ -95,7 +95,7 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
     >>> voc(truth, pred).scores["mAP"].value
     0.5
     """
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
     if truth.unit == "rel" and settings.pixel == "plus1":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.checks import examine_all, warn_of
 from verite.compat.pycocotools import mask as masks
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
@@ -69,6 +70,7 @@ def prepare(truth: COCO, pred: COCO, p: Params) -> Prepared:
         columns_of(truth, truths, images, labels, tables, p.iouType),
         columns_of(pred, detections, images, labels, tables, p.iouType, is_pred=True),
     )
+    warn_of(examine_all(*columns), "COCOeval")
     return Prepared(
         truths, detections, Evaluation(*columns, rules_of(p), thread_count()), images, labels, bool(p.useCats)
     )
