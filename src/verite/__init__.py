@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from verite.ranking.result import Ranking as Ranking
     from verite.reporting.interpretation import draw_distances as draw_distances
     from verite.reporting.interpretation import draw_scene as draw_scene
+    from verite.reporting.kinds import plot as plot
     from verite.reporting.localization import draw_distributions as draw_distributions
     from verite.reporting.localization import draw_pair as draw_pair
     from verite.signature import Signature as Signature
@@ -118,6 +119,7 @@ HOMES = {
     "verite.ranking.detectors": ["Finds"],
     "verite.ranking.rank": ["rank"],
     "verite.ranking.result": ["Ranking"],
+    "verite.reporting.kinds": ["plot"],
     "verite.signature": ["Signature"],
     "verite.studies.judging": ["Tolerances"],
     "verite.studies.study": ["Study", "study"],

@@ -148,9 +148,9 @@ class InterpretationResults(Results):
         truths = truth.take(self.truth_rows)
         for side in (truths, preds):
             how.distances.check_covers(side.labels, side.label)
-        self.objects = Objects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
+        self.members = Objects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
         self.overlap, self.possible = self.compare(truths, preds)
-        self.judged: Judgement = judge(self.objects, self.possible, how.rules, self.excused)
+        self.judged: Judgement = judge(self.members, self.possible, how.rules, self.excused)
         signature = how.signature
         super().__init__(
             protocol="interpret",
@@ -200,7 +200,7 @@ class InterpretationResults(Results):
 
     def image_counts(self) -> dict[str, Ints]:
         """For each image its truths, preds, matches, missed truths and spurious preds."""
-        judged, objects, count = self.judged, self.objects, len(self.known)
+        judged, objects, count = self.judged, self.members, len(self.known)
         return {
             "truths": np.bincount(objects.truth, minlength=count),
             "preds": np.bincount(objects.pred[~self.excused | self.is_matched], minlength=count),
@@ -305,8 +305,8 @@ class InterpretationResults(Results):
         i = self.position(image) if isinstance(image, str) else int(image)
         if not 0 <= i < len(self.known):
             raise BadParameter(f"image: expected a position from 0 to {len(self.known) - 1}, found {i}")
-        truths = np.flatnonzero(self.objects.truth == i)
-        preds = np.flatnonzero((self.objects.pred == i) & (~self.excused | self.is_matched))
+        truths = np.flatnonzero(self.members.truth == i)
+        preds = np.flatnonzero((self.members.pred == i) & (~self.excused | self.is_matched))
         shape = (len(truths), len(preds))
         matrices = [np.zeros(shape) for _ in range(3)]
         possible = self.possible
@@ -319,9 +319,9 @@ class InterpretationResults(Results):
             ),
             strict=True,
         ):
-            here = np.flatnonzero((self.objects.truth[rows] == i) & np.isin(columns, preds))
+            here = np.flatnonzero((self.members.truth[rows] == i) & np.isin(columns, preds))
             out[np.searchsorted(truths, rows[here]), np.searchsorted(preds, columns[here])] = values[here]
-        rules, excused = self.how.rules, self.excused & (self.objects.pred == i) & ~self.is_matched
+        rules, excused = self.how.rules, self.excused & (self.members.pred == i) & ~self.is_matched
         return Trace.of(
             *matrices,
             matching=rules.matching,

@@ -238,6 +238,12 @@ class Annotations:
 
         return align(self, truth)
 
+    def _repr_html_(self) -> str:
+        from verite.model.fates import show_annotations
+        from verite.model.styles import render
+
+        return render(show_annotations(self), "html")
+
     def to_pandas(self) -> pandas.DataFrame:
         """The objects as a table for pandas; `verite.read` takes it back."""
         from verite.model.frames import to_pandas

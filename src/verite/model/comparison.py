@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isnan, nan
 from typing import Any
 
+import verite
 from verite.errors import BadParameter, NotComparable
 from verite.model.display import Display, Part
 from verite.model.results import Results, digest_for, to_json
@@ -106,6 +107,10 @@ class Comparison(Display):
     def titled(self, score: str) -> Table:
         table = self.table(score)
         return Table(table.head, table.rows, table.mean, title=score)
+
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """The first score of each class and system on matplotlib's axes, which are returned."""
+        return verite.plot(self, kind, ax)
 
     def to_dict(self) -> dict[str, Any]:
         first = self.results[0]

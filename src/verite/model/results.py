@@ -19,6 +19,8 @@ from verite.signature import Signature
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.model.fates import Fates
+
 
 @record()
 class Score:
@@ -127,6 +129,26 @@ class Results(Display):
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
 
+    def objects(self, iou: float | None = None) -> Fates:
+        """What became of every truth and every prediction, at one of the thresholds; for pandas, polars and Arrow."""
+        from verite.model.fates import fates_of
+
+        return fates_of(self, iou)
+
+    def flat(self, prefix: str = "") -> dict[str, float]:
+        """Every score, and the first one of each class, by names that W&B, MLflow and TensorBoard take.
+
+        `wandb.log(results.flat("val/"))`, `mlflow.log_metrics(results.flat())`; what is absent is not a number.
+        """
+        found = {key: score.value for key, score in self.scores.items()}
+        headline = next(iter(self.scores))
+        by_class = zip(self.class_names, self.class_scores()[headline], strict=True)
+        return name_flatly(prefix, [*found.items(), *((f"{headline}/{name}", value) for name, value in by_class)])
+
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """A picture of the results on matplotlib's axes, which are returned; `kind` is pr, f1 or classes."""
+        return verite.plot(self, kind, ax)
+
     @property
     def notes(self) -> list[str]:
         """What is printed below the numbers."""
@@ -179,6 +201,24 @@ def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
     if not near:
         raise BadParameter(f"iou: expected {known}, at which these results were made, found {iou:g}")
     return near[0]
+
+
+def name_flatly(prefix: str, values: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Names of letters, digits and `_ - . /` alone, each once; classes come after a slash.
+
+    >>> name_flatly("", [("mAP@0.50", 0.5), ("AP/a/b", 0.25), ("AP/a b", 1.0), ("AP/..", 0.0)])
+    {'mAP_0.50': 0.5, 'AP/a_b': 0.25, 'AP/a_b_2': 1.0, 'AP/_': 0.0}
+    """
+    found: dict[str, float] = {}
+    for key, value in values:
+        score, slash, name = key.partition("/")
+        words = ["".join(c if c.isalnum() or c in "_-." else "_" for c in word) for word in (score, name)]
+        stem = prefix + words[0] + (slash + (words[1] if words[1].strip(".") else "_") if slash else "")
+        count = 1
+        while (unique := stem if count == 1 else f"{stem}_{count}") in found:
+            count += 1
+        found[unique] = float(value)
+    return found
 
 
 def system_name(pred: Annotations) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import verite
 from verite.files import write_atomically
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def save_curves(results: CurveResults, folder: Path, format: str = "png") -> lis
         figures = {"all-classes": plot_all(results, t)}
         figures |= {name: plot_class(results, name, t) for name, curve in results.curves[t].items() if curve.truths}
         for name, figure in zip(file_names(figures), figures.values(), strict=True):
+            figure.set_label(str(results.signature))
             saved.append(folder / f"pr-{name}{suffix}.{format}")
             write_atomically(saved[-1], render(figure, format))
     return saved
@@ -66,17 +68,26 @@ def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
 def plot_all(results: CurveResults, threshold: int = 0) -> Figure:
     """The interpolated curves of all classes together, the best first in the legend."""
     figure, axes = canvas()
+    draw_curves(results, axes, threshold)
+    return figure
+
+
+def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
+    label_axes(axes, "recall", "precision")
     aps = {name: results.ap(name, threshold) for name, curve in results.curves[threshold].items() if curve.truths}
     for i, name in enumerate(sorted(aps, key=lambda n: -aps[n])):
-        colour, dash = COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)]
         shown = f"{name} {100 * aps[name]:.1f} %" if i < MOST_IN_LEGEND else None
-        axes.plot(*stairs(results.curves[threshold][name]), lw=1.5, label=shown, color=colour, ls=dash)
+        axes.plot(*stairs(results.curves[threshold][name]), lw=1.5, label=shown, **line_style(i))
     score = list(results.scores.values())[threshold]
     axes.set_title(f"{results.name}: mAP = {100 * score.value:.2f} % at IoU {results.settings.iou[threshold]:g}")
     if aps:
         hidden = f" (best {MOST_IN_LEGEND} of {len(aps)})" if len(aps) > MOST_IN_LEGEND else ""
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=f"AP{hidden}")
-    return figure
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Colours first, then dashes."""
+    return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)]}
 
 
 def canvas() -> tuple[Figure, Axes]:
@@ -85,11 +96,16 @@ def canvas() -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.add_subplot()
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel="recall", ylabel="precision")
+    label_axes(axes, "recall", "precision")
+    return figure, axes
+
+
+def label_axes(axes: Axes, x: str, y: str) -> None:
+    """Two shares from 0 to 1 against each other."""
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel=x, ylabel=y)
     axes.grid(color="0.9", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
 
 
 def first(curve: Curve) -> float:
@@ -110,7 +126,12 @@ def render(figure: Figure, format: str) -> bytes:
     from matplotlib import rc_context
 
     out = io.BytesIO()
-    stamps = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    about = str(figure.get_label()) or None  # what was measured
+    stamps = {
+        "png": {"Software": f"verite {verite.__version__}", "Description": about},
+        "svg": {"Date": None, "Description": about},
+        "pdf": {"CreationDate": None, "Subject": about},
+    }
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
         figure.savefig(out, format=format, dpi=120, metadata=stamps[format])
     return out.getvalue()

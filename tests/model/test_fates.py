@@ -1,0 +1,96 @@
+"""Every truth and every prediction has its fate, for pandas, polars and Arrow; scores have flat names."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+import verite as vt
+
+
+@pytest.fixture
+def results():
+    # Three cats, one of them difficult; one is found, one prediction lies beside, one is weak.
+    truth = vt.Annotations.of(
+        ["a", "a", "b"], ["cat"] * 3, [[0, 0, 9, 9], [20, 20, 29, 29], [0, 0, 9, 9]],
+        difficult=[False, True, False],
+    )  # fmt: skip
+    pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [50, 0, 59, 9]], confidence=[0.9, 0.8])
+    return vt.voc(truth, pred)
+
+
+def test_every_object_has_one_fate(results):
+    frame = results.objects().to_pandas()
+    assert frame["side"].tolist() == ["truth"] * 3 + ["pred"] * 2
+    assert frame["fate"].tolist() == ["found", "not asked for", "missed", "right", "unmatched"]
+    assert frame["image"].tolist() == ["a", "a", "b", "a", "b"]
+    assert frame["row"].tolist() == [0, 1, 2, 0, 1]
+    assert frame["partner"].isna().tolist() == [False, True, True, False, True]
+    assert frame["partner"].dropna().tolist() == [0, 0]
+    assert frame["confidence"].dropna().tolist() == [0.9, 0.8]
+
+
+def test_weak_predictions_that_were_not_looked_at_are_left_out(results):
+    found = vt.localize(results.truth, results.pred, "iou", confidence=0.85).objects().to_pandas()
+    assert found["fate"].tolist()[3:] == ["right", "left out"]
+
+
+def test_arrow_and_polars_have_the_same_rows(results):
+    polars = pytest.importorskip("polars", reason="needs polars")
+    objects = results.objects()
+    assert objects.to_arrow().to_pylist()[2]["fate"] == "missed"
+    assert objects.to_polars()["fate"].to_list() == objects.to_pandas()["fate"].tolist()
+    assert polars.DataFrame(objects).height == 5  # by the Arrow stream, without being asked how
+
+
+def test_predictions_of_unknown_classes_keep_their_names():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    pred = vt.Annotations.of(["a", "a"], ["dog", "cat"], [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.8])
+    frame = vt.voc(truth, pred, checks="off").objects().to_pandas()
+    assert frame["label"].tolist()[0] == "cat"
+    assert frame["fate"].tolist()[0] == "found"
+
+
+def test_images_and_classes_of_the_same_name_are_no_error():
+    names = vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 9, 9], [20, 0, 29, 9]])
+    assert len(vt.voc(names, names.take([0]), checks="off").objects().to_pandas()) == 3
+
+
+def test_protocols_that_match_no_objects_say_so(results):
+    with pytest.raises(vt.BadParameter, match="expected evaluations that match objects"):
+        vt.imagenet_loc(results.truth, results.pred, checks="off").objects()
+
+
+def test_flat_names_are_those_that_trackers_take():
+    names = ["a/b", "a b", "..", "猫", "x:y", "-", "ä@1"]
+    truth = vt.Annotations.of(["i"] * 7, names, [[0, 0, 9, 9]] * 7)
+    pred = vt.Annotations.of(["i"], ["a b"], [[0, 0, 9, 9]], confidence=[0.5], labels=names)
+    flat = vt.voc(truth, pred, iou=[0.5, 0.75], checks="off").flat("val/")
+    assert len(flat) == 2 + 7
+    assert all(isinstance(value, float) for value in flat.values())
+    assert flat["val/mAP_0.50"] == pytest.approx(1 / 7)
+    assert flat["val/mAP_0.50/a_b_2"] == 1.0
+    # What MLflow allows: letters, digits, _ - . and slashes, and a path that is written the shortest way.
+    assert all(re.fullmatch(r"[/\w.-]+", key) and "//" not in key and "/../" not in f"{key}/" for key in flat)
+
+
+def test_absent_scores_are_not_a_number_in_the_flat_dictionary():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], labels=["cat", "dog"])
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.5], labels=["cat", "dog"])
+    assert math.isnan(vt.coco(truth, pred).flat()["AP/dog"])
+
+
+def test_annotations_show_what_is_in_them():
+    many = vt.Annotations.of([f"image {i}" for i in range(30)], ["<b>"] * 30, [[0, 0, 9, 9]] * 30)
+    shown = many._repr_html_()
+    assert "30 objects of 1 labels in 30 images" in shown
+    assert "first 20 of 30 objects" in shown
+    assert "image 19" in shown
+    assert "image 20" not in shown
+    assert "<b>" not in shown
+
+
+def test_annotations_without_objects_are_shown():
+    assert "0 objects" in vt.Annotations.of([], [], [], labels=["cat"])._repr_html_()
