@@ -76,3 +76,17 @@ def test_candidates_refuse_cells_that_do_not_fit(truth_cells, pred_cells, messag
 def test_kernels_refuse_arrays_of_another_shape(wrong):
     with pytest.raises(TypeError):
         _core.box_iou(wrong, np.zeros((1, 4)))
+
+
+def test_pixels_of_a_mask_are_those_its_runs_count():
+    from verite.model.rasters import array_of, runs_of
+
+    rng = np.random.default_rng(5)
+    masks = rng.random((6, 7, 5)) < 0.5
+    masks[0], masks[1] = False, True
+    runs = runs_of(masks)
+    for i, mask in enumerate(masks):
+        counts = runs[i]
+        flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)  # column by column
+        np.testing.assert_array_equal(array_of(runs, i), flat.reshape(5, 7).T)
+        np.testing.assert_array_equal(array_of(runs, i), mask)

@@ -120,6 +120,17 @@ auto decode_masks(const RunArrays& arrays) {
                     {count, static_cast<std::size_t>(size.width), static_cast<std::size_t>(size.height)});
 }
 
+auto mask_pixels(const RunArrays& arrays, std::size_t i) {
+    const Runs runs = runs_of(arrays);
+    expect(i < runs.size(), "the place of a mask");
+    const Size size = runs.size_of(i);
+    const std::size_t height = size.height, width = size.width;
+    Array<std::uint8_t> out(height * width);
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    decode_rows(runs.counts[i], height, width, out);
+    return to_numpy(std::move(out), {height, width});
+}
+
 auto merge_masks(const RunArrays& arrays, bool is_intersection) {
     const Runs runs = runs_of(arrays);
     expect(runs.size() > 0, "at least one mask");
@@ -148,6 +159,7 @@ void register_masks(nb::module_& module) {
                "Pairs of the same cell whose masks overlap by COCO's rule: as given, else drawn.");
     module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
+    module.def("mask_pixels", &mask_pixels, "masks"_a, "i"_a, "Pixels of one of many masks: [row, column].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,
                "Runs of the union or intersection of masks.");
 }

@@ -31,6 +31,27 @@ void decode_pixels(std::span<const std::uint32_t> counts, std::span<std::uint8_t
     if (at != pixels.size()) throw std::invalid_argument("runs that add up to less than the mask has pixels");
 }
 
+void decode_rows(std::span<const std::uint32_t> counts, std::size_t height, std::size_t width,
+                 std::span<std::uint8_t> pixels) {
+    const std::size_t total = height * width;
+    std::size_t at = 0;
+    bool inside = false;
+    for (const std::uint32_t count : counts) {
+        if (count > total - at) throw std::invalid_argument("runs that add up to more than the mask has pixels");
+        const std::size_t end = at + count;
+        while (inside && at < end) {  // column by column
+            const std::size_t column = at / height, row = at % height;
+            const std::size_t length = std::min(end - at, height - row);
+            std::uint8_t* pixel = pixels.data() + row * width + column;
+            for (std::size_t i = 0; i < length; ++i, pixel += width) *pixel = 1;
+            at += length;
+        }
+        at = end;
+        inside = !inside;
+    }
+    if (at != total) throw std::invalid_argument("runs that add up to less than the mask has pixels");
+}
+
 void merge_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, bool is_intersection,
                 std::vector<std::uint32_t>& out) {
     if (a.empty() || b.empty()) throw std::invalid_argument("a mask without runs");

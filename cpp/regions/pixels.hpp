@@ -14,6 +14,10 @@ void encode_pixels(std::span<const std::uint8_t> pixels, std::vector<std::uint32
 // Zeros and ones from runs, which must add up to the number of pixels.
 void decode_pixels(std::span<const std::uint32_t> counts, std::span<std::uint8_t> pixels);
 
+// The same row by row; the pixels are 0 before.
+void decode_rows(std::span<const std::uint32_t> counts, std::size_t height, std::size_t width,
+                 std::span<std::uint8_t> pixels);
+
 // The union or the intersection of two masks, appended to `out`, spelled as pycocotools spells it.
 void merge_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, bool is_intersection,
                 std::vector<std::uint32_t>& out);

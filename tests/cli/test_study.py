@@ -122,6 +122,25 @@ def test_mistakes_are_told_in_one_line(typed, words, status, said):  # noqa: F81
     assert err.count("\n") == 1
 
 
+def test_functions_of_ones_own_give_the_same_bytes_in_any_number_of_processes(own):
+    program = [sys.executable, "-c", "from verite.cli import main; main()"]
+    command = [*program, "study", "-m", "studied_metrics:stairs", "-m", "iou", *FAST, "--json", "--jobs"]
+    one, two = (subprocess.run([*command, jobs], capture_output=True, check=True) for jobs in "12")
+    assert one.stdout == two.stdout
+    assert not one.stderr
+    assert not two.stderr
+
+
+def test_a_quick_study_says_what_it_leaves_open(typed, own):  # noqa: F811
+    _, out, _ = typed("study", "-m", "studied_metrics:stairs", "--truth", "wide", "-a", "translation", "--quick")
+    assert "288 results of 1 truth, 1 metric; the highest score is 7." in out  # 17² - 1
+    assert "continuity" not in out.split("Synthesis")[0]
+    assert "Continuity needs every step and is left open." in out
+    assert "jump" not in out
+    _, out, _ = typed("study", "-m", "iou", "--truth", "wide", "-a", "translation", "--quick", "--json")
+    assert json.loads(out)["left_open"] == ["continuity"]
+
+
 def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
     status, _, err = typed("study", "-m", "studied_metrics:broken", *FAST)
     assert status == 1

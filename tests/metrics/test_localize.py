@@ -55,6 +55,14 @@ def test_matched_missed_and_spurious_objects_by_hand():
     assert "3 matched, 1 missed, 2 spurious; the missed and spurious are counted, not in the means" in str(found)
 
 
+def test_a_function_of_two_masks_is_measured_like_any_metric():
+    def differing(truth, pred):
+        return (truth != pred).sum()
+
+    found = localize(TRUTH, PRED, "iou", differing, checks="off")
+    assert found.values["differing"].tolist() == [20, 50, 0]
+
+
 def test_missed_and_spurious_objects_scored_as_empty_regions():
     found = localize(TRUTH, PRED, "iou", "hausdorff", "pixel_recall", unmatched="score", checks="off")
     assert found.values["iou"].tolist() == [0.8, 0.5, 1.0, 0, 0, 0]

@@ -133,3 +133,24 @@ def test_the_card_of_a_declared_metric_tells_where_it_is_found(taller):
     assert chosen.path.startswith(f"{__name__}:")
     assert chosen.path in card_of(chosen).verb
     assert vt.metric("hausdorff(quantile=0.95)").path == "hausdorff(quantile=0.95)"
+
+
+def differing(truth, pred, *, weight: float = 1.0):
+    """Pixels in one mask only."""
+    assert truth.flags.c_contiguous
+    return weight * (truth != pred).sum()
+
+
+def test_a_function_of_two_masks_is_a_metric_everywhere():
+    one, two = np.zeros((2, 8, 8), dtype=bool)
+    one[:4, :4] = two[:4, 2:6] = True
+    assert vt.metric(differing)(one, two) == 16
+    assert vt.metric(differing, weight=0.5)(one, two) == 8
+    assert vt.metric(f"{__name__}:differing(weight=2)")(one, two) == 32
+    assert vt.metric(differing)([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8)) == 16
+    np.testing.assert_array_equal(vt.metric(differing).batch([one], [one, two]), [0, 16])
+
+
+def test_a_function_of_two_masks_must_return_a_number():
+    with pytest.raises(DataError, match="expected a number for two masks, found str"):
+        vt.metric(lambda a, b: "many")(np.ones((2, 2), bool), np.ones((2, 2), bool))

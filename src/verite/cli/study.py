@@ -62,6 +62,7 @@ class Tolerance(click.ParamType):  # type: ignore[type-arg]
     epilog="""\b
 Examples:
   verite study -m mypackage.mymodule:my_metric -m iou -m hausdorff
+  verite study -m mypackage.mymodule:my_metric --quick
   verite study --reproduce jei
   verite study --reproduce gretsi --json | jq .agreement
   verite study -m iou -m gce --truth boxes --truth mask.png -a "translation(reach=12)" -a rotation
@@ -79,12 +80,14 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
 @click.option(
     "--beyond", is_flag=True, help="Add local changes, rough edges, several objects, two alterations at once."
 )
+@click.option("--quick", is_flag=True, help="A tenth of the results; says which properties they can still decide.")
 @click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="A published study beside what comes out here.")
 @click.option("--tolerance", "tolerances", type=Tolerance(), multiple=True, help="Another tolerance; may be repeated.")
 @click.option("--sensitivity", "asks_sensitivity", is_flag=True,
               help="How verdicts change with tolerances and truths.")  # fmt: skip
 @click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N",
+              help="Threads, and processes for functions of your own; one for each core if not given.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
@@ -111,7 +114,7 @@ def study(context: click.Context, /, **given: Any) -> None:
 
 def check(context: click.Context, given: dict[str, Any]) -> None:
     """Options that contradict each other are told before anything is measured."""
-    fixed = [name for name in ("metrics", "truths", "alterations", "beyond", "tolerances") if given[name]]
+    fixed = [name for name in ("metrics", "truths", "alterations", "beyond", "quick", "tolerances") if given[name]]
     if given["reproduce"] and fixed:
         option = {"metrics": "-m", "truths": "--truth", "alterations": "-a", "tolerances": "--tolerance"}
         found = option.get(fixed[0], f"--{fixed[0]}")
@@ -130,7 +133,7 @@ def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     from verite.studies.rows import rows_of
     from verite.studies.sensitivity import sensitivity
     from verite.studies.study import study as evaluate
-    from verite.studies.sweeps import sweeps_of
+    from verite.studies.sweeps import hasten, sweeps_of
     from verite.studies.truths import truths_of
 
     look_here(given["metrics"])
@@ -143,8 +146,10 @@ def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     if given["table"] and given["table"] not in tables:
         near = did_you_mean(given["table"], tables)
         raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
+    sweeps = hasten(sweeps) if given["quick"] else sweeps
+    how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"]}
     with progress_bar(count_results(truths, sweeps), quiet) as advance:
-        outcome = evaluate(rows, truths, sweeps, jobs=given["jobs"], progress=advance, **dict(given["tolerances"]))
+        outcome = evaluate(rows, truths, sweeps, progress=advance, **how, **dict(given["tolerances"]))
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
 
 

@@ -11,6 +11,7 @@ from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean
 from verite.metrics.metric import Metric
 from verite.metrics.names import parse
 from verite.metrics.record import Record, make_record
+from verite.metrics.two_masks import over_masks, plain_name, takes_two
 
 SHELVES = ("box", "contour", "contour_distance", "region", "partition", "surface")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,7 +95,8 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
     """The metric of this name, with parameters in the name or beside it.
 
     A name is `gce`, an alias in any spelling of case (`MARgce`), `hausdorff(quantile=0.95)`, or
-    `package.module:function` for a function of your own; the function itself will do, too.
+    `package.module:function` for a function of your own; the function itself will do, too. It takes `Pairs` and returns
+    an array, or takes two masks and returns a number.
 
     >>> metric("gce")
     <metric gce: best 0, lower is better>
@@ -137,7 +139,10 @@ def record_of(function: Callable[..., Any]) -> Record:
             return record
     path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
     is_found_again = path and "<" not in path and not path.startswith("__main__:")
-    return make_record(function, name=path if is_found_again else None)
+    name = path if is_found_again else None
+    if takes_two(function):
+        return make_record(over_masks(function), name=name or plain_name(function), image=True)
+    return make_record(function, name=name)
 
 
 def import_function(path: str) -> Callable[..., Any]:

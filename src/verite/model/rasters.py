@@ -101,10 +101,7 @@ def runs_of(masks: NDArray[np.bool_] | NDArray[np.uint8]) -> Runs:
 
 def array_of(runs: Runs, i: int) -> NDArray[np.bool_]:
     """Mask i as an array [row, column]."""
-    height, width = (int(v) for v in runs.sizes[i])
-    counts = runs[i]
-    flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
-    return np.ascontiguousarray(flat.reshape(width, height).T)
+    return _core.mask_pixels(runs.arrays, i).view(np.bool_)
 
 
 def outlines_of(runs: Runs) -> Runs:

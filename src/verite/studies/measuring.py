@@ -16,6 +16,7 @@ from verite.model.rasters import frames_of, runs_of
 from verite.model.regions import Regions, Runs
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
+from verite.studies.processes import Named, can_move, find_rows, name_rows, run_in_processes
 from verite.studies.rows import Row, Turn
 from verite.studies.sweeps import Sweep
 from verite.studies.truths import Truth
@@ -69,18 +70,58 @@ def measure_all(
     *,
     jobs: int = 1,
     progress: Progress | None = None,
+    processes: bool = False,
 ) -> dict[tuple[str, str], Values]:
-    """The values of every row, truth and sweep; the same bits for any number of jobs."""
-    tasks = tasks_of(truths, sweeps)
-    stop = Event()
-    work = [partial(measure, rows, truth, sweep, stop) for truth, sweep in tasks]
+    """The values of every row, truth and sweep; the same bits for any number of jobs.
+
+    With `processes`, functions of one's own are called in as many new processes, the others in threads.
+    """
+    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
+    here = [i for i in range(len(rows)) if i not in away]
+    tasks, stop = tasks_of(truths, sweeps), Event()
+    parts: list[dict[tuple[str, str], Values]] = []
+    if here or not away:
+        work = [partial(measure, [rows[i] for i in here], truth, sweep, stop) for truth, sweep in tasks]
+        parts.append(collect(run_all(work, jobs, stop), tasks, None if away else progress))
+    if away:
+        named = name_rows([rows[i] for i in away])
+        done = run_in_processes(measure_named, [(named, truth, sweep) for truth, sweep in tasks], jobs)
+        parts.append(collect(done, tasks, progress))
+    return merge_rows(parts, np.argsort([*here, *away]))
+
+
+def collect(
+    done: Iterator[tuple[int, Values]], tasks: Sequence[tuple[Truth, Sweep]], progress: Progress | None
+) -> dict[tuple[str, str], Values]:
+    """What comes as it is done, in the order of the tasks."""
     found: dict[tuple[str, str], Values] = {}
-    for i, values in run_all(work, jobs, stop):
+    for i, values in done:
         truth, sweep = tasks[i]
         found[truth.name, sweep.name] = values
         if progress is not None:
             progress(results_of(truth, sweep))
     return {(truth.name, sweep.name): found[truth.name, sweep.name] for truth, sweep in tasks}
+
+
+def merge_rows(
+    parts: Sequence[dict[tuple[str, str], Values]], order: NDArray[np.integer]
+) -> dict[tuple[str, str], Values]:
+    """Rows that were measured apart, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        key: replace(
+            values,
+            forward=np.concatenate([part[key].forward for part in parts])[order],
+            backward=np.concatenate([part[key].backward for part in parts])[order],
+        )
+        for key, values in parts[0].items()
+    }
+
+
+def measure_named(named: Named, truth: Truth, sweep: Sweep) -> Values:
+    """One truth under one sweep, in a process that finds the functions itself."""
+    return measure(find_rows(named), truth, sweep, Event())
 
 
 def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Event) -> Iterator[tuple[int, T]]:

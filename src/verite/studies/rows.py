@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.metrics.catalogue import every_metric, import_function, metric
+from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric
-from verite.metrics.names import parse
-from verite.metrics.record import make_record
-from verite.model.rasters import array_of
-from verite.model.regions import Runs
 from verite.pairs import Pairs
 from verite.studies.readings import JEI
 
@@ -120,62 +115,8 @@ def row_of(thing: Any, label: str | None = None) -> Row:
     """One row; its label is the metric's name unless another is given."""
     if isinstance(thing, Row):
         return thing
-    name, function = "", None
-    parameters: dict[str, Any] = {}
-    if isinstance(thing, str):
-        name, parameters = parse(thing)
-        function = import_function(name) if ":" in name else None
-    elif callable(thing) and not isinstance(thing, Metric):
-        function = thing
-    if function is not None and takes_two(function):
-        record = make_record(over_masks(function), name=name or plain_name(function))
-        chosen = Metric(record, record.check(parameters))
-    else:
-        chosen = metric(thing)
+    chosen = metric(thing)
     return Row(label or chosen.name.rpartition(":")[2], chosen)
-
-
-def plain_name(function: Callable[..., Any]) -> str:
-    found = getattr(function, "__name__", type(function).__name__)
-    return found if found.isidentifier() else "own"
-
-
-def takes_two(function: Callable[..., Any]) -> bool:
-    """Does a function want two regions, rather than pairs of them?"""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is p.empty for p in parameters) == 2
-
-
-def over_masks(function: Callable[..., Any]) -> Callable[..., Floats]:
-    """A function of two masks as one of many pairs."""
-
-    def measure(pairs: Pairs, **parameters: Any) -> Floats:
-        truth, pred = (Runs(*side[:3]).take(side[3]) for side in pairs.sides())
-        found = np.empty(len(pairs))
-        seen, mask = None, None
-        for i in range(len(pairs)):
-            mine = truth[i]
-            if seen is None or not np.array_equal(mine, seen):
-                seen, mask = mine, array_of(truth, i)
-                mask.flags.writeable = False  # it is shown again
-            value = function(mask, array_of(pred, i), **parameters)
-            try:
-                found[i] = value
-            except (TypeError, ValueError):
-                name = plain_name(function)
-                raise DataError(f"{name}: expected a number for two masks, found {type(value).__name__}") from None
-        return found
-
-    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    pairs = inspect.Parameter("pairs", inspect.Parameter.POSITIONAL_ONLY)
-    measure.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
-    measure.__doc__, measure.__name__ = function.__doc__, plain_name(function)
-    measure.__module__ = getattr(function, "__module__", None) or "own"
-    return measure
 
 
 def distinct_rows(rows: list[Row]) -> tuple[Row, ...]:

@@ -20,7 +20,7 @@ from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_s
 from verite.studies.measuring import Measured, Progress, count_results, measure_all, part_of, turns_of
 from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import Row, jei_rows, rows_of
-from verite.studies.sweeps import Grid, Sweep, sweeps_of
+from verite.studies.sweeps import Grid, Sweep, hasten, sweeps_of
 from verite.studies.triangle import triangle_shares
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
 from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
@@ -28,6 +28,11 @@ from verite.threads import thread_count
 
 Floats = NDArray[np.float64]
 MOST_SHIFTED = 24  # pixels to which couples of translations are tried for the triangle inequality
+QUICK_SHIFTED = 8
+QUICK = (
+    "Quick: a missing tick stands, for an exception was met; so do ticks of shape and both signs of scale. Any other\n"
+    "tick says that no exception was met among these results. Continuity needs every step and is left open."
+)
 MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
 
 
@@ -141,16 +146,23 @@ class Study(Display):
         return "\n\n".join([*tables, self.summary, str(self.signature), *(str(one) for one in self.verdicts)])
 
     @property
+    def left_open(self) -> list[str]:
+        """Properties that were not asked for, because a quick study has too few results."""
+        return sorted({name for sweep in self.sweeps if isinstance(sweep, Grid) for name in sweep.left_open})
+
+    @property
     def summary(self) -> str:
-        return (
-            f"{self.results:,} results of {len(self.truths)} truths, {len(self.rows)} metrics; "
+        found = (
+            f"{self.results:,} results of {count(len(self.truths), 'truth')}, {count(len(self.rows), 'metric')}; "
             f"the highest score is {self.out_of}."
         )
+        return f"{found}\n{QUICK}" if self.left_open else found
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "signature": str(self.signature),
             "results": self.results,
+            "left_open": self.left_open,
             "out_of": self.out_of,
             "tables": {name: sheet.to_dict() for name, sheet in self.tables.items()},
             "triangle_violations": {
@@ -173,6 +185,15 @@ class Study(Display):
         return [*(one.table() for one in self.tables.values()), self.summary, self.signature, *verdicts]
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "truth"), count(16, "truth")
+    ('1 truth', '16 truths')
+    """
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
 def study(
     metrics: Any = "jei",
     truths: Any = "all",
@@ -180,6 +201,8 @@ def study(
     *,
     tolerances: Tolerances | None = None,
     jobs: int | None = None,
+    processes: bool = False,
+    quick: bool = False,
     progress: Progress | None = None,
     **others: Any,
 ) -> Study:
@@ -187,7 +210,9 @@ def study(
 
     `metrics` are names, functions of your own (of `Pairs`, or of two masks), or "jei", the study's 38 rows; `truths`
     names, masks, image files, or "all" sixteen; `alterations` names with their reach, "jei" or "beyond". Tolerances are
-    those of `Tolerances`, by name.
+    those of `Tolerances`, by name. `quick` takes a tenth of the results, and leaves open what they cannot decide;
+    `processes` calls functions of your own that can be imported in `jobs` new processes (in a script, only below
+    `if __name__ == "__main__":`).
 
     >>> import verite as vt
     >>> found = vt.study(["iou", "hen1"], "boxes", "translation(reach=4)")
@@ -195,18 +220,20 @@ def study(
     0
     """
     chosen, objects, sweeps = rows_of(metrics), truths_of(truths), sweeps_of(alterations)
+    sweeps = hasten(sweeps) if quick else sweeps
     settled = tolerances_of(tolerances or Tolerances(), others)
     threads = thread_count(jobs)
     wanted = len(chosen) <= MOST_JUDGED or any(row.is_own for row in chosen)
     known = [row for row in jei_rows() if wanted]
     every = [*chosen, *known]
-    measured: Measured = measure_all(every, objects, sweeps, jobs=threads, progress=progress)
+    measured: Measured = measure_all(every, objects, sweeps, jobs=threads, progress=progress, processes=processes)
     missing = [t for t in boxes() if t.name in (*SCALE_PAIR, *SHAPE_PAIR) and all(t.name != o.name for o in objects)]
     comparable = [sweep for sweep in sweeps if sweep.is_comparable]
-    measured = {**measured, **measure_all(every, missing, comparable, jobs=threads)}
+    measured = {**measured, **measure_all(every, missing, comparable, jobs=threads, processes=processes)}
     mine = part_of(measured, slice(0, len(chosen)))
     shifts = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), MOST_SHIFTED)
-    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=min(shifts, MOST_SHIFTED), jobs=threads)
+    reach = QUICK_SHIFTED if quick else min(shifts, MOST_SHIFTED)
+    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=reach, jobs=threads, processes=processes)
     evidence = Evidence(chosen, objects, sweeps, mine, shares)
     if not known:
         return Study(evidence, settled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar, Protocol
@@ -63,6 +63,7 @@ class Grid:
     alteration: str
     reach: int = 24
     step: int = 1
+    left_open: tuple[str, ...] = ()  # properties that so few results cannot decide
 
     is_comparable: ClassVar[bool] = True
     truths: ClassVar[tuple[Truth, ...]] = ()
@@ -85,7 +86,8 @@ class Grid:
     @property
     def columns(self) -> tuple[str, ...]:
         """Enlarging and shrinking are no opposites, so nothing is asked of the symmetry of a scale change."""
-        return PLANE[1:] if "scale" in self.alteration else PLANE
+        asked = PLANE[1:] if "scale" in self.alteration else PLANE
+        return tuple(name for name in asked if name not in self.left_open)
 
     @cached_property
     def marks(self) -> Floats:
@@ -152,6 +154,25 @@ def sweeps_of(given: Any = "jei") -> tuple[Sweep, ...]:
     return tuple(found)
 
 
+QUICK_STEPS = {True: 18, False: 8}  # steps either way that a quick study takes: of an angle, of two parameters
+
+
+def hasten(sweeps: Iterable[Sweep]) -> tuple[Sweep, ...]:
+    """The same sweeps in fewer and larger steps, too large to see a jump.
+
+    >>> [sweep.name for sweep in hasten(JEI_SWEEPS)]
+    ['translation(step=3)', 'scale(step=3)', 'rotation(step=5)', 'perspective(step=3)']
+    """
+    return tuple(enlarge_step(sweep) if isinstance(sweep, Grid) else sweep for sweep in sweeps)
+
+
+def enlarge_step(grid: Grid) -> Grid:
+    least = QUICK_STEPS[grid.is_line]
+    steps = [n for n in range(least, grid.reach // grid.step + 1) if grid.reach % n == 0]
+    step = grid.reach // steps[0] if steps else grid.step
+    return replace(grid, step=step, left_open=("continuity",)) if step > grid.step else grid
+
+
 def check_names(given: Any) -> Iterable[Any]:
     if not isinstance(given, Iterable):
         raise BadParameter(f"alterations: expected names, found {type(given).__name__}")
@@ -170,7 +191,7 @@ def parse_sweeps(text: str) -> list[Sweep]:
         words = ", ".join(["jei", "beyond", *known])
         raise BadParameter(f"alterations: expected one of {words}, found {name!r}{did_you_mean(name, known)}")
     kind: Any = LOCAL.get(name, Grid)
-    takes = [field.name for field in fields(kind) if field.name != "alteration"]
+    takes = [field.name for field in fields(kind) if field.name not in ("alteration", "left_open")]
     for key, value in given.items():
         if key not in takes:
             raise BadParameter(f"{name}: expected {' or '.join(takes)}, found {key!r}{did_you_mean(key, takes)}")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.studies.alterations import draw, translation
 from verite.studies.measuring import pairs_of, run_all, values_of
+from verite.studies.processes import Named, can_move, find_rows, name_rows, run_in_processes
 from verite.studies.properties import triangle_violations
 from verite.studies.rows import Row, Turn
 from verite.studies.truths import Truth, boxes
@@ -28,15 +29,35 @@ TRIED = 5  # translations a side on which a metric is tried, and asked directly 
 
 
 def triangle_shares(
-    rows: Sequence[Row], turns: Sequence[Turn], *, reach: int = 24, slack: float = 1e-9, jobs: int = 1
+    rows: Sequence[Row],
+    turns: Sequence[Turn],
+    *,
+    reach: int = 24,
+    slack: float = 1e-9,
+    jobs: int = 1,
+    processes: bool = False,
 ) -> Floats:
     """For each row the share of couples that violate the inequality."""
     chosen = [truth for truth in boxes() if truth.name in ON]
-    stop = Event()
-    work = [partial(shares_on, rows, turns, truth, reach, slack, stop) for truth in chosen]
-    parts = sorted(run_all(work, jobs, stop), key=lambda part: part[0])
-    mean: Floats = np.mean([shares for _, shares in parts], axis=0)
+    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
+    here = [i for i in range(len(rows)) if i not in away]
+    found, stop = np.empty((len(chosen), len(rows))), Event()
+    if here:
+        mine, how = [rows[i] for i in here], [turns[i] for i in here]
+        work = [partial(shares_on, mine, how, truth, reach, slack, stop) for truth in chosen]
+        for k, shares in run_all(work, jobs, stop):
+            found[k, here] = shares
+    if away:
+        named, how = name_rows([rows[i] for i in away]), [turns[i] for i in away]
+        for k, shares in run_in_processes(shares_named, [(named, how, truth, reach, slack) for truth in chosen], jobs):
+            found[k, away] = shares
+    mean: Floats = found.mean(axis=0)
     return mean
+
+
+def shares_named(named: Named, turns: Sequence[Turn], truth: Truth, reach: int, slack: float) -> Floats:
+    """One truth, in a process that finds the functions itself."""
+    return shares_on(find_rows(named), turns, truth, reach, slack, Event())
 
 
 def shares_on(

@@ -34,13 +34,15 @@ class Verdict:
     stalls: tuple[str, ...]
     remarks: tuple[str, ...]
     resembles: tuple[tuple[str, float], ...]  # known metrics by rank correlation of their penalties
+    is_continuity_open: bool = False  # too few results to see a jump
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
         lines.append(
             f"  It ignores {list_words(self.ignores)}." if self.ignores else "  It ignores nothing it was shown."
         )
-        lines.append(f"  It jumps: {'; '.join(self.jumps)}." if self.jumps else "  It does not jump.")
+        if self.jumps or not self.is_continuity_open:
+            lines.append(f"  It jumps: {'; '.join(self.jumps)}." if self.jumps else "  It does not jump.")
         if self.stalls:
             lines.append(f"  More alteration is not always penalised more: {'; '.join(self.stalls)}.")
         lines += [f"  {remark}" for remark in self.remarks]
@@ -80,7 +82,7 @@ def verdict(
         if "scale" in cells:
             sized.add(cells["scale"] != "")
             shaped.add(bool(cells["shape"]))
-        if cells["continuity"] is False:
+        if cells.get("continuity") is False:
             jumps.append(where_it_jumps(evidence, sweep, tolerances, i))
         if cells["monotony"] is False:
             stalls.append(where_it_stalls(evidence, sweep, tolerances, i))
@@ -99,6 +101,7 @@ def verdict(
     return Verdict(
         row.label, synthesis.scores[i], out_of(tables), ways[evidence.turns[i].way], tuple(ignores), tuple(jumps),
         tuple(stalls), tuple(remarks), tuple(resembles),
+        all("continuity" not in sweep.columns for sweep in evidence.sweeps),
     )  # fmt: skip
 
 
