@@ -193,6 +193,27 @@ Numbers change(const KeptEvaluation& kept, nb::handle removed, const Columns* ad
     return kept.change(rows.values, added, doubles(given), threads);
 }
 
+// [draw][choice] in one row. Choices are (is precision, threshold or none, range, limit), changes (removed, added).
+std::vector<double> draw_means(
+    const KeptEvaluation& kept,
+    const std::vector<std::tuple<bool, std::optional<std::int64_t>, std::size_t, std::size_t>>& choices,
+    nb::handle weights, const std::optional<nb::list>& changes, unsigned threads) {
+    std::vector<Choice> chosen;
+    for (const auto& [is_precision, threshold, range, limit] : choices)
+        chosen.push_back({is_precision, threshold, range, limit});
+    const auto given = to_view<double>(weights, "weights");
+    std::vector<View<std::int32_t>> removed;
+    std::vector<KeptEvaluation::Change> changed;
+    if (changes)
+        for (const nb::handle change : *changes) {
+            removed.push_back(to_view<std::int32_t>(change[0], "removed"));
+            const nb::object added = change[1];
+            changed.push_back({removed.back().values, added.is_none() ? nullptr : &nb::cast<const Columns&>(added)});
+        }
+    const nb::gil_scoped_release released;
+    return kept.draw_means(doubles(given), changed, chosen, threads);
+}
+
 // One after the other: (rows, labels, offsets of images) of truths and predictions, ranks, (offsets, truth, overlap).
 nb::dict stages(const KeptEvaluation& kept) {
     const Evaluation& evaluation = kept.evaluation();
@@ -256,6 +277,8 @@ void register_evaluations(nb::module_& module) {
              "The numbers as if each image were there so many times.")
         .def("changed", &change, "removed"_a.none(), "added"_a.none(), "weights"_a.none() = nb::none(), "threads"_a = 1,
              "The numbers as if these truths were not there, and those were.")
+        .def("draw_means", &draw_means, "choices"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
+             "threads"_a = 1, "The means of many draws of weights and changed truths, draw by draw.")
         .def("arrays", &arrays, "absent"_a, "precision, recall and scores in the reference's shapes.")
         .def("outcomes", &outcomes, "threshold"_a, "range"_a = 0, "What became of every object.")
         .def("by_image", &by_image, "Every image as if there were no other, in the order of ids.")

@@ -109,13 +109,15 @@ class Evaluation {
     // The thresholds from block * 16 on.
     std::span<const double> thresholds(std::size_t block) const;
 
+    // The truths to be found, [label][range], where images are there so often; and what walks with these weights need.
+    Array<double> weigh_positives(std::span<const double> weights) const;
+    Weighting weighting(std::span<const double> weights) const;
+
   private:
     friend class Rematch;
 
     void match();
     Walked walked(std::size_t block) const;
-    Weighting weighting(std::span<const double> weights) const;
-    Array<double> weigh_positives(std::span<const double> weights) const;
     std::span<const std::int32_t> truth_slots() const;
     Standing standing() const { return {ignored_, shared_, grasping_, least_}; }
 

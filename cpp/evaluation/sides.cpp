@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "evaluation/draws.hpp"
 #include "similarity/boxes.hpp"
 
 namespace verite {
@@ -350,6 +351,32 @@ Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Colu
         truths = lay_truths(side, true);
     }
     return evaluation_->change({removed, truths}, by_rank(weights), threads);
+}
+
+std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, std::span<const Change> changes,
+                                               std::span<const Choice> choices, unsigned threads) const {
+    const std::size_t images = images_.count();
+    const std::size_t draws = weights.empty() ? changes.size() : weights.size() / std::max<std::size_t>(images, 1);
+    if (weights.size() % std::max<std::size_t>(images, 1) != 0 || (!changes.empty() && changes.size() != draws))
+        throw std::invalid_argument("draws: expected a weight for each image and as many changed truths as draws");
+    std::vector<Array<double>> ranked;
+    std::vector<Sided> sides(changes.size());
+    std::vector<TruthChanges> changed;
+    std::vector<Drawn> drawn;
+    changed.reserve(draws);
+    for (std::size_t i = 0; i < draws; ++i) {
+        if (!weights.empty()) ranked.push_back(by_rank(weights.subspan(i * images, images)));
+        if (!changes.empty()) {
+            changed.push_back({changes[i].removed, {}});
+            if (changes[i].added) {
+                sides[i].columns = *changes[i].added;
+                changed.back().added = lay_truths(sides[i], true);
+            }
+        }
+        drawn.push_back({weights.empty() ? std::span<const double>{} : std::span<const double>(ranked.back()),
+                         changes.empty() ? nullptr : &changed.back()});
+    }
+    return verite::draw_means(*evaluation_, drawn, choices, threads);
 }
 
 }  // namespace verite

@@ -52,6 +52,14 @@ class KeptEvaluation {
     Numbers change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
                    unsigned threads) const;
 
+    // The means of many draws, [draw][choice]: weights [draw][image], changed truths of each draw; either may be empty.
+    struct Change {
+        std::span<const std::int32_t> removed;
+        const Columns* added;
+    };
+    std::vector<double> draw_means(std::span<const double> weights, std::span<const Change> changes,
+                                   std::span<const Choice> choices, unsigned threads) const;
+
     // Weights of images by rank.
     Array<double> by_rank(std::span<const double> weights) const;
     // The image at each rank; empty where they stand in their order.

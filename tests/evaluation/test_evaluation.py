@@ -181,6 +181,51 @@ def test_a_changed_truth_is_evaluated_as_if_it_were_written_out(tmp_path: Path, 
     assert compared >= 12
 
 
+PARTS = (
+    *(("precision", threshold, area, 2) for threshold in (None, 0, 5) for area in range(4)),
+    *(("recall", None, area, limit) for area in (0, 2) for limit in range(3)),
+)
+
+
+@pytest.mark.parametrize("on", ["box", "mask"])
+def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Path, on: Any) -> None:
+    compared = 0
+    for seed in range(40):
+        sides = read(tmp_path, *(random_set(seed) if on == "box" else random_mask_set(seed)))
+        if not len(sides[0]):
+            continue
+        kept = evaluate(*sides, on)
+        rng = np.random.default_rng(seed)
+        weights = rng.integers(0, 4, (5, len(kept.truth.images)))
+        changes = [draw_changes(kept.truth, seed + i) for i in range(5)]
+        for asked in ((weights, None), (None, changes), (weights, changes)):
+            found = kept.draw_means(PARTS, *asked)
+            for i in range(5):
+                own = asked[0][i] if asked[0] is not None else None
+                removed, added = asked[1][i] if asked[1] is not None else ((), None)
+                numbers = kept.changed(removed, added, own)
+                expected = [numbers.mean(*part) for part in PARTS]
+                assert np.allclose(found[i], expected, rtol=0, atol=1e-15, equal_nan=True)
+            assert kept.draw_means(PARTS, *asked, threads=3).tobytes() == found.tobytes()
+            assert kept.draw_means(PARTS, *(a if a is None else a[:2] for a in asked)).tobytes() == found[:2].tobytes()
+        compared += 1
+    assert compared >= 25
+
+
+def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
+    kept = evaluate(*read(tmp_path, *random_set(12)))
+    weights = np.ones((2, len(kept.truth.images)))
+    for part, message in (
+        (("precision", None, 0, 0), "precision at the last limit"),
+        (("recall", 10, 0, 0), "thresholds, area ranges and limits"),
+        (("recall", None, 4, 0), "thresholds, area ranges and limits"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kept.draw_means([part], weights)
+    with pytest.raises(ValueError, match="as many changed truths as draws"):
+        kept.draw_means(PARTS, weights, [((), None)])
+
+
 def test_more_than_sixteen_thresholds_are_changed_and_weighted_too(tmp_path: Path) -> None:
     truth, pred = read(tmp_path, *random_set(7))
     rules = Rules(tuple(np.linspace(0.2, 0.9, 37).tolist()), recalls=RECALLS, ignored=("crowd",), shared=("crowd",))

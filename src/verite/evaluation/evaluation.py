@@ -203,6 +203,37 @@ class Evaluation(Numbers):
             )
         )
 
+    def draw_means(
+        self,
+        parts: Sequence[tuple[str, int | None, int, int]],
+        weights: Any = None,
+        changes: Sequence[tuple[Any, Annotations | None]] | None = None,
+        threads: int | None = None,
+    ) -> Floats:
+        """Means of many draws, [draw, part]: weights [draw, image], and rows removed and objects added in each draw.
+
+        A part is what :meth:`mean` takes. Much faster than asking :meth:`weighted` and :meth:`changed` draw by draw,
+        and equal to them but for the last bits; the same bytes for any number of threads.
+        """
+        import numpy as np
+
+        outlines = wants_outlines(self.rules)
+        means = self.kept.draw_means(
+            [(kind == "precision", threshold, area, limit) for kind, threshold, area, limit in parts],
+            None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+            None
+            if changes is None
+            else [
+                (
+                    np.asarray(removed, dtype=np.int32),
+                    None if added is None else columns_of(added.like(self.truth), with_outlines=outlines),
+                )
+                for removed, added in changes
+            ],
+            threads or self.threads,
+        )
+        return np.array(means).reshape(-1, len(parts))
+
 
 def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:
     return Evaluation(truth, pred, rules, threads, **cells)

@@ -1,0 +1,22 @@
+// Means of many draws: the same evaluation with other weights and other truths, as lean as it can be.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "evaluation/evaluation.hpp"
+
+namespace verite {
+
+struct Drawn {
+    std::span<const double> weights;  // of images, by rank; empty: each is there once
+    const TruthChanges* changes;      // null: none
+};
+
+// For each draw the mean of each choice, [draw][choice]. Precision is that of the last limit. Equal to the means of
+// Evaluation::weight and Evaluation::change but for the order in which numbers are added: a few units in the last
+// place. The same for any number of threads.
+std::vector<double> draw_means(const Evaluation& evaluation, std::span<const Drawn> draws,
+                               std::span<const Choice> choices, unsigned threads);
+
+}  // namespace verite
