@@ -35,6 +35,10 @@ def verbs() -> list[str]:
     return [first, *HOMES, *rest]
 
 
+# What people type who want AP, and who have used other tools.
+OTHER_WORDS = {"ap", "map", "eval", "evaluate", "score", "test", "val", "metric"}
+
+
 class Verbs(click.Group):
     """Verbs, imported when asked for; a wrong one gets a suggestion."""
 
@@ -56,7 +60,8 @@ class Verbs(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in verbs():
-            raise click.UsageError(f"no verb {args[0]!r}{did_you_mean(args[0], verbs())}", context)
+            near = "; AP is verite coco or verite voc" if args[0].casefold() in OTHER_WORDS else ""
+            raise click.UsageError(f"no verb {args[0]!r}{near or did_you_mean(args[0], verbs())}", context)
         return super().resolve_command(context, args)
 
 
@@ -84,7 +89,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit status; whatever happens is said in one line."""
     # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    open_streams()
     sys.exit(run(args))
+
+
+def open_streams() -> None:
+    """Make whatever was written printable anywhere: a closed stream takes it, a narrow one shows it escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who called us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the process runs
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(args: Sequence[str] | None = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,9 @@ from verite.cli.options import (
     reading_options,
 )
 
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+
 
 @click.command(
     epilog="""\b
@@ -28,14 +31,20 @@ Examples:
   verite inspect instances_val.json
   verite inspect truth/ detections.json
   verite inspect truth.json a.json b.json --json
+  verite inspect truth.json --fix mended.json
 The first file is the truth unless it has confidences; the others are predictions on it."""
 )
 @click.argument("paths", nargs=-1, required=True, metavar="TRUTH [PRED...]")
+@click.option("--fix", type=click.Path(), metavar="OUT",
+              help="Write the one file anew, in its own format: without exact repetitions, boxes clipped to their "
+                   "images, names without blanks around them.")  # fmt: skip
 @reading_options
 @output_options
 @click.pass_context
-def inspect(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> None:
+def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, **given: Any) -> None:
     """What is in a file, what is suspicious, what to do about it."""
+    if fix and len(paths) > 1:
+        raise click.UsageError(f"--fix: expected one file, found {len(paths)}; mend one after the other", context)
     from verite.checks import inspect as look
     from verite.cli.output import emit
 
@@ -43,8 +52,26 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], **given: Any) -> 
     preds = [read_side(path, "pred", given, truth) for path in paths[1:]]
     inspection = look(truth, *preds)
     emit(inspection, given)
+    if fix:
+        write_mended(truth, fix, quiet=given["quiet"] or given["as_json"])
     if any(finding.severity == "error" for finding in inspection.findings):
         context.exit(1)
+
+
+def write_mended(annotations: Annotations, target: str, *, quiet: bool) -> None:
+    """The same file with what can be put right put right, and a line for everything that was changed."""
+    from verite.checks.mending import mend
+    from verite.cli.output import note
+    from verite.formats import format_named, write
+
+    mended, done = mend(annotations)
+    title = format_named(annotations.source.format).title
+    lost = write(mended, Path(target), annotations.source.format)
+    for line in done or ["nothing to mend"]:
+        note(line, quiet=quiet)
+    note(f"out: {target} as {title}", quiet=quiet)
+    if lost:
+        note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)
 
 
 @click.command(
