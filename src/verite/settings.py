@@ -136,13 +136,16 @@ class Number(Setting[Given, Held]):
 
     kind = "number"
 
-    def __init__(self, default: float | None, help: str, *, least: float, most: float = inf, **more: Any) -> None:
+    def __init__(
+        self, default: float | None, help: str, *, least: float = -inf, most: float = inf, **more: Any
+    ) -> None:
         super().__init__(default, help, **more)
         self.least, self.most = least, most
 
     def hold(self, value: Any) -> float:
-        bounds = f"from {self.least:g} " + ("up" if self.most == inf else f"to {self.most:g}")
-        return number_of(self, value, lambda v: self.least <= v <= self.most and isfinite(v), f"a number {bounds}")
+        bounds = "" if self.least == -inf else f" from {self.least:g} "
+        bounds += "" if self.least == -inf else "up" if self.most == inf else f"to {self.most:g}"
+        return number_of(self, value, lambda v: self.least <= v <= self.most and isfinite(v), f"a number{bounds}")
 
 
 class Count(Setting[Given, Held]):
@@ -252,13 +255,17 @@ class Settings:
 
     def signature(self, name: str, **one: Any) -> Signature:
         """Everything that can change a number, defaults included; `one` gives the values of a single score."""
-        spelled = {
+        present = {key: value for key, value in (self.facts | one).items() if value is not None}
+        return Signature.of(name, **present, rev=self.REVISION)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What signatures say, by key; None where they say nothing."""
+        return {
             key: entry.of(self) if isinstance(entry, Fact) else entry.spell(getattr(self, key))
             for key, entry in self.entries.items()
             if entry.is_signed
         }
-        present = {key: value for key, value in (spelled | one).items() if value is not None}
-        return Signature.of(name, **present, rev=self.REVISION)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)

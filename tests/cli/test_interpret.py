@@ -35,7 +35,7 @@ def test_a_table_for_people(scene, capsys):
     said = capsys.readouterr()
     assert re.search(r"found   score 0\.\d{4} over 1 image \(", said.out)
     assert "person" in said.out
-    assert "interpret|matching:multiple|threshold:0.20|alpha:0.80" in said.out
+    assert "interpret|matching:multiple|iou:0.20|alpha:0.80" in said.out
 
 
 def test_json_has_the_documented_keys(scene, capsys):
@@ -106,7 +106,7 @@ def test_two_results_without_a_truth(tmp_path, capsys):
     [
         (["--image", "stret.png"], 2, "image: expected one of 1 images, found 'stret.png'; did you mean 'street.png'?"),
         (["--alpha", "2"], 2, "alpha: expected a number from 0 to 1, found 2.0"),
-        (["--threshold", "nan"], 2, "threshold: expected a number from 0 to 1"),
+        (["--iou", "nan"], 2, "iou: expected a number from 0 to 1"),
         (["--localization", "hausdorff"], 2, "localization: expected a metric from 0 to 1"),
         (["--localization", "iuo"], 2, "did you mean 'iou'?"),
         (["--matching", "many"], 2, "--matching"),
@@ -130,7 +130,7 @@ def test_confidences_out_of_range_are_told(scene, tmp_path, capsys):
     (tmp_path / "percent.json").write_text(json.dumps(document))
     assert run(["interpret", scene[0], str(tmp_path / "percent.json"), "-q", "--checks", "off"]) == 1
     assert "expected confidences from 0 to 1, found 87.5" in capsys.readouterr().err
-    words = [scene[0], str(tmp_path / "percent.json"), "-q", "--checks", "off", "--ignore-confidence"]
+    words = [scene[0], str(tmp_path / "percent.json"), "-q", "--checks", "off", "--certain"]
     assert run(["interpret", *words]) == 0
 
 

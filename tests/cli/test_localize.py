@@ -89,7 +89,7 @@ def test_a_metric_of_ones_own_by_its_path(typed, tmp_path, monkeypatch):  # noqa
         (["-m", "hausdorf"], 2, "did you mean 'hausdorff'?"),
         (["-m", "hausdorff(quantile=2)"], 2, "expected quantile in (0, 1], found 2"),
         ([], 2, "expected -m METRIC or --all"),
-        (["-m", "iou", "-t", "2"], 2, "expected a threshold from 0 to 1"),
+        (["-m", "iou", "-t", "2"], 2, "expected a number from 0 to 1"),
         (["-m", "iou", "--unmatched", "punish"], 2, "--unmatched"),
         (["-m", "iou", "--class", "boot"], 2, "did you mean 'boat'?"),
         (["-m", "iou", "--object", "3"], 2, "expected --output FOLDER"),

@@ -20,7 +20,7 @@ def test_the_same_scene_scores_0():
 def test_localization_is_the_smaller_share_outside():
     # |u| = 100, |v| = 200, shared 80: min(20/100, 120/200) = 0.2
     truth, pred = scene([(0, 0, 10, 10)]), scene([(2, 0, 22, 10)])
-    assert judged(truth, pred, threshold=0.1).score == pytest.approx(0.8 * 0.2)
+    assert judged(truth, pred, iou=0.1).score == pytest.approx(0.8 * 0.2)
 
 
 def test_containment_costs_nothing_by_the_paper_and_something_by_the_overlap():
@@ -52,19 +52,19 @@ def test_one_to_one_maximises_the_sum_and_not_each_overlap():
 def test_one_to_one_needs_no_threshold_but_an_overlap():
     far = (9, 0, 19, 10)  # shares 10 of 190 with A
     assert judged(scene([A]), scene([far]), matching="one-to-one").score == pytest.approx(0.8 * 0.9)
-    assert judged(scene([A]), scene([far]), matching="one-to-one", threshold=0.1).score == 1
+    assert judged(scene([A]), scene([far]), matching="one-to-one", iou=0.1).score == 1
     assert judged(scene([A]), scene([B]), matching="one-to-one").score == 1
 
 
 def test_the_threshold_itself_is_enough():
     # 20 × 10 against 40 × 10, contained: overlap exactly 0.5.
     truth, pred = scene([(0, 0, 20, 10)]), scene([(0, 0, 40, 10)])
-    assert judged(truth, pred, threshold=0.5).score == 0
-    assert judged(truth, pred, threshold=0.5000001).score == 1
+    assert judged(truth, pred, iou=0.5).score == 0
+    assert judged(truth, pred, iou=0.5000001).score == 1
 
 
 def test_objects_that_share_nothing_do_not_match_even_at_threshold_0():
-    assert judged(scene([A]), scene([B]), threshold=0).score == 1
+    assert judged(scene([A]), scene([B]), iou=0).score == 1
 
 
 def test_more_truths_left_than_preds():
@@ -116,7 +116,7 @@ def test_the_confidence_of_a_right_class_has_no_effect(confidence):
 
 
 def test_confidences_may_be_left_out_of_account():
-    found = judged(scene([A], ["cat"]), scene([A], ["dog"], [0.0]), use_confidence=False)
+    found = judged(scene([A], ["cat"]), scene([A], ["dog"], [0.0]), certain=True)
     assert found.score == pytest.approx(0.2)
 
 
@@ -195,7 +195,7 @@ def test_classes_tell_what_became_of_their_objects():
     ("how", "said"),
     [
         ({"matching": "one to one"}, "did you mean 'one-to-one'"),
-        ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, found 1.5"),
+        ({"iou": 1.5}, "iou: expected a number from 0 to 1, found 1.5"),
         ({"alpha": -0.1}, "alpha: expected a number from 0 to 1"),
         ({"localization": "hausdorff"}, "expected a metric from 0 to 1"),
         ({"localization": "giou"}, "giou from -1 to 1"),

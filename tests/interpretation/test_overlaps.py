@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import verite as vt
 from tests.interpretation.scenes import SIDE, boxes_in_images, judged
 from verite.errors import DataError
-from verite.interpretation.overlaps import find_overlaps, overlap_of
-from verite.metrics.objects import Settings, pairs_of
+from verite.evaluation.settings import ComparisonSettings
+from verite.interpretation.overlaps import find_overlaps
 from verite.model.rasters import rasterised
+from verite.pairs.objects import overlap_of, pairs_of
 
 
 def mixed(side, kinds):
@@ -39,7 +40,7 @@ KINDS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 @given(boxes_in_images(), boxes_in_images(), KINDS, KINDS, st.sampled_from(["common", "box", "given"]))
 def test_every_overlap_is_found_whatever_regions_are_written_as(truth, pred, mine, theirs, regions):
     truth, pred = mixed(truth, mine), mixed(pred, theirs)
-    how = Settings(0.2, None, "leave", regions, "continuous", "skip", "centre")
+    how = ComparisonSettings(regions=regions, polygons="centre")
     rows, columns, pairs = find_overlaps(truth, pred, how)
     found = {(int(t), int(p)): v for t, p, v in zip(rows, columns, overlap_of(pairs), strict=True) if v > 0}
     every = [(t, p) for t in range(len(truth)) for p in range(len(pred)) if truth.image[t] == pred.image[p]]

@@ -101,7 +101,7 @@ def test_removing_a_matched_object_never_makes_a_perfect_scene_better(truth, dat
 @unhurried
 @given(boxes_in_images(), boxes_in_images(), st.sampled_from([None, 0.2, 0.5]), METRICS)
 def test_one_to_one_is_symmetric(truth, pred, threshold, localization):
-    how = {"matching": "one-to-one", "threshold": threshold, "distance": DISTANCES, "localization": localization}
+    how = {"matching": "one-to-one", "iou": threshold, "distance": DISTANCES, "localization": localization}
     assert judged(truth, pred, **how).image_scores == CLOSE(judged(pred, truth, **how).image_scores, abs=1e-12)
 
 
@@ -140,7 +140,7 @@ def test_boxes_polygons_and_masks_of_the_same_pixels_score_alike(truth, pred):
 def test_scenes_are_judged_as_the_paper_tells_it(truth, pred, matching, threshold):
     from tests.oracles.interpretation import score_of
 
-    found = judged(truth, pred, matching=matching, threshold=threshold, distance=DISTANCES)
+    found = judged(truth, pred, matching=matching, iou=threshold, distance=DISTANCES)
     for i, score in enumerate(found.image_scores):
         mine, theirs = (np.flatnonzero(side.image == i) for side in (truth, pred))
         told = score_of(

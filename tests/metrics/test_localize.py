@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from importlib.resources import files
 
@@ -12,6 +13,7 @@ import verite as vt
 from verite.errors import BadParameter, DataError, NotComparable
 from verite.metrics.catalogue import every_metric
 from verite.metrics.localize import localize
+from verite.metrics.settings import LocalizeSettings
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.rasters import runs_of
@@ -81,8 +83,8 @@ def test_documented_keys_of_the_json_document():
     }  # fmt: skip
     assert set(document["signatures"]) == {"iou", "figure_of_merit"}
     assert document["signatures"]["iou"] == (
-        "iou|on:region|empty:truth=0,pred=0,both=1|regions:common|pixel:continuous|polygons:coco|match:greedy|iou:0.50|"
-        "confidence:all|ignored:skip|unmatched:leave|rev:1"
+        "iou|on:region|empty:truth=0,pred=0,both=1|match:greedy|iou:0.50|unmatched:leave|regions:common|"
+        "pixel:continuous|polygons:coco|confidence:all|ignored:skip|rev:1"
     )
     assert (document["matched"], document["missed"], document["spurious"], document["unmatched"]) == (3, 1, 2, "leave")
     assert document["classes"]["dog"]["metrics"]["iou"] == {"mean": 0.5, "median": 0.5, "count": 1}
@@ -261,7 +263,7 @@ def test_results_compare_only_where_they_measure_the_same():
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"iou": 1.5}, "iou: expected a threshold from 0 to 1, found 1.5"),
+        ({"iou": 1.5}, "iou: expected a number from 0 to 1, found 1.5"),
         ({"unmatched": "scored"}, "did you mean 'score'?"),
         ({"regions": "boxes"}, "did you mean 'box'?"),
         ({"confidence": float("nan")}, "confidence: expected a number, found nan"),
@@ -288,3 +290,9 @@ def test_only_some_classes():
 def test_a_metric_asked_for_twice_is_measured_once():
     found = localize(TRUTH, PRED, "fom", "figure_of_merit", "iou", checks="off")
     assert list(found.values) == ["figure_of_merit", "iou"]
+
+
+def test_the_function_takes_the_settings_that_are_declared() -> None:
+    taken = [p for p in inspect.signature(localize).parameters.values() if p.kind is p.KEYWORD_ONLY and p.name != "all"]
+    declared = LocalizeSettings.declared
+    assert {p.name: p.default for p in taken} == {name: setting.default for name, setting in declared.items()}

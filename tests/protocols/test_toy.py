@@ -14,9 +14,10 @@ import pytest
 import verite as vt
 from tests.protocols import test_properties
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import ClassSettings
 from verite.model.tables import Table
 from verite.protocols import HOMES
-from verite.protocols.protocol import ClassSettings, protocol
+from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Option
 
 
@@ -67,7 +68,7 @@ def share_of(settings: CountingSettings, truth: vt.Annotations, pred: vt.Annotat
 @protocol(CountingSettings, examples="\nverite counting truth.json pred.json")
 def counting(truth: vt.Annotations, pred: vt.Annotations, settings: CountingSettings) -> CountingResults:
     """Whether there are as many objects of each class as there should be."""
-    pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
     truth, pred = settings.choose(truth, pred)
     return CountingResults(settings, truth, pred, findings)
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, comparing_options, output_options, reading_options
+from verite.cli.options import output_options, reading_options, settings_given, settings_options
+from verite.interpretation.settings import InterpretSettings
 from verite.model.display import Display
 
 if TYPE_CHECKING:
     from verite.interpretation.interpret import InterpretationResults
 
-DISTANCE = "A matrix of class distances (.csv), a taxonomy (.json, indented .txt), or voc."
 ASYMMETRIC = "Distances may differ by direction (truth in rows, pred in columns)."
-COMPARED = ("regions", "pixel", "ignored", "polygons", "localization", "confidence", "matching", "threshold", "alpha")
 
 
 @click.command(
@@ -33,25 +32,12 @@ Examples:
 @click.argument("truth")
 @click.argument("pred", nargs=-1, required=True)
 @click.option("--image", metavar="NAME", help="Every step for this image.")
-@click.option("--matching", type=click.Choice(["multiple", "one-to-one"]), default="multiple", show_default=True,
-              help="Any number of objects with any other, or the best assignment.")  # fmt: skip
-@click.option("--threshold", "-t", type=float, show_default="0.2; one-to-one: any overlap",
-              help="Overlap from which two objects may match.")  # fmt: skip
-@click.option("--alpha", type=float, default=0.8, show_default=True,
-              help="Weight of localization; recognition has the rest.")  # fmt: skip
-@click.option("--distance", metavar="FILE|voc", help=DISTANCE)
+@settings_options(InterpretSettings)
 @click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
-@click.option("--localization", metavar="METRIC", default="martin", show_default=True,
-              help="The paper's measure, or a metric of the catalogue from 0 to 1.")  # fmt: skip
-@click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
-@click.option("--ignore-confidence", is_flag=True, help="Take every prediction as certain.")
-@comparing_options
-@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and pictures.")
 @click.option("--no-plot", is_flag=True, help="No pictures in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @reading_options
-@checks_option
 @output_options
 def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """One score for each image: are all objects found, in their place, with their class?
@@ -63,20 +49,14 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.cli.metrics import look_here
     from verite.cli.output import emit, note, wants_plots
     from verite.interpretation.class_distances import class_distances
+    from verite.interpretation.interpret import How
     from verite.interpretation.interpret import interpret as evaluate
-    from verite.interpretation.localization import localization_metric
-    from verite.interpretation.score import ScoreRules
 
     look_here([given["localization"]])
     # What is wrong with the command is told before a large file is read.
-    localization_metric(given["localization"])
-    ScoreRules(given["matching"], given["threshold"], given["alpha"])
-    distances = class_distances(given["distance"], symmetric=not given["asymmetric"])
-    settings = {key: given[key] for key in COMPARED} | {
-        "distance": distances,
-        "use_confidence": not given["ignore_confidence"],
-        "labels": given["labels"] or None,
-    }
+    settings = settings_given(InterpretSettings, given)
+    settings["distance"] = class_distances(given["distance"], symmetric=not given["asymmetric"])
+    How.of(InterpretSettings(**settings))
     results = evaluate_each(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
     outcome = choose_outcome(results, given["image"])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, comparing_options, output_options, reading_options
+from verite.cli.options import output_options, reading_options, settings_given, settings_options
+from verite.metrics.settings import LocalizeSettings
 
 if TYPE_CHECKING:
     from verite.metrics.localize import LocalizationResults
@@ -28,20 +29,13 @@ Examples:
 @click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
               help="A metric (see verite metrics); may be repeated.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Every metric that fits the regions.")
-@click.option("--threshold", "-t", "iou", type=float, default=0.5, show_default=True,
-              help="Overlap from which a prediction and a truth are one object; 0 is any overlap.")  # fmt: skip
-@click.option("--confidence", type=float, help="Leave out predictions below this confidence.")
-@click.option("--unmatched", type=click.Choice(["leave", "score"]), default="leave", show_default=True,
-              help="Missed and spurious objects: count them, or also score them as empty regions.")  # fmt: skip
-@comparing_options
-@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
+@settings_options(LocalizeSettings)
 @click.option("--object", "number", type=int, metavar="N",
               help="With --output, a picture of the N-th of the listed objects.")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @reading_options
-@checks_option
 @output_options
 def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """How well objects are localized, by any metric of the catalogue.
@@ -60,11 +54,11 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("--object: expected --output FOLDER for the picture", click.get_current_context())
     look_here(given["metrics"])
     chosen = [metric(name) for name in given["metrics"]]  # a wrong name is told before a large file is read
-    same = ("iou", "confidence", "unmatched", "regions", "pixel", "ignored", "polygons")
-    settings = {key: given[key] for key in same} | {"all": given["every"], "labels": given["labels"] or None}
+    settings = settings_given(LocalizeSettings, given)
+    LocalizeSettings(**settings)
 
     def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
-        return evaluate(truths, preds, *chosen, **settings, **about)
+        return evaluate(truths, preds, *chosen, all=given["every"], **(settings | about))
 
     finish(evaluate_each(truth, pred, given, compare), given, lambda result, home: draw_plots(result, home, given))
 

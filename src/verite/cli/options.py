@@ -77,6 +77,17 @@ def setting_options(settings: type[Settings]) -> list[Callable[[F], F]]:
     return [option for s in settings.declared.values() if s.has_option for option in options_of(s)]
 
 
+def settings_options(settings: type[Settings]) -> Callable[[F], F]:
+    """The same as a decorator."""
+
+    def add(command: F) -> F:
+        for option in reversed(setting_options(settings)):
+            command = option(command)
+        return command
+
+    return add
+
+
 def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
     """One option for a setting, and one for each flag that stands for a value of it."""
     words = [*([setting.short] if setting.short else []), setting.option, *(f"--{name}" for name in setting.names)]
@@ -87,7 +98,7 @@ def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
         kind = click.Choice(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
         more |= {"type": kind, "multiple": setting.is_repeated}
         if setting.default_text or setting.is_repeated:
-            more |= {"show_default": setting.default_words}
+            more |= {"show_default": setting.default_words or False}
         else:
             more |= {"default": setting.default, "show_default": True}
     flags = [
@@ -152,22 +163,6 @@ def output_options(command: F) -> F:
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
     ]  # fmt: skip
     for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def comparing_options(command: F) -> F:
-    """How two regions are laid on each other."""
-    for option in (
-        click.option("--polygons", type=click.Choice(["coco", "centre"]), default="coco", show_default=True,
-                     help="Which pixels a polygon covers: COCO's rule, or those whose middle is inside."),
-        click.option("--ignored", type=click.Choice(["skip", "count"]), default="skip", show_default=True,
-                     help="Crowds, groups and difficult objects neither reward nor punish, or count like others."),
-        click.option("--pixel", type=click.Choice(["continuous", "plus1"]), default="continuous", show_default=True,
-                     help="A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices)."),
-        click.option("--regions", type=click.Choice(["common", "box", "given"]), default="common", show_default=True,
-                     help="Compare what both sides have, boxes always, or each region as it is."),
-    ):  # fmt: skip
         command = option(command)
     return command
 

@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.evaluation.prepare import Checks, prepare
-from verite.formats import Readable, read_pair
+from verite.evaluation.prepare import prepare
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric, localization_score
-from verite.interpretation.overlaps import find_overlaps, overlap_of
+from verite.interpretation.overlaps import find_overlaps
 from verite.interpretation.score import (
-    ALPHA,
     Judgement,
-    Matching,
     Objects,
     Possible,
     ScoreRules,
     judge,
     recognition_score,
 )
+from verite.interpretation.settings import InterpretSettings
 from verite.interpretation.trace import Thing, Trace
-from verite.metrics.localize import mean, refuse_fractions
+from verite.metrics.localize import refuse_fractions
 from verite.metrics.metric import Metric
-from verite.metrics.objects import Settings, Use, ignored_truths
 from verite.model.annotations import Annotations
 from verite.model.display import Part
-from verite.model.rasters import PolygonRule
 from verite.model.results import Results
 from verite.model.tables import Table
+from verite.pairs.objects import ignored_truths, known_images, mean_of, overlap_of
+from verite.protocols.protocol import protocol
 from verite.signature import Signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Distance = ClassDistances | str | PathLike[str] | Mapping[str, Mapping[str, float]] | None
 QUANTILES = {"best": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "worst": 1.0}
 MOST_IMAGES = 10  # listed in the terminal, the worst first
 
 
-def interpret(
-    truth: Readable,
-    pred: Readable,
-    *,
-    matching: Matching = "multiple",
-    threshold: float | None = None,
-    alpha: float = ALPHA,
-    distance: Distance = None,
-    localization: str | Metric = "martin",
-    confidence: float | None = None,
-    use_confidence: bool = True,
-    regions: Use = "common",
-    pixel: Literal["continuous", "plus1"] = "continuous",
-    ignored: Literal["skip", "count"] = "skip",
-    polygons: PolygonRule = "coco",
-    labels: Iterable[str] | None = None,
-    name: str | None = None,
-    checks: Checks = "stop",
-) -> InterpretationResults:
+@protocol(InterpretSettings, examples="", best=0.0)
+def interpret(truth: Annotations, pred: Annotations, settings: InterpretSettings) -> InterpretationResults:
     """One score for each image, 0 perfect and 1 worst: localization, recognition and detection of its objects together.
 
-    Objects that overlap by `threshold` (0.2) are matched, any number with any other; `matching="one-to-one"` takes the
+    Objects that overlap by `iou` (0.2) are matched, any number with any other; `matching="one-to-one"` takes the
     assignment with the largest sum of overlaps instead, without a threshold unless one is given. A match scores
     alpha · localization + (1 - alpha) · recognition. Recognition is the `distance` of the two classes (1 if they
     differ; or `ClassDistances`, a CSV file, a taxonomy, "voc"), times (1 + confidence) / 2 where they differ. Objects
@@ -74,7 +53,7 @@ def interpret(
     the image is the mean.
 
     `localization` is the paper's measure ("martin", 0 where one region contains the other), or any metric of the
-    catalogue from 0 to 1. `confidence` leaves weaker objects out; `use_confidence=False` takes each as certain, as
+    catalogue from 0 to 1. `confidence` leaves weaker objects out; `certain=True` takes each as certain, as
     are those without one. `regions`, `pixel`, `ignored` and `polygons` are as for `localize`. Either side may be the
     result of an algorithm: the score is then how far two results lie apart.
 
@@ -84,66 +63,53 @@ def interpret(
     >>> interpret(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
     0.7
     """
-    truth, pred = read_pair(truth, pred)
-    rules = ScoreRules(matching, threshold, alpha)
-    compared = Settings(rules.least, confidence, "leave", regions, pixel, ignored, polygons)
-    chosen = localization_metric(localization)
-    distances = class_distances(distance)
-    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False)  # who gives no confidence is certain
-    if labels is not None:
-        wanted = tuple(labels)
-        truth = truth.only(wanted)
-        pred = pred.only([label for label in pred.labels.all_names if label in set(wanted)]).like(truth)
-    refuse_fractions(truth, [chosen])
-    how = How(rules, compared, chosen, distances, use_confidence)
-    return InterpretationResults(how, truth, pred, name=name, findings=findings)
+    how = How.of(settings)
+    # Who gives no confidence is certain.
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
+    if settings.labels is not None:
+        truth, pred = settings.choose(truth, pred)
+        pred = pred.like(truth)
+    refuse_fractions(truth, [how.localization])
+    return InterpretationResults(how, truth, pred, findings)
 
 
 @dataclass(frozen=True)
 class How:
-    """Everything that can change a score."""
+    """The settings, and what they name."""
 
+    settings: InterpretSettings
     rules: ScoreRules
-    compared: Settings
     localization: Metric
     distances: ClassDistances
-    use_confidence: bool
+
+    @classmethod
+    def of(cls, settings: InterpretSettings) -> How:
+        rules = ScoreRules(settings.matching, settings.iou, settings.alpha)
+        localization = localization_metric(settings.localization)
+        return cls(settings, rules, localization, class_distances(settings.distance))
 
     @property
     def signature(self) -> Signature:
-        compared = self.compared
-        return Signature.of(
-            "interpret",
-            matching=self.rules.matching,
-            threshold=self.rules.least,
-            alpha=float(self.rules.alpha),
-            localization=self.localization.name,
-            distance=self.distances.spelled,
-            confidence="all" if compared.confidence is None else compared.confidence,
-            mu="given" if self.use_confidence else "one",
-            regions=compared.regions,
-            pixel=compared.pixel,
-            polygons=compared.polygons,
-            ignored=compared.ignored,
-            rev=1,
+        return self.settings.signature(
+            "interpret", iou=self.rules.least, localization=self.localization.name, distance=self.distances.spelled
         )
 
 
 class InterpretationResults(Results):
     """The score of every image, their mean and quantiles, what became of each class, and the trace of any image."""
 
-    def __init__(self, how: How, truth: Annotations, pred: Annotations, **about: Any) -> None:
+    def __init__(self, how: How, truth: Annotations, pred: Annotations, findings: Sequence[Any] = ()) -> None:
         self.how = how
-        self.known = pred.images if len(pred.images) > len(truth.images) else truth.images
+        self.known = known_images(truth, pred)
         # Rows of the truths and preds that count, in the order of the files.
-        is_ignored = ignored_truths(truth, how.compared)
-        self.truth_rows = np.flatnonzero(~is_ignored & is_sure(truth, how.compared))
-        self.pred_rows = np.flatnonzero(is_sure(pred, how.compared))
-        self.certainty = certainties(pred, self.pred_rows) if how.use_confidence else np.ones(len(self.pred_rows))
+        is_ignored = ignored_truths(truth, how.settings)
+        self.truth_rows = np.flatnonzero(~is_ignored & is_sure(truth, how.settings))
+        self.pred_rows = np.flatnonzero(is_sure(pred, how.settings))
+        self.certainty = np.ones(len(self.pred_rows)) if how.settings.certain else certainties(pred, self.pred_rows)
         preds = pred.take(self.pred_rows)
         self.excused = np.zeros(len(preds), dtype=np.bool_)
         if is_ignored.any():
-            _, reached, pairs = find_overlaps(truth.where(is_ignored), preds, how.compared)
+            _, reached, pairs = find_overlaps(truth.where(is_ignored), preds, how.settings)
             self.excused[reached[how.rules.may_match(overlap_of(pairs))]] = True
         truths = truth.take(self.truth_rows)
         for side in (truths, preds):
@@ -155,15 +121,16 @@ class InterpretationResults(Results):
         super().__init__(
             protocol="interpret",
             signature=signature,
-            scores={"score": (mean(self.judged.score), signature)},
+            scores={"score": (mean_of(self.judged.score), signature)},
             truth=truth,
             pred=pred,
-            **about,
+            name=how.settings.name,
+            findings=findings,
         )
 
     def compare(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], Possible]:
         """Every overlap above 0, and how well those objects agree that may be a match."""
-        rows, columns, pairs = find_overlaps(truths, preds, self.how.compared)
+        rows, columns, pairs = find_overlaps(truths, preds, self.how.settings)
         overlap = overlap_of(pairs)
         enough = np.flatnonzero(self.how.rules.may_match(overlap))
         at = rows[enough], columns[enough]
@@ -275,8 +242,8 @@ class InterpretationResults(Results):
         counts = ("truths", "matched", "missed", "spurious", "confused")
         totals: dict[str, Any] = {key: sum(columns[key]) for key in counts}
         totals |= {
-            "localization": mean(self.judged.matches.localization),
-            "recognition": mean(self.judged.matches.recognition),
+            "localization": mean_of(self.judged.matches.localization),
+            "recognition": mean_of(self.judged.matches.recognition),
         }
         shown = [i for i in range(len(self.class_names)) if columns["truths"][i] or columns["spurious"][i]]
         return Table.of(
@@ -325,7 +292,7 @@ class InterpretationResults(Results):
         return Trace.of(
             *matrices,
             matching=rules.matching,
-            threshold=rules.threshold,
+            iou=rules.threshold,
             alpha=rules.alpha,
             truths=[self.thing(self.truth, int(self.truth_rows[t])) for t in truths],
             preds=[self.thing(self.pred, int(self.pred_rows[p])) for p in preds],
@@ -378,11 +345,11 @@ def divide(total: NDArray[Any], count: NDArray[Any]) -> Floats:
     return out
 
 
-def is_sure(side: Annotations, compared: Settings) -> NDArray[np.bool_]:
+def is_sure(side: Annotations, settings: InterpretSettings) -> NDArray[np.bool_]:
     """Which objects are left when weak ones are cut; those that do not say how sure they are stay."""
-    if compared.confidence is None or side.confidence is None:
+    if settings.confidence is None or side.confidence is None:
         return np.ones(len(side), dtype=np.bool_)
-    found: NDArray[np.bool_] = (side.confidence >= compared.confidence) | side.flag("unscored")
+    found: NDArray[np.bool_] = (side.confidence >= settings.confidence) | side.flag("unscored")
     return found
 
 
@@ -396,6 +363,6 @@ def certainties(pred: Annotations, rows: Ints) -> Floats:
         where = pred.images.name(int(pred.image[rows[wrong[0]]]))
         raise DataError(
             f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in "
-            f"image {where!r}, one of {len(wrong):,}; divide them, or give --ignore-confidence"
+            f"image {where!r}, one of {len(wrong):,}; divide them, or give --certain"
         )
     return values

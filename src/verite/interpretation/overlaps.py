@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import DataError
-from verite.metrics.objects import Settings, pairs_of, shapes_of_side, uses_boxes
-from verite.metrics.ratios import ratio
+from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.rasters import frames_of
 from verite.model.regions import MASK, POLYGON
 from verite.pairs import Pairs
+from verite.pairs.objects import known_images, pairs_of, shapes_of_side, uses_boxes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def find_overlaps(truth: Annotations, pred: Annotations, settings: Settings) -> tuple[Ints, Ints, Pairs]:
+def find_overlaps(truth: Annotations, pred: Annotations, settings: ComparisonSettings) -> tuple[Ints, Ints, Pairs]:
     """Truths and preds of one image that may share something, whatever their labels, and the regions in pairs."""
     order = np.argsort(truth.image, kind="stable")
     cells = truth.image.astype(np.int64)[order]
@@ -60,13 +60,15 @@ def around_masks(side: Annotations, rows: Ints) -> Floats:
     return frames_of(side.regions.runs.take(rows))
 
 
-def shared_pairs(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: Settings) -> Pairs:
+def shared_pairs(
+    truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: ComparisonSettings
+) -> Pairs:
     """The same as `pairs_of`, every object drawn once however many others it meets."""
     as_boxes = uses_boxes(truth, pred, truths, preds, settings.regions)
     check_sized(truth, pred, truths, preds, as_boxes)
     if as_boxes.any() and not as_boxes.all():
         return pairs_of(truth, pred, truths, preds, settings)
-    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    known = known_images(truth, pred)
     sizes = np.stack([known.widths, known.heights], axis=1)
     sides = []
     for side, rows in ((truth, truths), (pred, preds)):
@@ -82,7 +84,7 @@ def check_sized(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints
     """Polygons, and boxes beside polygons, become pixels only in an image of known size; a mask brings its own."""
     mine, theirs = truth.regions.kinds[truths], pred.regions.kinds[preds]
     drawn = ~as_boxes & ((mine == POLYGON) | (theirs == POLYGON)) & (mine != MASK) & (theirs != MASK)
-    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    known = known_images(truth, pred)
     images = truth.image[truths]
     unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))
     if len(unsized):
@@ -91,8 +93,3 @@ def check_sized(truth: Annotations, pred: Annotations, truths: Ints, preds: Ints
             f"{truth.source.path or 'truth'}: expected the size of every image to compare polygons, found none for "
             f"{name!r}; give --image-size WIDTH,HEIGHT or --images FOLDER, or compare boxes with --regions box"
         )
-
-
-def overlap_of(pairs: Pairs) -> Floats:
-    """Intersection over union of the regions, 0 where both are empty."""
-    return ratio(pairs.shared_area, pairs.truth_area + pairs.pred_area - pairs.shared_area)

@@ -6,22 +6,20 @@ Everything is a column over the pairs of objects that overlap; nothing here know
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.matching import match_one_to_one
+from verite.interpretation.settings import ALPHA, Matching
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Matching = Literal["multiple", "one-to-one"]
 
 MATCHINGS = ("multiple", "one-to-one")
 THRESHOLD = 0.2
-ALPHA = 0.8
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class ScoreRules:
         if self.matching not in MATCHINGS:
             near = did_you_mean(str(self.matching), MATCHINGS)
             raise BadParameter(f"matching: expected {' or '.join(MATCHINGS)}, found {self.matching!r}{near}")
-        for name, value in (("threshold", self.least), ("alpha", self.alpha)):
+        for name, value in (("iou", self.least), ("alpha", self.alpha)):
             if not 0 <= value <= 1:
                 raise BadParameter(f"{name}: expected a number from 0 to 1, found {value}")
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
-from verite.interpretation.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
+from verite.interpretation.score import Objects, Possible, ScoreRules, judge
+from verite.interpretation.settings import ALPHA, Matching
 from verite.model.display import Display, Part
 from verite.model.tables import Table
 
@@ -68,7 +69,7 @@ class Trace(Display):
         recognition: ArrayLike,
         *,
         matching: Matching = "multiple",
-        threshold: float | None = None,
+        iou: float | None = None,
         alpha: float = ALPHA,
         truths: Sequence[str] | Sequence[Thing] = (),
         preds: Sequence[str] | Sequence[Thing] = (),
@@ -76,7 +77,7 @@ class Trace(Display):
     ) -> Trace:
         """From matrices: a row for each truth, a column for each pred; where nothing matches, any number will do."""
         shared = matrix(overlap, "overlap")
-        rules = ScoreRules(matching, threshold, alpha)
+        rules = ScoreRules(matching, iou, alpha)
         where, what = (matrix(m, name) for m, name in ((localization, "localization"), (recognition, "recognition")))
         for name, values in (("localization", where), ("recognition", what)):
             if values.shape != shared.shape:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isnan, nan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.evaluation.prepare import Checks, prepare
+from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
-from verite.metrics.objects import Matched, Settings, Use, match, pairs_of
+from verite.metrics.objects import Matched, match
+from verite.metrics.settings import LocalizeSettings, Unmatched
 from verite.model.annotations import Annotations
 from verite.model.display import Part
-from verite.model.rasters import PolygonRule
 from verite.model.results import Finds, Results, choose_threshold
 from verite.model.tables import Table
 from verite.pairs import Array, Pairs
-from verite.signature import Signature
+from verite.pairs.objects import mean_of, pairs_of
+from verite.signature import Signature, spell
 
 MOST_COLUMNS = 6  # metrics beside each other in a table of classes
 STATES = ("matched", "missed", "spurious")
@@ -34,10 +36,10 @@ def localize(
     all: bool = False,
     iou: float = 0.5,
     confidence: float | None = None,
-    unmatched: Literal["leave", "score"] = "leave",
-    regions: Use = "common",
-    pixel: Literal["continuous", "plus1"] = "continuous",
-    ignored: Literal["skip", "count"] = "skip",
+    unmatched: Unmatched = "leave",
+    regions: Regions = "common",
+    pixel: Pixel = "continuous",
+    ignored: Ignored = "skip",
     polygons: PolygonRule = "coco",
     labels: Iterable[str] | None = None,
     name: str | None = None,
@@ -62,20 +64,28 @@ def localize(
     >>> found.scores["iou"].value, found.scores["centre_distance"].value, len(found.matched.missed)
     (0.75, 0.5, 1)
     """
-    truth, pred = read_pair(truth, pred)
-    settings = Settings(iou, confidence, unmatched, regions, pixel, ignored, polygons)
+    settings = LocalizeSettings(
+        regions=regions,
+        pixel=pixel,
+        polygons=polygons,
+        iou=iou,
+        confidence=confidence,
+        ignored=ignored,
+        unmatched=unmatched,
+        labels=labels,
+        name=name,
+        checks=checks,
+    )
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
-    truth, pred, findings = prepare(truth, pred, checks)
-    if labels is not None:
-        wanted = tuple(labels)
-        truth = truth.only(wanted)
-        pred = pred.only([label for label in pred.labels.all_names if label in set(wanted)])
+    truth, pred = read_pair(truth, pred)
+    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred = settings.choose(truth, pred)
     if all:
         chosen += [m for m in fitting_metrics(truth, pred) if m not in chosen]
     refuse_fractions(truth, chosen)
-    return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, name=name, findings=findings)
+    return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, findings)
 
 
 def fitting_metrics(truth: Annotations, pred: Annotations) -> list[Metric]:
@@ -104,7 +114,12 @@ class LocalizationResults(Results):
     """
 
     def __init__(
-        self, settings: Settings, metrics: list[Metric], truth: Annotations, pred: Annotations, **about: Any
+        self,
+        settings: LocalizeSettings,
+        metrics: list[Metric],
+        truth: Annotations,
+        pred: Annotations,
+        findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.metrics = settings, metrics
         self.matched: Matched = match(truth, pred, settings)
@@ -118,14 +133,26 @@ class LocalizationResults(Results):
         self.label = np.where(
             self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]
         )
-        scores = {m.name: (mean(self.values[m.name]), self.sign(m)) for m in metrics}
-        signature = Signature.of("localize", metrics=[m.name for m in metrics], **settings.facts, rev=1)
-        super().__init__(protocol="localize", signature=signature, scores=scores, truth=truth, pred=pred, **about)
+        scores = {m.name: (mean_of(self.values[m.name]), self.sign(m)) for m in metrics}
+        super().__init__(
+            protocol="localize",
+            signature=self.sign_all([m.name for m in metrics]),
+            scores=scores,
+            truth=truth,
+            pred=pred,
+            name=settings.name,
+            findings=findings,
+        )
+
+    def sign_all(self, metrics: object) -> Signature:
+        """What all means have in common."""
+        return Signature("localize", (("metrics", spell(metrics)), *self.settings.signature("").settings))
 
     def sign(self, chosen: Metric) -> Signature:
         """What exactly a mean is the mean of."""
-        own, facts = dict(chosen.signature.settings), self.settings.facts
+        own, facts = dict(chosen.signature.settings), dict(self.settings.signature("").settings)
         rev = own.pop("rev")
+        del facts["rev"]
         # A parameter of one's own metric may be called like a setting.
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
@@ -162,7 +189,7 @@ class LocalizationResults(Results):
     def class_scores(self) -> dict[str, list[float]]:
         """For each metric its mean over the objects of every class."""
         rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
-        return {name: [mean(values[at]) for at in rows] for name, values in self.values.items()}
+        return {name: [mean_of(values[at]) for at in rows] for name, values in self.values.items()}
 
     def class_table(self) -> Table:
         """What was found of each class, and the mean of each metric."""
@@ -176,7 +203,7 @@ class LocalizationResults(Results):
         columns: dict[str, list[Any]] = {"better": [], "unit": [], "mean": [], "median": [], "worst": [], "count": []}
         for m in self.metrics:
             values = self.values[m.name]
-            row = (m.better, m.unit, mean(values), median(values), worst(values, m), len(values))
+            row = (m.better, m.unit, mean_of(values), median(values), worst(values, m), len(values))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         return Table.of("metric", [m.name for m in self.metrics], columns)
@@ -201,7 +228,7 @@ class LocalizationResults(Results):
             parts.append(self.class_table())
         shown = self.signature
         if len(self.metrics) > MOST_COLUMNS:  # the table has named them
-            shown = Signature.of("localize", metrics=len(self.metrics), **self.settings.facts, rev=1)
+            shown = self.sign_all(len(self.metrics))
         return [*parts, shown, *self.notes]
 
     def object_rows(self) -> list[dict[str, Any]]:
@@ -254,10 +281,6 @@ class LocalizationResults(Results):
         return Table((*heads, *self.values), cells)
 
 
-def mean(values: Array) -> float:
-    return float(values.mean()) if len(values) else nan
-
-
 def median(values: Array) -> float:
     return float(np.median(values)) if len(values) else nan
 
@@ -270,4 +293,4 @@ def worst(values: Array, chosen: Metric) -> float:
 
 
 def summary(values: Array) -> dict[str, Any]:
-    return {"mean": mean(values), "median": median(values), "count": len(values)}
+    return {"mean": mean_of(values), "median": median(values), "count": len(values)}

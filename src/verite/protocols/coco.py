@@ -11,12 +11,13 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part
 from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
 from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
-from verite.protocols.protocol import ProtocolSettings, protocol
+from verite.protocols.protocol import protocol
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class CocoResults(Results):
         self,
         numbers: DirectEvaluation | Evaluation,
         settings: CocoSettings,
-        asked: ProtocolSettings,
+        asked: EvaluationSettings,
         findings: Sequence[Any] = (),
     ) -> None:
         """`settings` are COCO's, `asked` those of the protocol, which may be another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from verite.protocols.protocol import THREADS, ClassSettings
+from verite.evaluation.settings import THREADS, ClassSettings
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 
 On = Literal["box", "mask", "boundary"]

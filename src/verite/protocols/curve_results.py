@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.curves import Curve
+from verite.evaluation.settings import ClassSettings
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.protocols.protocol import ClassSettings
 from verite.settings import Flag, Option, Overlaps, Thresholds
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from verite.errors import DataError
 from verite.evaluation.curves import Curve
 from verite.evaluation.matching import box_candidates, match_free
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import EvaluationSettings
 from verite.formats.blacklists import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
-from verite.protocols.protocol import ProtocolSettings, protocol
+from verite.protocols.protocol import protocol
 from verite.protocols.voc import by_label_and_confidence
 from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
 
@@ -83,7 +84,7 @@ class LocalizationResults(Results):
         return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
 
 
-class LocalizationSettings(ProtocolSettings):
+class LocalizationSettings(EvaluationSettings):
     on = Fact("box")
     guesses: Setting[int | Sequence[int], tuple[int, ...]] = Counts(
         (1, 5), "Guesses per image that count; may be repeated.", short="-n"

@@ -15,10 +15,11 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import THREADS, ClassSettings
 from verite.model.verdicts import ABSENT, INCOMPLETE
 from verite.protocols.coco import CocoResults, rules_of
 from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
-from verite.protocols.protocol import THREADS, ClassSettings, protocol
+from verite.protocols.protocol import protocol
 from verite.settings import Choice, Count, Fact, Option
 from verite.signature import Signature
 from verite.threads import thread_count

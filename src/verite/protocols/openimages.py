@@ -22,6 +22,7 @@ from verite.evaluation.matching import (
     match_best,
 )
 from verite.evaluation.prepare import check_mask_sizes, prepare
+from verite.evaluation.settings import THREADS
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
@@ -31,7 +32,7 @@ from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.coco_masks import outlines_of
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
-from verite.protocols.protocol import THREADS, protocol
+from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
 from verite.threads import thread_count
 

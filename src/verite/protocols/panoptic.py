@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import THREADS, ClassSettings
 from verite.model.display import Part
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.coco_masks import masks_of
-from verite.protocols.protocol import THREADS, ClassSettings, protocol
+from verite.protocols.protocol import protocol
 from verite.settings import Fact, Option
 from verite.threads import thread_count
 

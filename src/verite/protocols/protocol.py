@@ -5,13 +5,12 @@ options, the reference and the common tests follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.formats import Readable, read_pair
-from verite.settings import Choice, Count, Names, Option, Setting, Settings, call_signature
+from verite.settings import Settings, call_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from inspect import Signature
 
     from verite.model.annotations import Annotations
@@ -21,36 +20,6 @@ P = ParamSpec("P")
 S = TypeVar("S", bound=Settings)
 R = TypeVar("R", bound="Results")
 FILES = "TRUTH and PRED are files or folders in any known format"
-
-
-class ProtocolSettings(Settings):
-    """What every protocol can be asked."""
-
-    name: Option[str | None] = Setting(
-        None, "What the system is called.", is_signed=False, is_common=True, has_option=False
-    )
-    checks: Option[Literal["stop", "warn", "off"]] = Choice(
-        "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
-    )
-
-
-class ClassSettings(ProtocolSettings):
-    """What protocols can be asked whose numbers are means over classes."""
-
-    labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
-        None, "Only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
-    )
-
-    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Both sides with the chosen classes alone."""
-        if self.labels is None:
-            return truth, pred
-        return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
-
-
-THREADS: Option[int | None] = Count(
-    None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
-)
 
 
 class Protocol(Generic[P, R]):

@@ -1,0 +1,80 @@
+"""What can every evaluation be asked? Which classes, by how many threads, and how regions are laid on each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from verite.settings import Choice, Count, Names, Number, Option, Setting, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verite.model.annotations import Annotations
+
+Regions = Literal["common", "box", "given"]
+Pixel = Literal["continuous", "plus1"]
+Ignored = Literal["skip", "count"]
+PolygonRule = Literal["coco", "centre"]
+
+
+class EvaluationSettings(Settings):
+    """What every evaluation can be asked."""
+
+    name: Option[str | None] = Setting(
+        None, "What the system is called.", is_signed=False, is_common=True, has_option=False
+    )
+    checks: Option[Literal["stop", "warn", "off"]] = Choice(
+        "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+    )
+
+
+class ClassSettings(EvaluationSettings):
+    """What evaluations can be asked that know classes."""
+
+    labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
+        None, "Only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
+    )
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with the chosen classes alone."""
+        if self.labels is None:
+            return truth, pred
+        return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
+
+
+THREADS: Option[int | None] = Count(
+    None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
+)
+
+
+class Confidence(Number[float | None, float | None]):
+    """A floor; None: no prediction is left out."""
+
+    def spell(self, value: float | None) -> object:
+        return "all" if value is None else value
+
+
+class ComparisonSettings(ClassSettings):
+    """Which regions of two sides are compared, and as what."""
+
+    regions: Option[Regions] = Choice(
+        "common", "Compare what both sides have, boxes always, or each region as it is.", Regions, is_common=True
+    )
+    pixel: Option[Pixel] = Choice(
+        "continuous", "A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).", Pixel, is_common=True
+    )
+    polygons: Option[PolygonRule] = Choice(
+        "coco",
+        "Which pixels a polygon covers: COCO's rule, or those whose middle is inside.",
+        PolygonRule,
+        is_common=True,
+    )
+    confidence: Confidence = Confidence(
+        None, "Leave out predictions below this confidence.", default_text="none is left out", is_common=True
+    )
+    ignored: Option[Ignored] = Choice(
+        "skip",
+        "Crowds, groups and difficult objects neither reward nor punish, or count like others.",
+        Ignored,
+        is_common=True,
+    )
