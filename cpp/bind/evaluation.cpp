@@ -151,6 +151,15 @@ nb::dict outcomes(const KeptEvaluation& kept, std::size_t threshold, std::size_t
     return columns;
 }
 
+// Predictions class by class, by falling confidence, and offsets of classes.
+nb::tuple by_class(const KeptEvaluation& kept) {
+    const Ordered& preds = kept.evaluation().preds();
+    Array<std::int32_t> rows(preds.by_label.size());
+    std::ranges::transform(preds.by_label, rows.begin(),
+                           [&](std::int32_t slot) { return preds.cells.rows[static_cast<std::size_t>(slot)]; });
+    return nb::make_tuple(array_of(std::move(rows)), array_of(Array<std::int64_t>(preds.label_offsets)));
+}
+
 nb::dict by_image(const KeptEvaluation& kept) {
     ImageNumbers found;
     Array<std::int32_t> order;
@@ -281,6 +290,7 @@ void register_evaluations(nb::module_& module) {
              "threads"_a = 1, "The means of many draws of weights and changed truths, draw by draw.")
         .def("arrays", &arrays, "absent"_a, "precision, recall and scores in the reference's shapes.")
         .def("outcomes", &outcomes, "threshold"_a, "range"_a = 0, "What became of every object.")
+        .def("by_class", &by_class, "Predictions class by class, by falling confidence, and offsets of classes.")
         .def("by_image", &by_image, "Every image as if there were no other, in the order of ids.")
         .def("stages", &stages, "Copies of what is kept, slot by slot.")
         .def_prop_ro("truth_counts", [](const KeptEvaluation& kept) { return kept.evaluation().truth_counts(); })

@@ -200,7 +200,7 @@ def test_second_prediction_on_a_truth_is_false_even_if_another_truth_is_free():
 def test_first_of_equally_good_truths_is_asked_for():
     truth = cat((0, 0, 9, 9), (0, 0, 9, 9))
     results = vt.voc(truth, cats(((0, 0, 9, 9), 0.9), ((0, 0, 9, 9), 0.8)))
-    assert results.matches.truth.tolist() == [[0, -1]]
+    assert results.evaluation.outcomes().truth.tolist() == [0, -1]
 
 
 def test_difficult_truth_swallows_any_number_of_predictions():

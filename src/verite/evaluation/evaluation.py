@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
@@ -44,6 +45,7 @@ class Rules:
     repeats_quirks: bool = False  # of pycocotools
     image_limit: int = 0  # predictions of an image that count, whatever their classes; 0: all
     drops_flat: bool = False  # objects without any area are left out
+    is_open: bool = False  # images and classes that the truth does not have count, too; classes stay in their order
 
 
 @record(eq=False)
@@ -167,6 +169,12 @@ class Evaluation(Numbers):
         """What the numbers are made of, slot by slot."""
         return Stages(**self.kept.stages())
 
+    @cached_property
+    def by_class(self) -> list[NDArray[np.int32]]:
+        """The predictions of each class that count, by falling confidence."""
+        rows, offsets = self.kept.by_class()
+        return [rows[first:last] for first, last in pairwise(offsets.tolist())]
+
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
         return Outcomes(**self.kept.outcomes(threshold, area))
@@ -249,18 +257,20 @@ def evaluate(
     threshold. `pred_rows`: which predictions there are, in the order of equal confidences.
     """
     with_outlines = wants_outlines(rules)
-    order = truth.labels.by_id
+    order = None if rules.is_open else truth.labels.by_id
+    widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
     preds = columns_of(pred, with_outlines=with_outlines or pred.regions.boxed is not None)
-    if preds.outside(len(truth.images), 2**31 - 1):
+    if preds.outside(len(widest.images), 2**31 - 1):
         raise unknown_image(truth, pred)
     given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__dataclass_fields__} | cells
+    del given["is_open"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:
         return _core.Evaluation(
             columns_of(truth, with_outlines=with_outlines),
             preds,
-            images_of(truth),
-            len(truth.labels),
+            images_of(widest),
+            max(len(truth.labels), len(pred.labels)) if rules.is_open else len(truth.labels),
             None if order is None else int32s(invert(order)),
             **given,
             truth_is_results=truth.source.format == RESULTS,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.curves import Curve
+from verite.evaluation.evaluation import IGNORED, RIGHT, Evaluation
 from verite.evaluation.settings import ClassSettings
 from verite.model.annotations import Annotations
 from verite.model.results import Results
@@ -153,3 +154,16 @@ def mean_of_present(values: NDArray[np.float64]) -> float:
     """The mean over classes that have truths; NaN where none has."""
     present = values[~np.isnan(values)]
     return float(present.mean()) if len(present) else np.nan
+
+
+def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
+    """The curve of every class at the t-th threshold; what is ignored is in none."""
+    truth, pred = evaluation.truth, evaluation.pred
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    state = evaluation.outcomes(threshold).state
+    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    curves = {}
+    for name, positives, rows in zip(names, evaluation.counts[0], evaluation.by_class, strict=True):
+        own = rows[state[rows] != IGNORED].astype(np.int64)
+        curves[name] = Curve(name, positives, confidence[own], state[own] == RIGHT, own)
+    return curves

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve
-from verite.evaluation.matching import box_candidates, match_free
+from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.matching import box_candidates
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import EvaluationSettings
+from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.formats.blacklists import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
-from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
-from verite.protocols.voc import by_label_and_confidence
 from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
+from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -205,6 +206,7 @@ class DetectionSettings(CurveSettings):
     blacklist: Option[Path | Iterable[tuple[str, str]] | None] = Source(
         None, "Classes that do not count in an image: IMAGE CLASS per line."
     )
+    threads: Option[int | None] = THREADS
 
 
 class DetectionResults(CurveResults):
@@ -260,19 +262,13 @@ def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
 
 
 def curves_at(threshold: float, settings: DetectionSettings, truth: Annotations, pred: Annotations) -> dict[str, Curve]:
-    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    thresholds = own_thresholds(truth, threshold, settings.tolerance)
-    found = box_candidates(truth, pred, pixel=PIXEL, floor=float(thresholds.min(initial=1.0)))
-    candidates = found.where(found.overlap >= thresholds[found.truth])
-    by_confidence = np.argsort(-confidence, kind="stable")
-    is_true = match_free(candidates, by_confidence, len(truth), 0.0) >= 0
-    count = max(len(truth.labels), len(pred.labels))
-    order = by_label_and_confidence(pred.label, confidence, is_stable=True)
-    positives = np.bincount(truth.label, minlength=count)
-    bounds = np.searchsorted(pred.label[order], np.arange(count + 1))
-    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
-    curves = {}
-    for label, name in enumerate(names):
-        rows = order[bounds[label] : bounds[label + 1]]
-        curves[name] = Curve(name, int(positives[label]), confidence[rows], is_true[rows], rows)
-    return curves
+    least = own_thresholds(truth, threshold, settings.tolerance)
+    rules = Rules(
+        thresholds=(float(least.min(initial=1.0)),),
+        similarity="corner_box",
+        pixel=PIXEL,
+        equal="first",
+        ties="row",
+        is_open=True,
+    )
+    return curves_of(Evaluation(truth, pred, rules, thread_count(settings.threads), least=least))

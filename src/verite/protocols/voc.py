@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.matching import IGNORED, TRUE, Matches, box_candidates, match_best
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
 from verite.model.results import Finds, choose_threshold
-from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Option, Overlaps
+from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +41,7 @@ class VocSettings(CurveSettings):
         "skip", "Difficult objects and crowds neither reward nor punish, or count like others.", Ignored
     )
     quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
+    threads: Option[int | None] = THREADS
 
 
 class VocResults(CurveResults):
@@ -49,18 +52,17 @@ class VocResults(CurveResults):
 
     settings: VocSettings
 
-    def __init__(self, settings: VocSettings, truth: Annotations, pred: Annotations, findings: Sequence[Any]) -> None:
-        self.matches, curves = evaluate(settings, truth, pred)
-        super().__init__("voc", settings, curves, truth, pred, findings)
+    def __init__(self, settings: VocSettings, evaluation: Evaluation, findings: Sequence[Any]) -> None:
+        self.evaluation = evaluation
+        curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
+        super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
 
     def finds(self, iou: float | None = None) -> Finds:
         """Object by object what was found; those that are set aside were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
-        truth = self.matches.truth[threshold]
-        rows = np.flatnonzero((self.matches.outcome[threshold] == TRUE) & (truth >= 0))
-        taken = np.full(len(self.truth), -1, dtype=np.int64)
-        taken[truth[rows]] = rows
-        return Finds(self.settings.iou[threshold], ~ignored_truths(self.settings, self.truth), taken)
+        found = self.evaluation.outcomes(threshold)
+        taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
+        return Finds(self.settings.iou[threshold], found.is_asked, taken)
 
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None
@@ -102,46 +104,30 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
             "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
         )
     truth, pred = settings.choose(truth, pred)
-    return VocResults(settings, truth, pred, findings)
+    rows = None if settings.quirks == "none" else order_unstably(pred)
+    evaluation = Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads), pred_rows=rows)
+    return VocResults(settings, evaluation, findings)
 
 
-def evaluate(settings: VocSettings, truth: Annotations, pred: Annotations) -> tuple[Matches, list[dict[str, Curve]]]:
-    """Matches at every threshold and the curve of every class at each."""
+def rules_of(settings: VocSettings) -> Rules:
+    """What Pascal VOC says to an evaluation: only the truth that is overlapped most, taken or not."""
+    return Rules(
+        thresholds=settings.iou,
+        similarity="corner_box",
+        pixel=1.0 if settings.pixel == "plus1" else 0.0,
+        wants="best",
+        equal="first",
+        ties="row",
+        is_strict=settings.quirks == "py-faster-rcnn",
+        ignored=("ignore", "crowd", "difficult", "group_of") if settings.ignored == "skip" else (),
+        is_open=True,
+    )
+
+
+def order_unstably(pred: Annotations) -> NDArray[np.int32]:
+    """Rows class by class, by falling confidence, equal ones in numpy's default order."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    order = by_label_and_confidence(pred.label, confidence, is_stable=settings.quirks == "none")
-    ignored = ignored_truths(settings, truth)
-    candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, floor=min(settings.iou))
-    matches = match_best(candidates, order, ignored, settings.iou, is_strict=settings.quirks == "py-faster-rcnn")
-    count = max(len(truth.labels), len(pred.labels))
-    positives = np.bincount(truth.label[~ignored], minlength=count)
-    bounds = np.searchsorted(pred.label[order], np.arange(count + 1))
-    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
-    curves = []
-    for outcome in matches.outcome:
-        found = {}
-        for label, name in enumerate(names):
-            rows = order[bounds[label] : bounds[label + 1]]
-            rows = rows[outcome[rows] != IGNORED]
-            found[name] = Curve(name, int(positives[label]), confidence[rows], outcome[rows] > 0, rows)
-        curves.append(found)
-    return matches, curves
-
-
-def ignored_truths(settings: VocSettings, truth: Annotations) -> NDArray[np.bool_]:
-    """The objects that neither reward nor punish."""
-    return truth.ignored if settings.ignored == "skip" else np.zeros(len(truth), dtype=np.bool_)
-
-
-def by_label_and_confidence(
-    label: NDArray[np.int32], confidence: NDArray[np.float64], *, is_stable: bool
-) -> NDArray[np.int64]:
-    """Rows by label, then by falling confidence; equal ones in their order, or in numpy's default order."""
-    if is_stable:
-        falling = np.argsort(-confidence, kind="stable")
-        # Labels are few: 16-bit keys make numpy's stable sort a radix sort.
-        keys = label.astype(np.uint16) if label.max(initial=0) < 2**16 else label
-        return falling[np.argsort(keys[falling], kind="stable")]
-    grouped = np.argsort(label, kind="stable")
-    bounds = np.flatnonzero(np.diff(label[grouped])) + 1
+    grouped = np.argsort(pred.label, kind="stable")
+    bounds = np.flatnonzero(np.diff(pred.label[grouped])) + 1
     parts = [part[np.argsort(-confidence[part])] for part in np.split(grouped, bounds)]
-    return np.concatenate(parts) if len(label) else grouped
+    return (np.concatenate(parts) if len(pred) else grouped).astype(np.int32)
