@@ -30,6 +30,7 @@ FLOORS = (
     {"reporting"},
     {"compat"},
     {"cli"},
+    {"__main__"},
 )
 HEAVY = ("scipy", "matplotlib", "rich", "pandas", "PIL", "msgspec", "pyarrow", "cv2", "dask", "torch", "jinja2")
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bind/arrays.hpp"
+#include "columns/pause.hpp"
 #include "regions/masks.hpp"
 #include "similarity/boxes.hpp"
 
@@ -64,6 +65,11 @@ nb::bytes encode_runs(const RunArray& counts) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    // Ctrl-C reaches the interpreter alone, which looks for it when it is asked.
+    verite::on_pause = [] {
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    };
     module.doc() = "The native core of verite: loops over plain arrays.";
     module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
                "Intersection over union of every truth (rows) with every prediction (columns); boxes are corners.");

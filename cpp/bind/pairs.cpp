@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bind/arrays.hpp"
+#include "columns/pause.hpp"
 #include "regions/boundaries.hpp"
 #include "regions/fills.hpp"
 #include "regions/masks.hpp"
@@ -100,7 +101,9 @@ nb::tuple drawn(std::size_t objects, Draw draw) {
     std::vector<std::int64_t> ends{0};
     {
         nb::gil_scoped_release released;
+        Pause pause;
         for (std::size_t i = 0; i < objects; ++i) {
+            pause();
             draw(i, counts);
             ends.push_back(static_cast<std::int64_t>(counts.size()));
         }

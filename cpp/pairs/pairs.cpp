@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "columns/pause.hpp"
 #include "regions/masks.hpp"
 
 namespace verite {
@@ -46,7 +47,9 @@ double* write(double* out, const Directed& list) {
 }  // namespace
 
 void overlaps(const Side& truths, const Side& preds, std::span<double> out) {
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         check_sizes(truths, preds, i);
         const auto a = truths.masks.counts[truths.rows[i]], b = preds.masks.counts[preds.rows[i]];
         out[3 * i] = static_cast<double>(run_area(a));
@@ -58,7 +61,9 @@ void overlaps(const Side& truths, const Side& preds, std::span<double> out) {
 void measure(const Side& truths, const Side& preds, std::span<double> out) {
     Bench bench;
     double* cell = out.data();
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         const bool both = bench.open(truths, preds, i);
         const Shape &truth = bench.truth, &pred = bench.pred;
         const auto tell = [&](auto value) { *cell++ = static_cast<double>(value); };
@@ -83,7 +88,9 @@ void sum_outside(const Side& truths, const Side& preds, std::span<double> out) {
     Shape truth;
     Raster pred;
     Field field;
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         check_sizes(truths, preds, i);
         const std::int64_t row = preds.rows[i];
         truth.read(truths, truths.rows[i]);
@@ -99,7 +106,9 @@ void sum_outside(const Side& truths, const Side& preds, std::span<double> out) {
 void list_distances(const Side& truths, const Side& preds, Lists& to_truth, Lists& to_pred) {
     Bench bench;
     for (Lists* lists : {&to_truth, &to_pred}) lists->offsets.push_back(0);
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         const bool both = bench.open(truths, preds, i);
         for (Lists* lists : {&to_truth, &to_pred}) {
             const bool forward = lists == &to_truth;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "columns/pause.hpp"
+
 namespace verite {
 namespace {
 
@@ -72,7 +74,9 @@ void add_independent(const Records& records, double rate, std::span<const double
     // The number of right records before the next wrong one is geometric: only wrong ones cost time.
     const double scale = rate < 1 ? 1 / std::log1p(-rate) : 0.0;
     const std::int64_t end = static_cast<std::int64_t>(records.kind.size());
+    Pause pause(64);
     for (std::size_t draw = 0; draw < draws.count; ++draw) {
+        pause();
         Random random(draws.seed, draws.first + draw);
         double* row = scores.data() + draw * records.score_count;
         for (std::int64_t item = 0;; ++item) {
@@ -92,7 +96,9 @@ void add_chosen(const Records& records, std::span<const std::int64_t> offsets, s
     std::vector<std::int32_t> place(records.kind.size());
     std::iota(place.begin(), place.end(), std::int32_t{0});
     std::vector<std::size_t> swapped;
+    Pause pause(64);
     for (std::size_t draw = 0; draw < draws.count; ++draw) {
+        pause();
         Random random(draws.seed, draws.first + draw);
         double* row = scores.data() + draw * records.score_count;
         for (std::size_t group = 0; group < groups; ++group) {

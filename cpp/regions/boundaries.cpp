@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "columns/pause.hpp"
+
 namespace verite {
 namespace {
 
@@ -81,7 +83,9 @@ Rim::Sizes Rim::compare(const Rim& other) const {
 
 void rim_overlaps(const Side& truths, const Side& preds, std::span<const std::int64_t> widths, std::span<double> out) {
     Rim truth, pred;
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         const std::int64_t t = truths.rows[i], p = preds.rows[i];
         truth.read(truths.masks.counts[t], truths.masks.size_of(t), widths[i]);
         pred.read(preds.masks.counts[p], preds.masks.size_of(p), widths[i]);

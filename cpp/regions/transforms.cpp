@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "columns/pause.hpp"
+
 namespace verite {
 namespace {
 
@@ -102,7 +104,9 @@ void distance_differences(const Side& truths, const Side& preds, std::span<const
     std::vector<double> apart;
     const double furthest = cutoff * cutoff;
     std::fill(out.begin(), out.end(), 0.);
+    Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         truth.read(truths, truths.rows[i]);
         pred.read(preds, preds.rows[i]);
         if (truth.pixels().empty() || pred.pixels().empty()) continue;

@@ -1,0 +1,32 @@
+// Does somebody want long work to end? Loops ask between one object, pair or draw and the next; who runs them answers.
+//
+// Only loops that hold no lock may ask: the answer may have to wait for another thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace verite {
+
+// May throw, which ends the loop. Null where nobody minds.
+inline std::atomic<void (*)()> on_pause{nullptr};
+
+// Answers at most every 50 ms, and looks at the clock only every so many times it is asked.
+class Pause {
+  public:
+    explicit Pause(unsigned every = 1) : every_(every) {}
+
+    void operator()() {
+        if (++asked_ % every_ != 0) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::milliseconds(50)) return;
+        last_ = now;
+        if (const auto answer = on_pause.load()) answer();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    unsigned every_, asked_ = 0;
+};
+
+}  // namespace verite

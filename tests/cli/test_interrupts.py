@@ -1,0 +1,50 @@
+"""Ctrl-C ends long work, also inside the core, in a line and with status 130. How soon, `make fuzz` measures."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+# Each would take minutes in one call of the core.
+PROGRAMS = {
+    "drawing truths": """
+import numpy as np
+from verite import _core
+kind, ways, change = np.zeros(1000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4))
+_core.independent_changes(kind, ways, change, 0.5, np.empty(0), 10_000_000, 1, 0)
+""",
+    "measuring pairs": """
+import numpy as np, verite as vt
+boxes = np.tile([[10.0, 10, 900, 900]], (3000, 1))
+names, labels = [f"{i}" for i in range(3000)], ["cat"] * 3000
+truth = vt.Annotations.of(names, labels, boxes, sizes=dict.fromkeys(names, (1000, 1000)))
+pred = vt.Annotations.of(names, labels, boxes + 3, confidence=np.linspace(0, 1, 3000))
+vt.localize(truth, pred, "baddeley", checks="off")
+""",
+}
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_an_interrupt_ends_it(what):
+    program = f"import sys; print('ready', flush=True)\n{PROGRAMS[what]}"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(2)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in said
+
+
+def test_an_interrupt_while_modules_are_loaded_is_a_line_as_well():
+    program = (
+        "import sys, builtins\nold = builtins.__import__\n"
+        "def stop(name, *more):\n    if name == 'verite.cli': raise KeyboardInterrupt\n    return old(name, *more)\n"
+        "from verite.__main__ import main\nbuiltins.__import__ = stop\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "verite: interrupted\n")
