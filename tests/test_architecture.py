@@ -154,17 +154,6 @@ def test_files_hold_one_idea():
     assert not long
 
 
-def test_public_names_are_all_there():
-    for name in verite.__all__:
-        assert getattr(verite, name) is not None
-    assert set(dir(verite)) == set(verite.__all__)
-
-
-def test_unknown_attribute_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        verite.nonsense  # noqa: B018
-
-
 # What each room of the core may include besides itself; bind/ alone knows Python.
 NATIVE = Path(__file__).parent.parent / "cpp"
 NATIVE_FLOORS = (

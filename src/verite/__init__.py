@@ -9,131 +9,30 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from verite.loading import importing
 
-if TYPE_CHECKING:
-    from verite import truth_errors as truth_errors
-    from verite.checks import inspect as inspect
-    from verite.errors import BadParameter as BadParameter
-    from verite.errors import DataError as DataError
-    from verite.errors import DataWarning as DataWarning
-    from verite.errors import NotComparable as NotComparable
-    from verite.errors import ReadError as ReadError
-    from verite.errors import UnknownMetric as UnknownMetric
-    from verite.errors import VeriteError as VeriteError
-    from verite.formats import read as read
-    from verite.formats import write as write
-    from verite.interpretation.class_distances import ClassDistances as ClassDistances
-    from verite.interpretation.class_distances import class_distances as class_distances
-    from verite.interpretation.descriptors import learn_distances as learn_distances
-    from verite.interpretation.interpret import interpret as interpret
-    from verite.interpretation.taxonomy import Taxonomy as Taxonomy
-    from verite.interpretation.trace import Trace as Trace
-    from verite.metrics.catalogue import localization as localization
-    from verite.metrics.catalogue import metric as metric
-    from verite.metrics.localize import localize as localize
-    from verite.metrics.metric import Metric as Metric
-    from verite.metrics.metric import measure as measure
-    from verite.metrics.record import Empty as Empty
-    from verite.metrics.record import Variant as Variant
-    from verite.model.annotations import Annotations as Annotations
-    from verite.model.comparison import compare as compare
-    from verite.model.images import Images as Images
-    from verite.model.labels import Labels as Labels
-    from verite.model.regions import Polygons as Polygons
-    from verite.model.regions import Regions as Regions
-    from verite.model.regions import Runs as Runs
-    from verite.model.results import Results as Results
-    from verite.model.results import Score as Score
-    from verite.model.shapes import Contour as Contour
-    from verite.pairs import Pairs as Pairs
-    from verite.protocols.coco import CocoResults as CocoResults
-    from verite.protocols.coco import coco as coco
-    from verite.protocols.imagenet import imagenet_det as imagenet_det
-    from verite.protocols.imagenet import imagenet_loc as imagenet_loc
-    from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
-    from verite.protocols.lvis import lvis as lvis
-    from verite.protocols.openimages import openimages as openimages
-    from verite.protocols.panoptic import panoptic as panoptic
-    from verite.protocols.voc import voc as voc
-    from verite.ranking.answers import Answers as Answers
-    from verite.ranking.confidence import Confidences as Confidences
-    from verite.ranking.detectors import Finds as Finds
-    from verite.ranking.rank import rank as rank
-    from verite.ranking.result import Ranking as Ranking
-    from verite.reporting.interpretation import draw_distances as draw_distances
-    from verite.reporting.interpretation import draw_scene as draw_scene
-    from verite.reporting.kinds import plot as plot
-    from verite.reporting.localization import draw_distributions as draw_distributions
-    from verite.reporting.localization import draw_pair as draw_pair
-    from verite.signature import Signature as Signature
-    from verite.studies.judging import Tolerances as Tolerances
-    from verite.studies.study import Study as Study
-    from verite.studies.study import study as study
-
 __version__ = "0.1.0"
 
-# Where each public name lives; its module is imported when the name is first used.
-HOMES = {
-    "verite.errors": [
-        "BadParameter",
-        "DataError",
-        "DataWarning",
-        "NotComparable",
-        "ReadError",
-        "UnknownMetric",
-        "VeriteError",
-    ],
-    "verite.formats": ["read", "write"],
-    "verite.checks": ["inspect"],
-    "verite.interpretation.class_distances": ["ClassDistances", "class_distances"],
-    "verite.interpretation.descriptors": ["learn_distances"],
-    "verite.interpretation.interpret": ["interpret"],
-    "verite.interpretation.taxonomy": ["Taxonomy"],
-    "verite.interpretation.trace": ["Trace"],
-    "verite.metrics.catalogue": ["localization", "metric"],
-    "verite.metrics.localize": ["localize"],
-    "verite.metrics.metric": ["Metric", "measure"],
-    "verite.metrics.record": ["Empty", "Variant"],
-    "verite.model.annotations": ["Annotations"],
-    "verite.model.images": ["Images"],
-    "verite.model.labels": ["Labels"],
-    "verite.model.regions": ["Polygons", "Regions", "Runs"],
-    "verite.model.shapes": ["Contour"],
-    "verite.pairs": ["Pairs"],
-    "verite.model.comparison": ["compare"],
-    "verite.model.results": ["Results", "Score"],
-    "verite.protocols.coco": ["CocoResults", "coco"],
-    "verite.protocols.incremental": ["CocoEvaluator"],
-    "verite.protocols.imagenet": ["imagenet_det", "imagenet_loc"],
-    "verite.protocols.lvis": ["lvis"],
-    "verite.protocols.openimages": ["openimages"],
-    "verite.protocols.panoptic": ["panoptic"],
-    "verite.protocols.voc": ["voc"],
-    "verite.reporting.interpretation": ["draw_distances", "draw_scene"],
-    "verite.reporting.localization": ["draw_distributions", "draw_pair"],
-    "verite.ranking.answers": ["Answers"],
-    "verite.ranking.confidence": ["Confidences"],
-    "verite.ranking.detectors": ["Finds"],
-    "verite.ranking.rank": ["rank"],
-    "verite.ranking.result": ["Ranking"],
-    "verite.reporting.kinds": ["plot"],
-    "verite.signature": ["Signature"],
-    "verite.studies.judging": ["Tolerances"],
-    "verite.studies.study": ["Study", "study"],
-}
-PUBLIC = {name: home for home, names in HOMES.items() for name in names}
-ROOMS = ("truth_errors",)  # packages whose names stay inside: vt.truth_errors.Bernoulli
-__all__ = ["__version__", *PUBLIC, *ROOMS]
+
+def read_stub() -> dict[str, str]:
+    """Where each public name lives, from the lines `from HOME import NAME as NAME` that type checkers read."""
+    with open(f"{__file__}i", encoding="utf-8") as stub:
+        words = [line.split() for line in stub if line.startswith("from ")]
+    return {name: home for _, home, _, _, _, name in words}
+
+
+PUBLIC = read_stub()
+__all__ = ["__version__", *PUBLIC]
 
 
 def __getattr__(name: str) -> object:
-    if name not in PUBLIC and name not in ROOMS:
+    """A public name, its module imported when it is first used."""
+    if name not in PUBLIC:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
+    home = PUBLIC[name]
     with importing():
-        value = import_module(f"verite.{name}") if name in ROOMS else getattr(import_module(PUBLIC[name]), name)
+        value = import_module(f"verite.{name}") if home == "verite" else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -1,0 +1,65 @@
+"""The public names and where each lives, for type checkers and for `verite` itself, which imports them when used."""
+
+from verite import truth_errors as truth_errors
+from verite.checks import inspect as inspect
+from verite.errors import BadParameter as BadParameter
+from verite.errors import DataError as DataError
+from verite.errors import DataWarning as DataWarning
+from verite.errors import NotComparable as NotComparable
+from verite.errors import ReadError as ReadError
+from verite.errors import UnknownMetric as UnknownMetric
+from verite.errors import VeriteError as VeriteError
+from verite.formats import read as read
+from verite.formats import write as write
+from verite.interpretation.class_distances import ClassDistances as ClassDistances
+from verite.interpretation.class_distances import class_distances as class_distances
+from verite.interpretation.descriptors import learn_distances as learn_distances
+from verite.interpretation.interpret import interpret as interpret
+from verite.interpretation.taxonomy import Taxonomy as Taxonomy
+from verite.interpretation.trace import Trace as Trace
+from verite.metrics.catalogue import localization as localization
+from verite.metrics.catalogue import metric as metric
+from verite.metrics.localize import localize as localize
+from verite.metrics.metric import Metric as Metric
+from verite.metrics.metric import measure as measure
+from verite.metrics.record import Empty as Empty
+from verite.metrics.record import Variant as Variant
+from verite.model.annotations import Annotations as Annotations
+from verite.model.comparison import compare as compare
+from verite.model.images import Images as Images
+from verite.model.labels import Labels as Labels
+from verite.model.regions import Polygons as Polygons
+from verite.model.regions import Regions as Regions
+from verite.model.regions import Runs as Runs
+from verite.model.results import Results as Results
+from verite.model.results import Score as Score
+from verite.model.shapes import Contour as Contour
+from verite.pairs import Pairs as Pairs
+from verite.protocols.coco import CocoResults as CocoResults
+from verite.protocols.coco import coco as coco
+from verite.protocols.imagenet import imagenet_det as imagenet_det
+from verite.protocols.imagenet import imagenet_loc as imagenet_loc
+from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
+from verite.protocols.lvis import lvis as lvis
+from verite.protocols.openimages import openimages as openimages
+from verite.protocols.panoptic import panoptic as panoptic
+from verite.protocols.voc import voc as voc
+from verite.ranking.answers import Answers as Answers
+from verite.ranking.confidence import Confidences as Confidences
+from verite.ranking.detectors import Finds as Finds
+from verite.ranking.rank import rank as rank
+from verite.ranking.result import Ranking as Ranking
+from verite.reporting.interpretation import draw_distances as draw_distances
+from verite.reporting.interpretation import draw_scene as draw_scene
+from verite.reporting.kinds import plot as plot
+from verite.reporting.localization import draw_distributions as draw_distributions
+from verite.reporting.localization import draw_pair as draw_pair
+from verite.signature import Signature as Signature
+from verite.studies.judging import Tolerances as Tolerances
+from verite.studies.study import Study as Study
+from verite.studies.study import study as study
+
+__version__: str
+__all__: list[str]
+
+def __dir__() -> list[str]: ...

@@ -1,0 +1,68 @@
+"""What do programs and their type checkers see of verite? Every public name is declared once, in the stub."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+
+RIGHT = """
+import verite as vt
+
+truth: vt.Annotations = vt.read("truth.json")
+pred = vt.read("pred.json", like=truth)
+results = vt.coco(truth, pred, iou=[0.5, 0.75], class_agnostic=True, quirks="pycocotools")
+value: float = results.scores["AP"].value
+vt.voc(truth, pred, iou=0.3, ignored="count", name="mine").accumulate("cat")
+vt.openimages(truth, pred, group_of_weight=0.5, threads=2)
+vt.interpret(truth, pred, matching="one-to-one", alpha=0.5).score
+vt.localize(truth, pred, "iou", unmatched="score")
+"""
+# Each wrong line and what a type checker says of it.
+WRONG = {
+    'vt.coco(truth, pred, iou="half")': '"iou" to "__call__" of "Protocol" has incompatible type "str"',
+    "vt.coco(truth, pred, ios=0.5)": 'Unexpected keyword argument "ios"',
+    'vt.voc(truth, pred, pixel="plus2")': '"pixel" to "__call__" of "Protocol" has incompatible type',
+    "vt.nonsense": 'Module has no attribute "nonsense"',
+}
+
+
+def check(tmp_path: Path, text: str) -> str:
+    """What mypy says of a program."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    words = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", str(program)]
+    # Away from the sources, so that the package is found as its users find it.
+    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+
+
+@pytest.mark.slow
+def test_a_type_checker_sees_names_and_settings(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    said = check(tmp_path, RIGHT + "\n".join(WRONG) + "\n")
+    for line, message in WRONG.items():
+        assert message in said, line
+    assert f"Found {len(WRONG)} errors" in said
+
+
+def test_every_public_name_is_there_and_nothing_else() -> None:
+    for name in vt.__all__:
+        assert getattr(vt, name) is not None
+    assert set(dir(vt)) == set(vt.__all__)
+    assert len(set(vt.__all__)) == len(vt.__all__) > 50
+
+
+def test_an_unknown_attribute_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        vt.nonsense  # noqa: B018
+
+
+def test_a_star_takes_the_public_names() -> None:
+    names: dict[str, object] = {}
+    exec("from verite import *", names)
+    assert names["coco"] is vt.coco
+    assert set(names) >= set(vt.__all__)
