@@ -27,6 +27,7 @@ FLOORS = (
     {"interpretation"},
     {"truth_errors"},
     {"studies", "ranking"},
+    {"analysis"},
     {"reporting"},
     {"compat"},
     {"cli"},

@@ -26,6 +26,23 @@ class Signature:
         """A signature from plain values; numbers get at least two decimals, sequences are joined by commas."""
         return cls(name, tuple((key, spell(value)) for key, value in settings.items()))
 
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """A signature from its printed form.
+
+        >>> Signature.parse("voc_ap|on:box|iou:0.30") == Signature.of("voc_ap", on="box", iou=0.3)
+        True
+        """
+        name, *words = text.split("|")
+        settings: list[tuple[str, str]] = []
+        for word in words:
+            key, colon, value = word.partition(":")
+            if colon or not settings:
+                settings.append((key, value))
+            else:  # a value had a bar in it
+                settings[-1] = (settings[-1][0], f"{settings[-1][1]}|{word}")
+        return cls(name, tuple(settings))
+
     def __str__(self) -> str:
         return "|".join([self.name, *(f"{key}:{value}" for key, value in self.settings)])
 

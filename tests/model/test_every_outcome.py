@@ -12,6 +12,7 @@ import pytest
 
 import verite as vt
 from tests.model.test_styles import HOSTILE
+from verite.analysis.saved import Saved, SavedComparison
 from verite.metrics.cards import card, catalogue
 from verite.model.display import STYLES, Display
 from verite.model.tables import Table
@@ -47,6 +48,12 @@ def study(names):
     return vt.study(["iou", "hen1"], "boxes", "translation(reach=2)")
 
 
+def compare_saved(names):
+    truth, pred = pair([*names, *PLAIN])
+    worse = pred.take([*range(len(names))])
+    return SavedComparison(*(Saved.of(vt.coco(truth, p, name="<x>|`y`", checks="off")) for p in (pred, worse)))
+
+
 EXAMPLES = {
     "voc": lambda names: vt.voc(*pair(names), name=(names or ["x"])[0], checks="off"),
     "coco": lambda names: vt.coco(*pair(names), name=(names or ["x"])[0], checks="off"),
@@ -57,6 +64,7 @@ EXAMPLES = {
     "interpret": lambda names: vt.interpret(*pair(names), checks="off"),
     "trace": lambda names: vt.Trace.of([[0.6]], [[0.25]], [[0.0]], truths=[(names or ["x"])[0]], preds=["y"]),
     "compare": compare_many,
+    "compare_saved": compare_saved,
     "objects": lambda names: vt.voc(*pair(names), checks="off").objects(),
     "inspect": lambda names: vt.inspect(*pair(names)),
     "rank": rank,

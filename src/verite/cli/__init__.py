@@ -20,6 +20,7 @@ OTHERS = {
     "localize": "localize",
     "interpret": "interpret",
     "class-distance": "interpret",
+    "compare": "compare",
     "rank": "rank",
     "study": "study",
     "inspect": "files",
@@ -75,10 +76,11 @@ Examples:
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite interpret truth.json pred.json           one score for each whole scene
+  verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
   verite study -m mymodule:my_metric -m iou       what is your metric worth?
   verite inspect truth.json predictions.json      what is in there, what is wrong
-Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
+Exit status: 0 done, 1 the data is at fault, 2 the command is, 3 a requirement is not met.""",
 )
 @click.version_option(__version__, "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")
 def verite() -> None:

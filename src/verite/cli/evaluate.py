@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from verite.cli.gate import gate_options, pass_gate, requirements_of
 from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     options = [*setting_options(protocol.settings), OUTPUT]
     if has_curves(protocol):
         options += [TABLE, NO_PLOT, PLOT_FORMAT]
-    for add in (output_options, reading_options, *reversed(options)):
+    for add in (output_options, reading_options, gate_options, *reversed(options)):
         add(command)
     command.params[2:] = command.params[:1:-1]
     return command
@@ -67,6 +68,7 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     """The results of every system, read as the options say; what is suspicious is said on the way."""
     from verite.cli.output import describe, hint, note, warn
 
+    requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
     describe("truth", truths, quiet=quiet)
@@ -107,6 +109,7 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
+    pass_gate(results, outcome, given)
 
 
 def save_results(

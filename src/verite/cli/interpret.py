@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verite.cli.gate import gate_options, pass_gate
 from verite.cli.options import output_options, reading_options, settings_given, settings_options
 from verite.interpretation.settings import InterpretSettings
 from verite.model.display import Display
@@ -37,6 +38,7 @@ Examples:
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and pictures.")
 @click.option("--no-plot", is_flag=True, help="No pictures in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@gate_options
 @reading_options
 @output_options
 def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
@@ -67,6 +69,7 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         )
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
+    pass_gate(results, outcome, given)
 
 
 class Traces(Display):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verite.cli.gate import gate_options
 from verite.cli.options import output_options, reading_options, settings_given, settings_options
 from verite.metrics.settings import LocalizeSettings
 
@@ -35,6 +36,7 @@ Examples:
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@gate_options
 @reading_options
 @output_options
 def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:

@@ -11,6 +11,7 @@ from verite.errors import BadParameter, NotComparable
 from verite.model.display import Display, Part
 from verite.model.results import Results, digest_for, to_json
 from verite.model.tables import ABSENT, Table
+from verite.signature import Signature
 
 MANY_SCORES = 6  # from more on, a comparison begins with all of them at a glance
 MOST_BESIDE = 5  # systems that are columns; more are rows
@@ -131,14 +132,19 @@ def compare(*results: Results) -> Comparison:
 
 def check_comparable(first: Results, other: Results) -> None:
     """Two results compare if they measure the same thing on the same truth."""
-    differences = first.signature.differences(other.signature)
+    digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
+    check_alike((first.name, other.name), (first.signature, other.signature), digests)
+
+
+def check_alike(names: Sequence[str], signatures: tuple[Signature, Signature], digests: Sequence[str]) -> None:
+    """Two signatures and two truths must not differ; what differs is named."""
+    differences = signatures[0].differences(signatures[1])
     if differences:
         listed = ", ".join(f"{key} ({a} / {b})" for key, (a, b) in differences.items())
-        raise NotComparable(f"{first.name} and {other.name}: expected the same signature, found different {listed}")
-    digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
+        raise NotComparable(f"{' and '.join(names)}: expected the same signature, found different {listed}")
     if len(set(digests)) > 1:
         raise NotComparable(
-            f"{first.name} and {other.name}: expected the same truth, found different ones ({' and '.join(digests)})"
+            f"{' and '.join(names)}: expected the same truth, found different ones ({' and '.join(digests)})"
         )
 
 

@@ -1,0 +1,138 @@
+"""Good enough to merge? Requirements, the base they refer to, and what a continuous integration is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from verite.cli.output import Printable, emit, in_style, note
+from verite.errors import one_line
+
+if TYPE_CHECKING:
+    from verite.analysis.gate import Requirement, Verdict
+    from verite.analysis.saved import Saved
+    from verite.model.results import Results
+
+F = TypeVar("F", bound=Callable[..., Any])
+Given = dict[str, Any]
+NOT_MET = 3
+MOST_BYTES = 1_000_000  # GitHub takes 1 MiB a step
+NO_IMAGES = (
+    "--sure: expected both predictions, so that images can be drawn again, found saved results, which have no state "
+    "per image; give TRUTH BASE NEW"
+)
+
+
+def gate_options(command: F) -> F:
+    """What must hold, compared with what, and whom to tell."""
+    options = [
+        click.option("--require", "requirements", multiple=True, metavar="LINE",
+                     help='Leave with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be '
+                          "repeated."),
+        click.option("--base", type=click.Path(), metavar="FILE",
+                     help="Saved results to compare with; without it, the first of several PREDs."),
+        click.option("--sure", type=float, metavar="P",
+                     help="Fail only if a difference to the base misses its requirement with this probability."),
+        click.option("--summary", is_flag=True, help="Tell GitHub: a job summary, and findings as annotations."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def requirements_of(given: Given) -> list[Requirement]:
+    """The requirements; what is wrong with them is told before a large file is read."""
+    from verite.analysis.gate import Requirement
+
+    parsed = [Requirement.parse(text) for text in given["requirements"]]
+    if given["sure"] is not None and (given["base"] or not parsed):
+        raise click.UsageError(NO_IMAGES if given["base"] else "--sure: expected --require, found none")
+    if given["summary"] and not os.environ.get("GITHUB_STEP_SUMMARY"):
+        raise click.UsageError(
+            "--summary: expected a file named by GITHUB_STEP_SUMMARY, found none; elsewhere use --style markdown"
+        )
+    return parsed
+
+
+def pass_gate(results: Sequence[Results], outcome: Printable, given: Given) -> None:
+    """Compare with the base, judge every requirement, tell whoever is to be told; leave with 3 where one is not met."""
+    requirements = requirements_of(given)
+    if not (requirements or given["base"] or given["summary"]):
+        return
+    from verite.analysis.saved import Saved, SavedComparison, read_saved
+
+    shown: list[Printable] = [outcome]
+    verdicts: list[Verdict] = []
+    base = read_saved(given["base"]) if given["base"] else None
+    first = results[0] if base is None and len(results) > 1 else None
+    reference = Saved.of(first) if first is not None else base
+    for result in results[1:] if first is not None else results:
+        new = Saved.of(result)
+        if base is not None:
+            shown.append(SavedComparison(base, new))
+            if not given["as_json"]:
+                click.echo("\n" + in_style(shown[-1], given).rstrip("\n"))
+        verdicts += [one.judge(new, reference, interval_of(first, result, given)) for one in requirements]
+    conclude(shown, verdicts, results, given)
+
+
+def pass_saved(base: Saved, new: Saved, outcome: Printable, given: Given) -> None:
+    """The same for two saved results, which are printed in between."""
+    if given["sure"] is not None:
+        raise click.UsageError(NO_IMAGES)
+    verdicts = [one.judge(new, base) for one in requirements_of(given)]
+    emit(outcome, given)
+    conclude([outcome], verdicts, [], given)
+
+
+def interval_of(first: Results | None, result: Results, given: Given) -> Any:
+    """How sure a difference is, where that was asked for and both predictions are at hand."""
+    if given["sure"] is None:
+        return None
+    if first is None:
+        raise click.UsageError("--sure: expected a base and a new PRED, found one; give TRUTH BASE NEW")
+    from verite.analysis.paired import paired_interval
+
+    return lambda score, label: paired_interval(first, result, score, label, given["sure"])
+
+
+def conclude(shown: Sequence[Printable], verdicts: Sequence[Verdict], results: Sequence[Results], given: Given) -> None:
+    """Say what holds and what does not, and leave with the status that says it."""
+    for verdict in verdicts:
+        note(f"verite: {verdict.line}", quiet=verdict.is_met and (given["quiet"] or given["as_json"]))
+    if given["summary"]:
+        write_summary(shown, verdicts)
+        for finding in [finding for result in results for finding in result.findings]:
+            annotate("error" if finding.severity == "error" else "warning", finding.code, str(finding))
+        for verdict in verdicts:
+            if not verdict.is_met:
+                annotate("error", "not met", verdict.line)
+    if not all(verdict.is_met for verdict in verdicts):
+        raise click.exceptions.Exit(NOT_MET)
+
+
+def write_summary(shown: Sequence[Printable], verdicts: Sequence[Verdict]) -> None:
+    """Markdown at the end of the job's summary; what is too long is cut, and says so."""
+    from verite.model.styles import markdown_sentence
+
+    lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
+    blocks = [*(one.in_style("markdown").strip("\n") for one in shown), "\n".join(lines)]
+    text = "\n\n".join(blocks).rstrip("\n")
+    raw = text.encode()
+    if len(raw) > MOST_BYTES:
+        kept = raw[:MOST_BYTES].decode(errors="ignore").rpartition("\n")[0]
+        text = f"{kept}\n\nCut here: the summary of a step may have 1 MiB."
+    with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as file:
+        file.write(text + "\n\n")
+
+
+def annotate(level: str, title: str, message: str) -> None:
+    """A line that GitHub shows beside the job; a program reads standard output, so it goes to the other one."""
+    words = [one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for text in (title, message)]
+    words[0] = words[0].replace(":", "%3A").replace(",", "%2C")
+    print(f"::{level} title={words[0]}::{words[1]}", file=sys.stderr)

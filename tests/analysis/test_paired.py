@@ -1,0 +1,85 @@
+"""Images drawn again, for both systems alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from verite.analysis.paired import draw_images, draw_values, paired_interval, value_of
+
+NAMES = [f"image {i}" for i in range(12)]
+TRUTH = vt.Annotations.of(NAMES * 2, ["cat"] * 12 + ["dog"] * 12, [[0, 0, 9, 9]] * 12 + [[20, 20, 39, 39]] * 12)
+
+
+def predictions(found):
+    """The first `found` truths, and a wrong box in every third image."""
+    rows = np.arange(found)
+    names = [NAMES[i % 12] for i in rows] + NAMES[::3]
+    labels = ["cat" if i < 12 else "dog" for i in rows] + ["cat"] * 4
+    boxes = TRUTH.regions.boxes[:found].tolist() + [[50, 50, 59, 59]] * 4
+    return vt.Annotations.of(names, labels, boxes, confidence=np.linspace(0.9, 0.1, found + 4), labels=["cat", "dog"])
+
+
+def test_the_same_system_differs_by_nothing():
+    results = vt.coco(TRUTH, predictions(8))
+    assert paired_interval(results, results, "AP", None, 0.95) == (0.0, 0.0)
+
+
+def test_interval_holds_the_difference_and_widens_with_sureness():
+    base, new = vt.coco(TRUTH, predictions(6)), vt.coco(TRUTH, predictions(20))
+    difference = new["AP"].value - base["AP"].value
+    low, high = paired_interval(base, new, "AP", None, 0.95)
+    assert 0 < low < difference < high
+    inner = paired_interval(base, new, "AP", None, 0.5)
+    assert low < inner[0] < inner[1] < high
+
+
+def test_one_class_can_be_asked_about():
+    base, new = vt.coco(TRUTH, predictions(12)), vt.coco(TRUTH, predictions(20))
+    assert paired_interval(base, new, "AP", "cat", 0.9)[1] < 0.2
+    assert paired_interval(base, new, "AP", "dog", 0.9)[0] > 0.2
+
+
+def test_a_draw_is_the_evaluation_of_copied_images():
+    pred = predictions(20)
+    results = vt.coco(TRUTH, pred)
+    weights = np.array([2, 0, 1, 3, 1, 0, 1, 1, 0, 2, 1, 0])
+
+    def copied(side):
+        rows = [
+            (int(i), f"{NAMES[int(side.image[i])]} copy {k}")
+            for i in range(len(side))
+            for k in range(weights[side.image[i]])
+        ]
+        at = [i for i, _ in rows]
+        more = {} if side.confidence is None else {"confidence": side.confidence[at]}
+        return vt.Annotations.of([n for _, n in rows], [side.labels.name(int(side.label[i])) for i in at],
+                                 side.regions.boxes[at], labels=["cat", "dog"], **more)  # fmt: skip
+
+    # Equal confidences are those of copies, which are alike: their order changes nothing.
+    expected = vt.coco(copied(TRUTH), copied(pred), checks="off")
+    found = results.evaluation.weighted(weights)
+    drawn = draw_values(results, weights[None].astype(float), "AP", None)
+    assert drawn == pytest.approx([expected["AP"].value], abs=1e-12)
+    assert value_of(results, found, "AP", None) == pytest.approx(expected["AP"].value, abs=1e-12)
+    assert value_of(results, found, "AP50", "dog") == pytest.approx(expected.class_scores()["AP50"][1], abs=1e-12)
+
+
+def test_every_draw_has_as_many_images_as_there_are():
+    weights = draw_images(7)
+    assert (weights.sum(axis=1) == 7).all()
+    assert (draw_images(7) == weights).all()
+
+
+def test_protocols_that_keep_no_evaluation_say_so():
+    results = vt.imagenet_loc(TRUTH, predictions(8), checks="off")
+    with pytest.raises(vt.BadParameter, match="expected results whose images can be drawn again"):
+        paired_interval(results, results, "top1_error", None, 0.95)
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.0, 95.0, -1.0])
+def test_sureness_is_a_probability(sure):
+    results = vt.coco(TRUTH, predictions(8))
+    with pytest.raises(vt.BadParameter, match="sure: expected a probability"):
+        paired_interval(results, results, "AP", None, sure)
