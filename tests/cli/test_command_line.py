@@ -281,13 +281,13 @@ def test_closed_pipe_is_no_error():
 
 WAITING = """
 import time
-import verite.cli, verite.files
+import verite.cli, verite.formats
 
 def wait(*_, **__):
     print("waiting", flush=True)
     time.sleep(30)
 
-verite.files.find_path = wait
+verite.formats.read_given = wait
 verite.cli.main(["voc", "a", "b"])
 """
 
@@ -307,7 +307,7 @@ def test_unexpected_failure_is_one_line_too(monkeypatch, typed):
     def fail(*_, **__):
         raise ZeroDivisionError("sky fell")
 
-    monkeypatch.setattr(verite.formats, "read_as", fail)
+    monkeypatch.setattr(verite.formats, "read_given", fail)
     status, _, err = typed("voc", TRUTH, PRED)
     assert status == 1
     assert "internal error: ZeroDivisionError: sky fell" in complaint(err)

@@ -142,15 +142,23 @@ BROKEN = {
     ],
     "data_yaml": [
         ("a_map.yaml", ":1", "a folder", "'{a: b}'"),
-        ("images", "", "a file", "a folder"),
+        ("images", "/data.yaml", "a readable file", "no such file or directory"),
         ("key_twice.yaml", ":2", "each key once", "a second 'val'"),
-        ("labels", "", "a file", "a folder"),
+        ("labels", "/data.yaml", "a readable file", "no such file or directory"),
         ("no_folder.yaml", "", "a folder BROKEN/images/elsewhere", "nothing"),
         ("no_labels.yaml", "", "labels such as BROKEN/labels/val/pier.txt", "none for any picture"),
         ("no_names.yaml", "", "one key 'names'", "none"),
         ("no_pictures.yaml", "", "pictures in labels", "none"),
         ("no_split.yaml", "", "one of the keys train, val, valid, test", "none"),
         ("two_splits.yaml", "", "one part of the data set", "train, val"),
+    ],
+    "json_lines": [
+        ("array.jsonl", ": results[0]", "an object", "an array"),
+        ("empty_object.jsonl", ": results[1]", "the key image_id, category_id", "none"),
+        ("missing_category.jsonl", ": results[1]", "the key category_id", "none"),
+        ("no_region.jsonl", ": results[0]", "a bbox or a segmentation", "neither"),
+        ("score_as_text.jsonl", ": results[0].score", "a number", "a string"),
+        ("truncated.jsonl", ":2", "a whole JSON document", "the file ends inside results[1]"),
     ],
     "kitti": [
         (
@@ -191,6 +199,22 @@ BROKEN = {
         ("half_a_frame.txt", ":2", "the number of a frame, from 1", "'1.5'"),
         ("too_long", "/seqinfo.ini", "at most 1,000,000 frames", "999,999,999"),
         ("word.txt", ":2", "a number", "'wide'"),
+    ],
+    "openimages_masks": [
+        ("no_column", "/masks.csv:1", "a column BoxYMax", "'MaskPath,ImageID,LabelName,BoxXMin,BoxXMax,BoxYMin'"),
+        ("no_label", "/masks.csv:2", "a class name of 1 to 512 characters", "an empty one"),
+        ("no_picture", "/masks.csv:2", "a PNG 'b.png' below FILE", "none"),
+        ("not_a_picture", "/a.png", "a picture", "cannot identify image file"),
+        ("two_sizes", "/masks.csv:3", "masks of 4 x 2 in pier", "2 x 2 in FILE/b.png"),
+        ("word", "/masks.csv:2", "a number in BoxXMin", "'left'"),
+    ],
+    "results_object": [
+        ("no_predictions.json", ": top level", "a key 'predictions'", "none"),
+        ("number.json", ":1", "an object with sections or an array of results", "a number"),
+        ("missing_category.json", ": results[0]", "the key category_id", "none"),
+        ("no_region.json", ": results[0]", "a bbox or a segmentation", "neither"),
+        ("score_as_text.json", ": results[0].score", "a number", "a string"),
+        ("truncated.json", "", "a whole JSON document", "the end of the file at byte 60"),
     ],
     "table": [
         ("cell_missing.csv", ":3", "6 cells as in the header", "5"),

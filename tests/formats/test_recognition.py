@@ -10,7 +10,10 @@ import verite as vt
 from tests.formats.samples import DATA, FORMATS, sample
 
 # A file is a sample; of the others a folder.
-FILES = {**dict.fromkeys(("coco", "coco_results", "label_studio", "via"), "*/*"), "data_yaml": "*/*.yaml"}
+FILES = {
+    **dict.fromkeys(("coco", "coco_results", "json_lines", "label_studio", "results_object", "via"), "*/*"),
+    "data_yaml": "*/*.yaml",
+}
 GOOD = [
     (path, format)
     for folder, format in FORMATS.items()

@@ -99,13 +99,12 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
     from verite.cli.output import count_of, describe, note
-    from verite.files import find_path
-    from verite.formats import format_named, read, read_as, write
+    from verite.formats import format_named, read, read_given, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
-    annotations = read_as(find_path(source), given.pop("format"), Options.of(**given, like=truth, side=""))
+    annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
     describe("in", annotations, quiet=quiet)
     lost = write(annotations, Path(target), to)
     note(f"out: {target}: {count_of(len(annotations), 'object')} as {title}", quiet=quiet)

@@ -179,8 +179,7 @@ def checks_option(command: F) -> F:
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say."""
-    from verite.files import find_path
-    from verite.formats import read_as
+    from verite.formats import read_given
     from verite.formats.format import Options
 
     options = Options.of(
@@ -195,4 +194,4 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    return read_as(find_path(path), given[f"{side}_format"] or given["both_format"], options)
+    return read_given(path, given[f"{side}_format"] or given["both_format"], options)

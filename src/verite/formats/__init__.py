@@ -17,6 +17,7 @@ Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory 
 
 if TYPE_CHECKING:
     from verite.formats.format import Format, Look, Options
+    from verite.formats.packages import Package
     from verite.model.annotations import Annotations
 
 # Where each format's record lives, in the order in which they are asked: the most particular first.
@@ -27,6 +28,8 @@ HOMES = {
         "lvis",
         "coco",
         "coco-results",
+        "results-object",
+        "json-lines",
         "coco-folder",
         "label-studio",
         "via",
@@ -36,6 +39,7 @@ HOMES = {
         "imagenet-loc",
         "openimages-predictions",
         "openimages-labels",
+        "openimages-masks",
         "openimages",
         "table",
         "parquet",
@@ -80,6 +84,12 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
         why = format.recognise(look)
         if why:
             return format, why
+    from verite.formats.unread import name_unread
+
+    unread = name_unread(look)
+    if unread is not None:
+        found = f"{unread.title}, which is recognised but not read"
+        raise ReadError(path, expected="annotations in a format known to verite", found=found, remedy=unread.remedy)
     remedy = f"name it with {options.spell('format', 'NAME')}: {', '.join(HOMES)}"
     if look.is_folder and len(look.files) == 1:
         remedy = f"name the file itself: {look.files[0]}"
@@ -141,7 +151,7 @@ def read(
         like=like,
     )
     if isinstance(source, (str, PathLike)):
-        return read_as(find_path(source), format, options)
+        return read_given(source, format, options)
     if format is not None:
         raise BadParameter(f"format: expected none for what is in memory already, found {format!r}")
     from verite.formats.memory import take
@@ -158,22 +168,49 @@ def read_pair(truth: Readable, pred: Readable) -> tuple[Annotations, Annotations
     return known, pred if isinstance(pred, Annotations) else read(pred, like=known)
 
 
+def read_given(source: str | PathLike[str], format: str | None, options: Options) -> Annotations:
+    """A path that somebody names, packed or not; `-` is standard input."""
+    if source == "-":
+        from verite.formats.packages import unpack_standard_input
+
+        return read_package(unpack_standard_input(), format, options)
+    return read_as(find_path(source), format, options)
+
+
 def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     """A path in this format, or in the one it looks like; aligned with the truth if there is one."""
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
+    if path.suffix.lower() in PACKED and path.is_file():
+        from verite.formats.packages import unpack
+
+        return read_package(unpack(path), format, options)
     try:
         chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path, options)
         annotations = chosen.read(path, options)
     except OSError as error:
         raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
     check_offsets(annotations, chosen, options)
-    unused = [f"{options.spell(name, '…')} not used: {chosen.title} has no use for it" for name in options.given
-              if name not in chosen.honours]  # fmt: skip
+    unused = (name for name in options.given if name not in chosen.honours)
+    said = [f"{options.spell(name, '…')} not used: {chosen.title} has no use for it" for name in unused]
     source = annotations.source
     why = "; ".join(w for w in (why, source.why) if w)
-    annotations = annotations.said_to_be(replace(source, why=why, notes=(*source.notes, *unused)))
+    annotations = annotations.said_to_be(replace(source, why=why, notes=(*source.notes, *said)))
     return annotations if options.like is None else annotations.like(options.like)
+
+
+PACKED = (".gz", ".zip", ".zst")
+
+
+def read_package(package: Package, format: str | None, options: Options) -> Annotations:
+    """The contents of a package, in whose name everything is said."""
+    try:
+        annotations = read_as(package.place, format, options)
+    except ReadError as error:
+        raise package.explain(error) from None
+    source = annotations.source
+    notes = tuple(package.rename(note) for note in source.notes)
+    return annotations.said_to_be(replace(source, path=package.name, why=package.rename(source.why), notes=notes))
 
 
 def check_offsets(annotations: Annotations, format: Format, options: Options) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from verite import _core
 from verite.arrays import np
@@ -80,6 +81,13 @@ def known_positions(used: Ids, classes: Ids, options: Options) -> tuple[Images, 
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    from verite.formats.document import write_json
+
+    write_json(path, records_of(annotations, path))
+
+
+def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
+    """A record per prediction, as results have them."""
     if annotations.confidence is None and len(annotations):
         raise ReadError(
             path, expected="predictions", found="objects without confidence", remedy="write truth with --to coco"
@@ -89,12 +97,10 @@ def write(annotations: Annotations, path: Path) -> None:
         remedy = "take them from a truth with --like TRUTH, or write --to coco, which holds names"
         raise ReadError(path, expected="classes with ids", found="names only", remedy=remedy)
     from verite.formats.coco_write import ids_or_count, records
-    from verite.formats.document import write_json
 
     images = annotations.images
     image_ids: Sequence[int | str] = images.names if images.ids is None and images.names else ids_or_count(images)
-    found = records(annotations, path, image_ids, ids_or_count(annotations.labels), is_truth=False)
-    write_json(path, found)
+    return records(annotations, path, image_ids, ids_or_count(annotations.labels), is_truth=False)
 
 
 HOLDS = frozenset(

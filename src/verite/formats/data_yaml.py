@@ -21,11 +21,16 @@ from verite.model.images import IMAGE_SUFFIXES
 
 SPLITS = ("train", "val", "valid", "test")
 SUFFIXES = (".yaml", ".yml")
+FILE = "data.yaml"
 ENTRY = re.compile(r"""^(path|train|val|valid|test)\s*:(?:\s+(.*))?$""")
 
 
 def recognise(look: Look) -> str | None:
-    if look.is_folder or look.path.suffix.lower() not in SUFFIXES:
+    """The file itself, or a folder around it whose labels are not simply in `labels`."""
+    if look.is_folder:
+        file = look.path / FILE
+        return recognise(Look(file)) if file.is_file() and not yolo.label_folders(look.path) else None
+    if look.path.suffix.lower() not in SUFFIXES:
         return None
     lines = look.head.splitlines()
     if any(KEY.match(line.rstrip()) for line in lines) and any(ENTRY.match(line) for line in lines):
@@ -34,6 +39,7 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    path = path / FILE if path.is_dir() else path
     text = read_text(path)
     entries = entries_of(text, path)
     root = place_of(path.parent, entries.pop("path", ["."])[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verite.formats import all_formats
 from verite.formats.format import Format
+from verite.formats.unread import UNREAD
 from verite.limits import DEFAULTS, environment_name
 
 INTRODUCTION = """\
@@ -17,6 +18,10 @@ LIMITS = """\
 No file is trusted. Each limit appears in its error and can be raised through the environment. XML with a DOCTYPE is
 refused.
 """
+PACKED = """\
+Packed files are read like what is in them: `.gz`, `.zst` (with the extra `[zstd]`) and `.zip`, also of a whole
+folder, as tools export it. `-` is standard input. Recognised, but not read, and named as such: {unread}.
+"""
 OPTIONS = """\
 ## What a format holds, and what it listens to
 What `verite convert` writes and reads again is the same but for the facts that a format cannot hold, which it names.
@@ -27,7 +32,8 @@ Options that a format has no use for are named as well.
 def page() -> str:
     """The reference of the formats as Markdown."""
     formats = all_formats()
-    return "\n".join([INTRODUCTION, overview(formats), "", OPTIONS, details(formats), "", LIMITS, limits(), ""])
+    packed = PACKED.format(unread=", ".join(format.title for format in UNREAD))
+    return "\n".join([INTRODUCTION, overview(formats), "", packed, OPTIONS, details(formats), "", LIMITS, limits(), ""])
 
 
 def overview(formats: list[Format]) -> str:

@@ -1,0 +1,186 @@
+"""What comes packed: `.gz`, `.zst`, `.zip` and standard input, unpacked beside nobody's files and within bounds.
+
+The contents lie in a temporary folder until Python ends, because polygons and masks of a COCO file are read when they
+are first asked for. Messages speak of the package, not of that folder. Of photographs in a `.zip` only the beginning is
+kept, which tells their size.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from verite.errors import BadParameter, ReadError, VeriteError, excerpt
+from verite.files import check_file, reason
+from verite.limits import limit, remedy
+from verite.model.images import IMAGE_SUFFIXES
+from verite.records import record
+
+STANDARD_INPUT = "-"
+CHUNK = 1 << 20
+HEAD = 1 << 18  # of a photograph
+FREE = 1 << 26  # bytes that may come out of anything, however small
+WHOLE = (".png", ".gif")  # pictures whose pixels may be annotations
+MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
+_FOLDERS: list[TemporaryDirectory[str]] = []  # removed when Python ends
+
+
+@record()
+class Package:
+    """Contents and what messages call them."""
+
+    name: str
+    place: Path
+
+    def rename(self, text: str) -> str:
+        """A message about the contents in the words of whoever named the package."""
+        return text.replace(f"{self.place}/", f"{self.name}/").replace(str(self.place), self.name)
+
+    def explain(self, error: ReadError) -> ReadError:
+        parts = (error.expected, error.found, error.remedy)
+        expected, found, hint = (self.rename(part) for part in parts)
+        return ReadError(self.rename(error.where), expected=expected, found=found, remedy=hint)
+
+
+def is_package(path: Path) -> bool:
+    return path.suffix.lower() in UNPACKERS and not path.is_dir()
+
+
+def unpack(path: Path) -> Package:
+    """The contents of a file that is packed; a package in a package is not opened."""
+    check_file(path)
+    folder = new_folder()
+    try:
+        return Package(str(path), UNPACKERS[path.suffix.lower()](path, folder))
+    except VeriteError:
+        raise
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError) as error:
+        found = reason(error) if isinstance(error, OSError) else str(error)
+        expected = f"a whole {path.suffix.lower()} file"
+        raise ReadError(path, expected=expected, found=excerpt(found), remedy="was it cut off?") from None
+
+
+def unpack_standard_input() -> Package:
+    """Everything that standard input says, by a suffix that fits how it begins."""
+    stream = sys.stdin.buffer
+    folder = new_folder()
+    raw = folder / "stdin"
+    copy(stream, raw, "standard input", most=limit("file_bytes"))
+    start = start_of(raw)
+    if not start.strip():
+        raise ReadError("standard input", expected="annotations", found="nothing")
+    packed = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), None)
+    place = raw if packed is None else unpack(raw.rename(folder / f"stdin{packed}")).place
+    return Package("standard input", name_by_contents(place))
+
+
+def start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
+
+
+def name_by_contents(path: Path) -> Path:
+    """A file that has no suffix gets the one that fits how it begins."""
+    if path.is_dir() or path.suffix:
+        return path
+    text = start_of(path).decode("utf-8-sig", "replace").lstrip()
+    line = text.partition("\n")[0]
+    suffix = ".json" if text[:1] in ("[", "{") else ".xml" if text[:1] == "<" else ".csv" if "," in line else ".txt"
+    return path.rename(path.with_suffix(suffix))
+
+
+def new_folder() -> Path:
+    folder = TemporaryDirectory(prefix="verite-", ignore_cleanup_errors=True)
+    _FOLDERS.append(folder)
+    return Path(folder.name)
+
+
+def copy(source: IO[bytes], target: Path, name: str, *, most: int) -> int:
+    """So many bytes of a stream, or a refusal to write more; returns how many there were."""
+    written = 0
+    with target.open("wb") as out:
+        while data := source.read(CHUNK):
+            written += len(data)
+            if written > most:
+                hint = remedy("unpacked_ratio" if most < limit("file_bytes") else "file_bytes")
+                raise ReadError(name, expected=f"at most {most:,} bytes, unpacked", found="more", remedy=hint)
+            out.write(data)
+    return written
+
+
+def most_bytes(path: Path) -> int:
+    """How much may come out of a package of this size."""
+    return min(limit("file_bytes"), max(FREE, limit("unpacked_ratio") * path.stat().st_size))
+
+
+def unpack_stream(opener: Callable[[Path], Any], path: Path, folder: Path) -> Path:
+    target = folder / (path.stem or "contents")
+    with opener(path) as stream:
+        copy(stream, target, str(path), most=most_bytes(path))
+    return target
+
+
+def open_gzip(path: Path) -> Any:
+    return gzip.open(path, "rb")
+
+
+def open_zstd(path: Path) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise BadParameter(f"{path}: expected zstandard to read it, found none; pip install verite[zstd]") from None
+    return zstandard.open(path, "rb")
+
+
+def unpack_zip(path: Path, folder: Path) -> Path:
+    """All files, within bounds and inside the folder; a single folder or file around everything is looked through."""
+    left = most_bytes(path)
+    with zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        if len(members) > limit("unpacked_files"):
+            most = f"at most {limit('unpacked_files'):,} files"
+            raise ReadError(path, expected=most, found=f"{len(members):,}", remedy=remedy("unpacked_files"))
+        for member in members:
+            if member.flag_bits & 1:
+                raise ReadError(path, expected="an archive that is not encrypted", found="an encrypted one")
+            parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+            if not parts or parts[0].startswith("/") or ".." in parts or ":" in parts[0] or "\0" in member.filename:
+                raise ReadError(path, expected="names inside the archive's own folder", found=excerpt(member.filename))
+            if parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts):
+                continue
+            left -= extract(archive, member, folder.joinpath(*parts), str(path), left)
+    return look_through(folder)
+
+
+def extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, name: str, most: int) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    suffix = target.suffix.lower()
+    with archive.open(member) as stream:
+        if suffix in IMAGE_SUFFIXES and suffix not in WHOLE:
+            head = stream.read(min(HEAD, most))
+            target.write_bytes(head)
+            return len(head)
+        return copy(stream, target, name, most=most)
+
+
+def look_through(folder: Path) -> Path:
+    """The folder in the folder in … that holds something besides a folder, or the only annotation file in it."""
+    inside = sorted(folder.iterdir())
+    if len(inside) == 1 and inside[0].is_dir():
+        return look_through(inside[0])
+    files = [p for p in folder.rglob("*") if p.is_file() and p.suffix.lower() not in IMAGE_SUFFIXES]
+    return files[0] if len(files) == 1 and files[0].suffix.lower() == ".json" else folder
+
+
+UNPACKERS: dict[str, Callable[[Path, Path], Path]] = {
+    ".gz": partial(unpack_stream, open_gzip),
+    ".zst": partial(unpack_stream, open_zstd),
+    ".zip": unpack_zip,
+}

@@ -1,0 +1,43 @@
+"""COCO results inside an object, `{"predictions": [...]}`, as some tools wrap them; what else is in it is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from verite.formats import coco_results
+from verite.formats.document import decode
+from verite.formats.format import Format, Look, Options
+from verite.formats.json_lines import read_results
+from verite.model.annotations import Annotations
+
+START = re.compile(r'\{[^\[]*"predictions"\s*:\s*\[')
+
+
+class Document(msgspec.Struct):
+    predictions: msgspec.Raw
+
+
+def recognise(look: Look) -> str | None:
+    start = "" if look.is_folder else look.head.lstrip()
+    if START.match(start) and '"image_id"' in start:
+        return "a JSON object with predictions that have image_id"
+    return None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    return read_results(path, bytes(decode(path, Document).predictions), options, "results-object")
+
+
+FORMAT = Format(
+    name="results-object",
+    title="COCO results in an object",
+    about='`{"predictions": […]}` around COCO results',
+    recognise=recognise,
+    read=read,
+    honours=coco_results.FORMAT.honours,
+    suffixes=(".json",),
+    sides=("pred",),
+)

@@ -1,0 +1,69 @@
+"""What is recognised but not read: named, with a way out, instead of called unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from verite.formats.format import Look
+from verite.formats.words import is_number
+from verite.records import record
+
+EXPORT = "export it as COCO JSON with the tool it comes from"
+
+
+@record()
+class Unread:
+    """A format that is known by sight only."""
+
+    title: str
+    recognise: Callable[[Look], bool]
+    remedy: str = EXPORT
+
+
+def begins(*starts: str) -> Callable[[Look], bool]:
+    return lambda look: look.head.startswith(starts)
+
+
+def has_keys(*keys: str) -> Callable[[Look], bool]:
+    """A JSON document with all of these keys near its beginning."""
+    return lambda look: look.head.lstrip()[:1] in ("{", "[") and all(f'"{key}"' in look.head for key in keys)
+
+
+def has_suffix(*suffixes: str) -> Callable[[Look], bool]:
+    return lambda look: any(
+        re.search(rf"\.({'|'.join(suffixes)})(-\d+-of-\d+)?$", p.name.lower()) for p in look.files[:50]
+    )
+
+
+def is_dota(look: Look) -> bool:
+    """Eight numbers, a class, and perhaps a difficulty."""
+    lines = [words for words in look.lines if len(words) > 2]
+    return bool(lines) and all(len(w) in (9, 10) and all(map(is_number, w[:8])) and not is_number(w[8]) for w in lines)
+
+
+# First what can be told for certain.
+UNREAD = (
+    Unread("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
+    Unread("a NumPy array file", begins("\ufffdNUMPY"), "load it, and hand its columns to verite.read"),
+    Unread("HDF5", begins("\ufffdHDF"), "load it, and hand its columns to verite.read"),
+    Unread("a MATLAB file", begins("MATLAB 5.0 MAT-file"), "load it, and hand its columns to verite.read"),
+    Unread(
+        "a pickle", has_suffix("pkl", "pickle", "pth", "pt"), "load it where it is trusted, and hand it to verite.read"
+    ),
+    Unread("VoTT JSON", has_keys("assets", "tags")),
+    Unread("a VoTT asset", has_keys("asset", "regions")),
+    Unread("Supervisely JSON", has_keys("objects", "classTitle")),
+    Unread("Cityscapes polygons", has_keys("imgHeight", "imgWidth", "objects")),
+    Unread("BDD100K JSON", has_keys("labels", "box2d")),
+    Unread("CreateML JSON", has_keys("annotations", "coordinates")),
+    Unread("a SageMaker manifest", has_keys("source-ref")),
+    Unread("Labelbox JSON", has_keys("data_row")),
+    Unread("DOTA text", is_dota, "rotated boxes are not read yet"),
+    Unread("a picture", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"),
+)
+
+
+def name_unread(look: Look) -> Unread | None:
+    """What a path is, if it is one of these."""
+    return next((format for format in UNREAD if format.recognise(look)), None)

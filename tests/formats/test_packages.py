@@ -1,0 +1,202 @@
+"""Packed files and standard input: read like what is in them, named like what was given, and bounded."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import sys
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+
+import verite as vt
+from tests.formats.samples import sample
+from verite import cli
+
+COCO = sample("coco", "good", "instances.json")
+
+
+def zipped(path, folder, *, inside=""):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                archive.write(file, f"{inside}{file.relative_to(folder)}")
+    return path
+
+
+def test_gz_is_the_file_in_it(tmp_path):
+    path = tmp_path / "truth.json.gz"
+    path.write_bytes(gzip.compress(COCO.read_bytes()))
+    read = vt.read(path)
+    assert read.digest == vt.read(COCO).digest
+    assert read.source.path == str(path)
+    assert read.regions.polygons is not None  # read later, from what was unpacked
+
+
+def test_zst_is_the_file_in_it(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "truth.json.zst"
+    path.write_bytes(zstandard.compress(COCO.read_bytes()))
+    assert vt.read(path).digest == vt.read(COCO).digest
+
+
+def test_zst_without_its_package_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "a.json.zst").write_bytes(b"x")
+    with pytest.raises(vt.BadParameter, match=r"expected zstandard to read it, found none; pip install verite\[zstd\]"):
+        vt.read(tmp_path / "a.json.zst")
+
+
+@pytest.mark.parametrize("format", ["voc", "labelme", "cvat", "yolo", "kitti", "coco_folder", "openimages_masks"])
+@pytest.mark.parametrize("inside", ["", "export/"])
+def test_zip_is_the_folder_in_it(tmp_path, format, inside):
+    folder = sample(format, "good")
+    path = zipped(tmp_path / "export.zip", folder, inside=inside)
+    read = vt.read(path)
+    assert read.digest == vt.read(folder).digest
+    assert read.source.path == str(path)
+
+
+def test_zip_of_a_data_set_is_read_by_its_yaml(tmp_path):
+    root = tmp_path / "set"
+    shutil.copytree(sample("data_yaml", "good", "images", "val"), root / "valid" / "images")
+    shutil.copytree(sample("data_yaml", "good", "labels", "val"), root / "valid" / "labels")
+    (root / "data.yaml").write_text("val: ../valid/images\nnames: [boat, gull]\n")
+    read = vt.read(zipped(tmp_path / "set.zip", root), split="val")
+    assert read.regions.boxes.tolist() == [[1, 0, 3, 2], [0, 0, 2, 1]]
+
+
+def test_only_json_of_a_zip_is_read(tmp_path):
+    path = tmp_path / "coco.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(COCO, "annotations/instances_default.json")
+        archive.writestr("__MACOSX/annotations/._instances_default.json", b"x")
+        archive.writestr("images/a.jpg", b"x" * 1000)
+    assert vt.read(path).digest == vt.read(COCO).digest
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/etc/evil.txt", "a/../../evil.txt", "..\\evil.txt", "C:/evil.txt"])
+def test_zip_writes_nothing_outside(tmp_path, name):
+    path = tmp_path / "evil.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, "boat 1 2 3 4\n")
+    with pytest.raises(vt.ReadError, match="expected names inside the archive's own folder, found"):
+        vt.read(path)
+    assert not list(tmp_path.parent.glob("evil.txt"))
+
+
+def test_bombs_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("verite.formats.packages.FREE", 10_000)
+    monkeypatch.setenv("VERITE_LIMIT_UNPACKED_RATIO", "10")
+    bomb = b'{"images": []' + b" " * 1_000_000
+    (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(bomb))
+    with pytest.raises(vt.ReadError, match=r"bomb.json.gz: expected at most [\d,]+ bytes, unpacked, found more; raise"):
+        vt.read(tmp_path / "bomb.json.gz")
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for i in range(20):
+            archive.writestr(f"{i}.txt", b" " * 100_000)
+    with pytest.raises(vt.ReadError, match=r"bomb.zip: expected at most [\d,]+ bytes, unpacked, found more"):
+        vt.read(tmp_path / "bomb.zip")
+    monkeypatch.setenv("VERITE_LIMIT_UNPACKED_FILES", "19")
+    with pytest.raises(vt.ReadError, match="expected at most 19 files, found 20"):
+        vt.read(tmp_path / "bomb.zip")
+
+
+@pytest.mark.parametrize("cut", [0, 5, 40])
+@pytest.mark.parametrize("suffix", [".gz", ".zip"])
+def test_cut_off_package_is_named(tmp_path, suffix, cut):
+    path = tmp_path / f"a.json{suffix}"
+    if suffix == ".gz":
+        path.write_bytes(gzip.compress(COCO.read_bytes())[:cut])
+    else:
+        zipped(path, COCO.parent)
+        path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(vt.ReadError) as caught:
+        vt.read(path)
+    assert str(caught.value).startswith(f"{path}")
+    assert "verite-" not in str(caught.value)
+
+
+def test_mistake_inside_is_placed_in_the_package(tmp_path):
+    path = zipped(tmp_path / "export.zip", sample("kitti", "broken", "one_image_twice"))
+    with pytest.raises(vt.ReadError) as caught:
+        vt.read(path)
+    assert str(caught.value) == f"{path}/b/1.txt: expected each image once, found a second '1'"
+
+
+def test_encrypted_zip_is_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", sample("kitti", "good"))
+    content = bytearray(path.read_bytes())
+    for start, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := content.find(start, at + 1)) >= 0:
+            content[at + offset] |= 1  # says that it is encrypted
+    path.write_bytes(content)
+    with pytest.raises(vt.ReadError, match="expected an archive that is not encrypted, found an encrypted one"):
+        vt.read(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["coco/good/instances.json", "coco_results/good/results.json", "cvat/good/annotations.xml", "table/good/truth.csv",
+     "text/numbers/pier.txt"],
+)  # fmt: skip
+def test_standard_input_is_a_file(monkeypatch, name):
+    path = sample(*name.split("/"))
+    for content in (path.read_bytes(), gzip.compress(path.read_bytes())):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        read = vt.read("-")
+        assert read.regions.boxes.tolist() == vt.read(path).regions.boxes.tolist()
+        assert read.source.path == "standard input"
+
+
+def test_nothing_on_standard_input_is_said(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    with pytest.raises(vt.ReadError, match="standard input: expected annotations, found nothing"):
+        vt.read("-")
+
+
+def test_standard_input_on_the_command_line(monkeypatch, tmp_path, capsys):
+    truth = tmp_path / "truth.json"
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
+    document = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "boat"}], "annotations": [box]}
+    truth.write_text(json.dumps(document))
+    pred = json.dumps([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}])
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(pred.encode())))
+    assert cli.run(["voc", str(truth), "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mAP"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "title"),
+    [
+        ("a.tfrecord", b"\x00\x01", "TFRecord"),
+        ("val.tfrecord-00000-of-00010", b"\x00\x01", "TFRecord"),
+        ("a.npy", b"\x93NUMPY\x01\x00", "a NumPy array file"),
+        ("a.h5", b"\x89HDF\r\n\x1a\n", "HDF5"),
+        ("a.mat", b"MATLAB 5.0 MAT-file, Platform", "a MATLAB file"),
+        ("a.pkl", b"\x80\x04\x95", "a pickle"),
+        ("a.vott", b'{"name": "x", "assets": {}, "tags": []}', "VoTT JSON"),
+        ("a.json", b'{"imgHeight": 1, "imgWidth": 2, "objects": []}', "Cityscapes polygons"),
+        ("a.json", b'[{"name": "a.jpg", "labels": [{"box2d": {}}]}]', "BDD100K JSON"),
+        ("a.json", b'[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]', "CreateML JSON"),
+        ("a.manifest", b'{"source-ref": "a.jpg"}', "a SageMaker manifest"),
+        ("a.txt", b"imagesource:GoogleEarth\ngsd:0.1\n1 2 3 4 5 6 7 8 plane 0\n", "DOTA text"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
+    ],
+)
+def test_what_is_not_read_is_named(tmp_path, name, content, title):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(vt.ReadError, match=f"found {title}, which is recognised but not read; "):
+        vt.read(tmp_path / name)
+
+
+def test_masks_of_open_images():
+    read = vt.read(sample("openimages_masks", "good"))
+    assert read.images.names == ("pier",)
+    assert read.regions.boxes.tolist() == [[1, 0, 3, 1]]  # 0.25 to 0.75 of 4 and 0 to 0.5 of 2 pixels
+    assert read.regions.runs[0].tolist() == [2, 1, 1, 1, 3]  # the second and third pixel of the first row
+    assert read.labels.names == ("/m/boat",)
