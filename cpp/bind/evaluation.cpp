@@ -288,6 +288,13 @@ void register_evaluations(nb::module_& module) {
              "The numbers as if these truths were not there, and those were.")
         .def("draw_means", &draw_means, "choices"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
              "threads"_a = 1, "The means of many draws of weights and changed truths, draw by draw.")
+        .def(
+            "part",
+            [](const KeptEvaluation& kept, std::string about) {
+                const nb::gil_scoped_release released;
+                return kept.part(std::move(about));
+            },
+            "about"_a, "What became of these images, to be merged with others about the same.")
         .def("arrays", &arrays, "absent"_a, "precision, recall and scores in the reference's shapes.")
         .def("outcomes", &outcomes, "threshold"_a, "range"_a = 0, "What became of every object.")
         .def("by_class", &by_class, "Predictions class by class, by falling confidence, and offsets of classes.")

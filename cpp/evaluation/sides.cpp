@@ -353,6 +353,13 @@ Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Colu
     return evaluation_->change({removed, truths}, by_rank(weights), threads);
 }
 
+Part KeptEvaluation::part(std::string about) const {
+    if (!images_.ids) throw std::invalid_argument("parts: expected images with ids");
+    Array<std::int64_t> ids(images_.ids.begin(), images_.ids.end());
+    std::ranges::sort(ids);
+    return make_part(*evaluation_, ids, std::move(about));
+}
+
 std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, std::span<const Change> changes,
                                                std::span<const Choice> choices, unsigned threads) const {
     const std::size_t images = images_.count();

@@ -7,6 +7,7 @@
 
 #include "columns/objects.hpp"
 #include "evaluation/evaluation.hpp"
+#include "evaluation/parts.hpp"
 
 namespace verite {
 
@@ -59,6 +60,9 @@ class KeptEvaluation {
     };
     std::vector<double> draw_means(std::span<const double> weights, std::span<const Change> changes,
                                    std::span<const Choice> choices, unsigned threads) const;
+
+    // What became of these images, by their ids.
+    Part part(std::string about) const;
 
     // Weights of images by rank.
     Array<double> by_rank(std::span<const double> weights) const;

@@ -125,6 +125,29 @@ class Numbers:
         return self.native.class_means(kind == "precision", threshold, area, limit)
 
 
+class Part:
+    """What became of some images: no boxes and no masks, to be merged with parts of other images. Pickles."""
+
+    def __init__(self, kept: _core.Part) -> None:
+        self.kept = kept
+
+    def __len__(self) -> int:
+        """How many images it has."""
+        return self.kept.image_count
+
+    @staticmethod
+    def merge(*parts: Part) -> Part:
+        """One part of all these images, the same in whatever order and by whatever steps."""
+        try:
+            return Part(_core.Part.merge([part.kept for part in parts]))
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+    def numbers(self, threads: int = 1) -> Numbers:
+        """To the last bit those of one evaluation of all images."""
+        return Numbers(self.kept.numbers(threads))
+
+
 class Evaluation(Numbers):
     """Truth and predictions by some rules. Pickles as these, and is made again when it is asked.
 
@@ -174,6 +197,16 @@ class Evaluation(Numbers):
         """The predictions of each class that count, by falling confidence."""
         rows, offsets = self.kept.by_class()
         return [rows[first:last] for first, last in pairwise(offsets.tolist())]
+
+    def part(self) -> Part:
+        """What became of these images, to be merged with what became of others by the same rules."""
+        labels = self.truth.labels
+        order = labels.by_id or range(len(labels))
+        about = repr((self.rules, [labels.name(i) for i in order]))
+        try:
+            return Part(self.kept.part(about))
+        except ValueError as error:
+            raise DataError(str(error)) from None
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
