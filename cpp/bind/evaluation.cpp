@@ -254,6 +254,9 @@ nb::dict stages(const KeptEvaluation& kept) {
 }  // namespace
 
 void register_evaluations(nb::module_& module) {
+    module.def(
+        "wants_outlines", [](const std::string& similarity) { return find_similarity(similarity).wants_outlines; },
+        "similarity"_a, "Does it look at polygons and masks?");
     nb::class_<Numbers>(module, "Numbers", "Precision and recall of everything, to be averaged.")
         .def("mean", &mean, "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),
              "The mean over everything present, of all classes or of those with a flag; nan where nothing is.")

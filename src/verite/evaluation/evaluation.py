@@ -238,7 +238,7 @@ class Evaluation(Numbers):
         return Numbers(
             self.kept.changed(
                 np.asarray(removed, dtype=np.int32),
-                None if added is None else columns_of(added, with_outlines=wants_outlines(self.rules)),
+                None if added is None else columns_of(added, with_outlines=_core.wants_outlines(self.rules.similarity)),
                 None if weights is None else np.asarray(weights, dtype=np.float64),
                 self.threads,
             )
@@ -258,7 +258,7 @@ class Evaluation(Numbers):
         """
         import numpy as np
 
-        outlines = wants_outlines(self.rules)
+        outlines = _core.wants_outlines(self.rules.similarity)
         means = self.kept.draw_means(
             [(kind == "precision", threshold, area, limit) for kind, threshold, area, limit in parts],
             None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
@@ -289,16 +289,16 @@ def evaluate(
     with truths, and in which those that find nothing are spared. `least`: the overlap each truth asks for besides the
     threshold. `pred_rows`: which predictions there are, in the order of equal confidences.
     """
-    with_outlines = wants_outlines(rules)
     order = None if rules.is_open else truth.labels.by_id
     widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
-    preds = columns_of(pred, with_outlines=with_outlines or pred.regions.boxed is not None)
-    if preds.outside(len(widest.images), 2**31 - 1):
-        raise unknown_image(truth, pred)
     given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__dataclass_fields__} | cells
     del given["is_open"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:
+        with_outlines = _core.wants_outlines(rules.similarity)
+        preds = columns_of(pred, with_outlines=with_outlines or pred.regions.boxed is not None)
+        if preds.outside(len(widest.images), 2**31 - 1):
+            raise unknown_image(truth, pred)
         return _core.Evaluation(
             columns_of(truth, with_outlines=with_outlines),
             preds,
@@ -310,6 +310,8 @@ def evaluate(
             pred_is_results=pred.source.format == RESULTS,
             threads=threads,
         )
+    except DataError:
+        raise
     except ValueError as error:
         side, _, rest = str(error).partition(": ")
         path = {"truth": truth, "predictions": pred}.get(side, truth).source.path
@@ -323,10 +325,6 @@ def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
         f"{pred.source.path or 'predictions'}: expected images of the truth, found {name!r} and others in "
         f"{len(rows)} predictions; is this the right truth?"
     )
-
-
-def wants_outlines(rules: Rules) -> bool:
-    return rules.similarity in ("mask", "boundary")
 
 
 def invert(order: Sequence[int]) -> list[int]:
