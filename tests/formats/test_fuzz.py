@@ -17,13 +17,30 @@ TARGETS = [
     ("coco", "good", "scored.json"),
     ("coco_results", "good", "results.json"),
     ("cvat", "good", "annotations.xml"),
+    ("coco_folder", "good", "_annotations.coco.json"),
+    ("cvat", "video", "annotations.xml"),
+    ("data_yaml", "good", "data.yaml"),
+    ("json_lines", "good", "results.jsonl"),
+    ("kitti", "good", "000000.txt"),
+    ("label_studio", "good", "small.json"),
+    ("label_studio", "good", "tasks.json"),
     ("labelme", "good", "pier.json"),
+    ("mot", "good", "SEQ-01/gt/gt.txt"),
+    ("mot", "good", "SEQ-01/seqinfo.ini"),
     ("openimages", "good", "boxes.csv"),
+    ("openimages_masks", "good", "a.png"),
+    ("openimages_masks", "good", "masks.csv"),
+    ("results_object", "good", "predictions.json"),
+    ("table", "good", "truth.csv"),
     ("text", "good", "pier.txt"),
+    ("via", "good", "export.json"),
+    ("via", "good", "table.csv"),
     ("voc", "good", "pier.xml"),
     ("yolo", "good", "labels/val/pier.txt"),
     ("yolo", "good", "data.yaml"),
+    ("wider", "good", "faces.txt"),
 ]
+WHOLE = ("coco_folder", "mot", "openimages_masks", "yolo")  # read as a folder
 MUTATIONS = 300
 TOKENS = rb"""NaN -1 1e999 99999999999999999999 [[[[ ] } " null <!DOCTYPE_a> &x; - , ; \ud800 1_0""".split()
 TOKENS += [b"\xff", b"\x00", b" ", b"\n", b"\xf0\x9f\x9a\xa2"]
@@ -66,7 +83,7 @@ def test_spoiled_file_is_read_or_refused(target, tmp_path):
     whole = tmp_path / root
     shutil.copytree(sample(folder, root), whole)
     path = whole / name
-    place = whole if folder == "yolo" else path
+    place = whole if folder in WHOLE else path
     chance = random.Random("/".join(target))
     outcomes = {True: 0, False: 0}
     for _ in range(MUTATIONS):

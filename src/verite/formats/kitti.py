@@ -13,6 +13,7 @@ from verite.files import folder_atomically, read_text
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems, is_list
 from verite.formats.imagenet_loc import check_words
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_numbers
@@ -42,7 +43,7 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
-    for file in files:
+    for file in count_files("reading", files):
         rows.add_image(file, file.stem)
         for number, line in enumerate(read_text(file).splitlines(), start=1):
             if line.strip():
@@ -86,7 +87,7 @@ def write(annotations: Annotations, path: Path) -> None:
         lines[annotations.image[row]].append(" ".join(words) + "\n")
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
-        for name, image_lines in zip(stems, lines, strict=True):
+        for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
             (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
 
 

@@ -21,6 +21,7 @@ from verite.formats.document import check_finite, decode
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
 from verite.model.annotations import FLAGS, Annotations
@@ -63,7 +64,7 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
-    for file in files:
+    for file in count_files("reading", files):
         document = decode(file, Document)
         name = document.image_path or file.stem
         rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
@@ -155,7 +156,7 @@ def write(annotations: Annotations, path: Path) -> None:
         shapes[image] += shapes_of(annotations, row, flags[row])
     stems = file_stems(images, path)
     with folder_atomically(path) as folder:
-        for i, name in enumerate(stems):
+        for i, name in count_files("writing", list(enumerate(stems))):
             document: dict[str, Any] = {
                 "version": "5.0.1",
                 "flags": {},

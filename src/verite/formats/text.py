@@ -15,6 +15,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import confidence_place, is_number, to_numbers
@@ -54,7 +55,7 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
-    for file in files:
+    for file in count_files("reading", files):
         rows.add_image(file, file.stem)
         for number, line in enumerate(read_text(file).splitlines(), start=1):
             if line.strip():
@@ -115,7 +116,7 @@ def write(annotations: Annotations, path: Path) -> None:
         lines[annotations.image[row]].append(" ".join(words) + "\n")
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
-        for name, image_lines in zip(stems, lines, strict=True):
+        for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
             (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
 
 

@@ -15,6 +15,7 @@ from verite.files import folder_atomically
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.markup import Element, check_writable, parse, to_whole
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
@@ -34,7 +35,7 @@ def read(path: Path, options: Options) -> Annotations:
     files = Look(path).with_suffix(".xml")
     if not files:
         raise ReadError(path, expected="files ending in .xml", found="none")
-    for file in files:
+    for file in count_files("reading", files):
         root = parse(file)
         if root.tag != "annotation":
             raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
@@ -76,7 +77,7 @@ def write(annotations: Annotations, path: Path) -> None:
     for row, image in enumerate(annotations.image):
         objects[image].append(object_text(annotations, row, corners[row], flags[row]))
     with folder_atomically(path) as folder:
-        for i, name in enumerate(stems):
+        for i, name in count_files("writing", list(enumerate(stems))):
             text = image_text(annotations, i) + "".join(objects[i]) + "</annotation>\n"
             (folder / f"{name}.xml").write_text(text, encoding="utf-8")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from verite.errors import ReadError, excerpt
 from verite.files import read_text
 from verite.formats.format import Format, Look, Options, head_of
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
@@ -43,7 +44,7 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)
-    for file in files:
+    for file in count_files("reading", files):
         read_faces(rows, file)
     return rows.annotations("wider", layout="xywh")
 

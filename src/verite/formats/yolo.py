@@ -18,6 +18,7 @@ from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list
 from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
@@ -66,7 +67,7 @@ def read(path: Path, options: Options) -> Annotations:
     names, origin = class_names(options, *names_files(path))
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
-    for file in files:
+    for file in count_files("reading", files):
         add_file(rows, file, layout)
     if options.images is None and options.image_size is None:
         rows.pictures_beside = pictures_beside({file.parent for file in files})
@@ -87,7 +88,7 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
     names, _ = class_names(options)
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
-    for picture, file in labels.items():
+    for picture, file in count_files("reading", list(labels.items())):
         rows.pictures_beside.setdefault(picture.stem, []).append(picture)
         if file.is_file():
             add_file(rows, file, layout)
@@ -168,7 +169,7 @@ def write(annotations: Annotations, path: Path) -> None:
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
         (folder / "labels").mkdir()
-        for name, image_lines in zip(stems, lines, strict=True):
+        for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
             (folder / "labels" / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
         if annotations.labels.names is not None:
             (folder / "data.yaml").write_text(yaml_of(annotations.labels.names), encoding="utf-8")
