@@ -200,3 +200,12 @@ def test_the_rate_up_to_which_a_whole_order_holds_is_where_enumeration_says(labe
         return worlds.orders(worlds.label_worlds(truth, labels, gain, len(answers), weight), recorded).whole
 
     assert float(whole(low)) == pytest.approx(0.95, rel=1e-9)
+
+
+def test_an_audit_of_algorithms_that_are_all_level_has_no_whole_order():
+    found = rank(Answers.of([1, 0], {"a": [1, 1], "b": [0, 0], "c": [1, 1]}), Audit(0, 1))
+    assert all(pair.tied for pair in found.pairs)
+    assert np.isnan(found.whole)
+    # One item each for a and b alone: wrong together or not at all, they stay level; E[2 e (1 - e)] = 1/4 is the rest,
+    # e being Beta(1/2, 3/2) with E[e] = 1/4 and E[e^2] = 1/8.
+    assert found.pair("a", "b").tie == pytest.approx(3 / 4)

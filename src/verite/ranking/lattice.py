@@ -7,14 +7,15 @@ one of a few vectors. Where only the number of wrong records is known, that numb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import is_as_a_whole, mean_rate
 from verite.ranking.outcomes import Outcomes
-from verite.ranking.places import Standings, order_holds, stand, three_independent
+from verite.ranking.places import Standings, differs, order_holds, stand, three_independent
 from verite.ranking.sums import Steps, law_of_sum, merge_steps
 from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
@@ -59,11 +60,15 @@ def average_three(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
     def at(epsilon: float) -> Array:
         found = three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores)
         with np.errstate(divide="ignore"):
-            logs: Array = np.log(found.packed)
+            # Where all are level on the record there is no whole order, and nothing to average.
+            logs: Array = np.log(np.nan_to_num(found.packed))
         return logs
 
     logs = model.average(at, int(outcomes.counts.sum()))
-    return None if logs is None else Standings.unpack(np.exp(logs), 3)
+    if logs is None:
+        return None
+    found = Standings.unpack(np.exp(logs), 3)
+    return found if differs(outcomes.scores) else replace(found, whole=nan)
 
 
 def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
