@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import log
 
 import numpy as np
@@ -12,7 +14,7 @@ from tests.oracles import worlds
 from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError
 from verite.ranking import confidence, curves
-from verite.ranking.confidence import Confidences, losses
+from verite.ranking.confidence import Confidences, losses, weigh_labels
 from verite.ranking.rank import rank
 from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
@@ -158,6 +160,67 @@ def test_rows_can_be_scaled_to_add_up_to_one():
     scaled = Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="scale")
     assert scaled.values.sum(axis=2) == pytest.approx(np.ones((2, 6)))
     assert scaled.values[0, 0, 0] == pytest.approx(0.375)
+
+
+def divergence(truth, answer, loss):
+    """The loss of one item, term by term."""
+    if loss == "logloss":
+        return -sum(t * log(a) for t, a in zip(truth, answer, strict=True))
+    return sum(a * log(a / t) for t, a in zip(truth, answer, strict=True))
+
+
+@pytest.mark.parametrize("loss", ["logloss", "kl_printed"])
+def test_a_soft_truth_equals_the_sum_over_all_ways_to_exchange_confidences(loss):
+    truth = [[0.7, 0.2, 0.1], [0.25, 0.6, 0.15], [0.05, 0.05, 0.9]]
+    values = {
+        "a": [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]],
+        "b": [[0.6, 0.1, 0.3], [0.4, 0.5, 0.1], [0.1, 0.2, 0.7]],
+    }
+    epsilon = 0.3
+    below = 0.0
+    for moved in product(range(3), repeat=3):  # the label that is true of each item
+        weight, lead = 1.0, 0.0
+        for i, to in enumerate(moved):
+            record = int(np.argmax(truth[i]))
+            weight *= 1 - epsilon if to == record else epsilon / 2
+            row = list(truth[i])
+            row[record], row[to] = row[to], row[record]
+            lead += divergence(row, values["b"][i], loss) - divergence(row, values["a"][i], loss)
+        below += weight * (lead < 0)
+    found = rank(Confidences.of(truth, values, loss=loss), Bernoulli(epsilon))
+    pair = found.pair("a", "b")
+    assert (pair.first_ahead if pair.first == "b" else pair.second_ahead) == pytest.approx(below, rel=1e-12)
+    recorded = [divergence(t, a, loss) for t, a in zip(truth, values["a"], strict=True)]
+    assert found.scores["a"] == pytest.approx(sum(recorded) / 3)
+    assert "|truth:soft|" in str(found.signature)
+    assert "changes its confidence for the other's" in found.assumption
+
+
+@pytest.mark.parametrize("loss", ["logloss", "kl_printed"])
+def test_a_soft_truth_that_is_sure_is_the_plain_one(loss):
+    truth, values, _ = random_confidences(4)
+    soft = weigh_labels(np.eye(3)[truth], "xyz", str)
+    plain = Confidences.of(truth, values, loss=loss)
+    assert losses(replace(plain, soft=soft)) == pytest.approx(losses(plain), rel=1e-12)
+
+
+def test_what_one_confidence_leaves_is_shared_by_the_other_labels():
+    """The third hypothesis of Lamiroy and Pierrot: one interpretation, in which the truth is more or less sure."""
+    assert weigh_labels(np.array([[0, 0.8, 0]]), "xyz", str)[0] == pytest.approx([0.1, 0.8, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([0.5, 0.2, 0.2], r"item 1: expected confidences of the truth that add up to 1, .* found 0\.9"),
+        ([0.4, 0.4, 0.2], "item 1: expected one label that the truth holds likelier than others, found '0' and '1'"),
+        ([1.2, -0.2, 0.0], "item 1: expected confidences from 0 to 1 as truth"),
+        ([0.5, 0.5], "truth: expected 3 confidences per item, found an array of shape"),
+    ],
+)
+def test_soft_truths_that_cannot_be_are_refused(row, message):
+    with pytest.raises(DataError, match=message):
+        Confidences.of([row], {"a": [[0.2, 0.3, 0.5]], "b": [[0.1, 0.1, 0.8]]})
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,14 @@ def test_a_table_of_confidences(written):
     assert found.pairs[0].kept == pytest.approx(0.734122, abs=5e-7)
 
 
+def test_a_truth_in_a_table_may_be_more_or_less_sure(written):
+    text = "item,label,truth,a,b\nd1,x,0.8,0.7,0.6\nd1,y,0,0.2,0.1\nd1,z,0,0.1,0.3\n"
+    table = Confidences.read(written(text))
+    assert table.soft[0] == pytest.approx([0.8, 0.1, 0.1])
+    # -(0.8 ln 0.7 + 0.1 ln 0.2 + 0.1 ln 0.1), and -(0.8 ln 0.6 + 0.1 ln 0.1 + 0.1 ln 0.3)
+    assert rank(table, Bernoulli(0.1)).scores == pytest.approx({"a": 0.6765423, "b": 0.7593163}, abs=1e-7)
+
+
 def test_labels_of_an_item_may_come_in_any_order(written):
     rows = LONG.splitlines()
     shuffled = "\n".join([rows[0], rows[4], rows[1], rows[3], rows[2]])
@@ -158,7 +166,7 @@ def test_absent_values_in_parquet_are_refused(tmp_path):
         (LONG.replace("d1,x,1", "d1,x,0"), r"table.csv:2: expected one true label of item 'd1', found none"),
         (
             LONG.replace("d1,x,1", "d1,x,2"),
-            r"table.csv:2: expected 1 on the true label and 0 on the others as truth, found '2'",
+            r"expected confidences from 0 to 1 as truth, found",
         ),
         (LONG + "d3,x,1,1,1\n", r"table.csv: expected a row for every label of item 'd3', found none for 'y'"),
         (LONG + "d1,x,1,1,1\n", r"table.csv:6: expected each item once, found item 'd1' label 'x' again"),

@@ -1,7 +1,9 @@
 """Algorithms that give every label a confidence: whose order survives a truth with wrong labels?
 
 An algorithm loses, on each item, what its confidences say about the true label. A wrong record means that the label was
-another one: with probability epsilon it moves, to any other label alike or as a confusion matrix says.
+another one: with probability epsilon it moves, to any other label alike or as a confusion matrix says. A truth may have
+confidences of its own (a soft truth): then an algorithm loses what it says about all labels, weighted by them, and a
+label that moves takes its confidence along, in exchange for the other's.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ class Confidences:
     zero: float = 1e-9  # takes the place of zero confidences
     tolerance: float = 1e-9  # losses that differ by no more are equal
     confusion: Array | None = None  # P(true label | recorded label, and the record is wrong)
+    soft: Array | None = None  # the truth's own confidences, items × labels; None: it is sure of every label
 
     @property
     def kind(self) -> str:
@@ -72,7 +75,8 @@ class Confidences:
     @property
     def digest(self) -> str:
         """Sixteen characters that stand for everything in it."""
-        return digest_of([*self.names, *self.labels], [self.truth, self.values])
+        soft = [] if self.soft is None else [self.soft]
+        return digest_of([*self.names, *self.labels], [self.truth, self.values, *soft])
 
     def __repr__(self) -> str:
         return f"Confidences: {len(self.names)} algorithms on {len(self)} items with {len(self.labels)} labels"
@@ -94,9 +98,11 @@ class Confidences:
         """From the recorded label of every item and, for each algorithm, rows of confidences, one column per label.
 
         Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
-        columns' numbers, from 0. `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within
-        `tolerance` are ties; `sums` says what happens to rows that do not add up to one (`check`, `keep`, `scale`). A
-        wrong label moves to any other alike, or as `confusion` says: a matrix, a mapping, a file.
+        columns' numbers, from 0. A truth that is not sure of its labels is given as rows of confidences, too.
+
+        `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within `tolerance` are ties; `sums`
+        says what happens to rows that do not add up to one (`check`, `keep`, `scale`). A wrong label moves to any other
+        alike, or as `confusion` says: a matrix, a mapping, a file.
         """
         if not isinstance(answers, Mapping):
             raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
@@ -116,18 +122,14 @@ class Confidences:
             raise BadParameter("labels: expected each label once")
         if arrays and len(known) != arrays[0].shape[1]:
             raise DataError(f"labels: expected {arrays[0].shape[1]}, one a column, found {len(known)}")
-        places = {label: i for i, label in enumerate(known)}
-        codes = []
-        for i, value in enumerate(recorded.tolist()):
-            if str(value) not in places:
-                raise DataError(f"item {i + 1}: expected one of the {len(known)} labels as truth, found {value!r}")
-            codes.append(places[str(value)])
+        soft = weigh_labels(numbers_in("truth", recorded), known, numbered_item) if recorded.ndim == 2 else None
         found = cls(
             names,
             known,
-            np.array(codes, dtype=np.int64),
+            find_labels(recorded, known) if soft is None else np.argmax(soft, axis=1),
             np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
             {name: np.asarray(column) for name, column in (columns or {}).items()},
+            soft=soft,
         )
         return found.settle(sums, loss, zero, tolerance, confusion)
 
@@ -173,6 +175,7 @@ class Confidences:
             "sums": self.sums,
             "labels": len(self.labels),
             "moves": "uniform" if self.confusion is None else fingerprint(self.confusion),
+            **({} if self.soft is None else {"truth": "soft"}),
         }
 
     @property
@@ -183,7 +186,8 @@ class Confidences:
         """What is assumed, in words."""
         if model.is_worst_case:
             return model.words
-        return f"{model.words}; {say_moves(len(self.labels), self.confusion)}"
+        with_it = "" if self.soft is None else " and changes its confidence for the other's"
+        return f"{model.words}; {say_moves(len(self.labels), self.confusion)}{with_it}"
 
     def with_sums(self, sums: Sums) -> Confidences:
         """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
@@ -238,6 +242,41 @@ def numbers_in(name: str, rows: Any) -> Array:
         ) from None
 
 
+def find_labels(recorded: NDArray[Any], labels: Sequence[str]) -> NDArray[np.int64]:
+    """Recorded labels as positions among all."""
+    places = {label: i for i, label in enumerate(labels)}
+    codes = []
+    for i, value in enumerate(recorded.tolist()):
+        if str(value) not in places:
+            raise DataError(f"item {i + 1}: expected one of the {len(labels)} labels as truth, found {value!r}")
+        codes.append(places[str(value)])
+    return np.array(codes, dtype=np.int64)
+
+
+def weigh_labels(rows: Array, labels: Sequence[str], where: Where) -> Array:
+    """A truth's own confidences, checked: one label before all others, rows that add up to one.
+
+    Where only one label of an item has a confidence, what is left of it is shared by the others alike.
+    """
+    if rows.ndim != 2 or rows.shape[1] != len(labels):
+        raise DataError(f"truth: expected {len(labels)} confidences per item, found an array of shape {rows.shape}")
+    found = rows.copy()
+    for i, row in enumerate(found):
+        if not np.all((row >= 0) & (row <= 1)):
+            raise DataError(f"{where(i)}: expected confidences from 0 to 1 as truth, found {row.tolist()}")
+        if np.count_nonzero(row) == 1:
+            row[row == 0] = (1 - row.max()) / (len(row) - 1)
+        if abs(row.sum() - 1) > 1e-6:
+            raise DataError(
+                f"{where(i)}: expected confidences of the truth that add up to 1, or that of one label alone, "
+                f"found {row.sum():g}"
+            )
+        if np.count_nonzero(row == row.max()) > 1:
+            first = " and ".join(repr(labels[int(k)]) for k in np.flatnonzero(row == row.max()))
+            raise DataError(f"{where(i)}: expected one label that the truth holds likelier than others, found {first}")
+    return found
+
+
 def losses(table: Confidences) -> Array:
     """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
 
@@ -247,6 +286,8 @@ def losses(table: Confidences) -> Array:
     """
     zero = table.zero
     given = np.where(table.values == 0, zero, table.values)
+    if table.soft is not None:
+        return soft_losses(table, given)
     if table.loss == "logloss":
         logs: Array = np.log(given)
         return -logs
@@ -254,6 +295,26 @@ def losses(table: Confidences) -> Array:
     wrong = given.sum(axis=2, keepdims=True) - given
     divergence: Array = own - wrong * log(zero)
     return divergence
+
+
+def soft_losses(table: Confidences, given: Array) -> Array:
+    """`losses` for a truth with confidences t of its own, those of the recorded label and the column's exchanged.
+
+    `logloss` is the cross-entropy, the sum of -t ln a, which is D_KL(truth || answer) and what no answer can change.
+    """
+    assert table.soft is not None
+    if table.loss == "logloss":
+        weights, logs = np.broadcast_to(table.soft, given.shape), -np.log(given)
+        own: Array | float = 0.0
+    else:
+        weights, logs = given, -np.log(np.where(table.soft == 0, table.zero, table.soft))
+        own = (given * np.log(given)).sum(axis=2, keepdims=True)
+        logs = np.broadcast_to(logs, given.shape)
+    at = np.arange(len(table)), table.truth
+    weight, log_ = weights[:, *at][:, :, None], logs[:, *at][:, :, None]
+    # An exchange of two terms of a sum of products changes it by the product of the differences.
+    changed: Array = own + (weights * logs).sum(axis=2, keepdims=True) - (weight - weights) * (log_ - logs)
+    return changed
 
 
 def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64]) -> Moves:

@@ -2,8 +2,9 @@
 
 ::
 
-    item[,interpretation][,MORE…],truth,NAME…     one row an item: 0 and 1, or labels; one column an algorithm
-    item,label[,MORE…],truth,NAME…                one row an item and label: confidences; truth is 1 on the true label
+    item[,interpretation][,MORE…],truth,NAME…     one row per item: 0 and 1, or labels; one column per algorithm
+    item,label[,MORE…],truth,NAME…                one row per item and label: confidences; truth is 1 on the true label,
+                                                  or a confidence of its own
 
 Whatever stands between these and `truth` is about the item and must be asked for: a group of shared errors, a rate, a
 mark.
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
 from verite.ranking.answers import Answers, code_columns
-from verite.ranking.confidence import Confidences
+from verite.ranking.confidence import Confidences, weigh_labels
 from verite.ranking.detectors import Finds
 from verite.ranking.sheets import HEADER, Sheet, delimiter_of, is_parquet, read_numbers, read_sheet
 
@@ -178,35 +179,24 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
             expected=f"a row for every label of item {str(items[i])!r}",
             found=f"none for {str(labels[k])!r}",
         )
-    marks = sheet.column("truth")
-    odd = np.flatnonzero(~np.isin(marks, ["0", "1"]))
-    if len(odd):
-        row = int(odd[0])
-        raise ReadError(
-            sheet.where(row),
-            expected="1 on the true label and 0 on the others as truth",
-            found=excerpt(str(marks[row])),
-        )
-    true = (marks == "1")[place]
-    wrong = np.flatnonzero(true.sum(axis=1) != 1)
+    first = place[:, 0]
+
+    def where(item: int) -> str:
+        return f"{sheet.where(int(first[item]))} (item {str(items[item])!r})"
+
+    known = tuple(str(v) for v in labels)
+    true = read_numbers(sheet, "truth")[place]
+    is_sure = bool(np.isin(true, [0, 1]).all())
+    wrong = np.flatnonzero(true.sum(axis=1) != 1) if is_sure else np.zeros(0, dtype=np.int64)
     if len(wrong):
         i = int(wrong[0])
-        found = " and ".join(repr(str(labels[k])) for k in np.flatnonzero(true[i])) or "none"
-        raise ReadError(
-            sheet.where(int(place[i, 0])), expected=f"one true label of item {str(items[i])!r}", found=found
-        )
+        found = " and ".join(repr(known[k]) for k in np.flatnonzero(true[i])) or "none"
+        raise ReadError(sheet.where(int(first[i])), expected=f"one true label of item {str(items[i])!r}", found=found)
+    soft = None if is_sure else weigh_labels(true, known, where)
     values = np.stack([read_numbers(sheet, name)[place] for name in names])
-    first = place[:, 0]
     columns = {"item": items, **{name: read_constant(sheet, name, place)[first] for name in more}}
-    return Confidences(
-        names,
-        tuple(str(v) for v in labels),
-        np.argmax(true, axis=1),
-        values,
-        columns,
-        lambda i: f"{sheet.where(int(first[i]))} (item {str(items[i])!r})",
-        str(sheet.path),
-    )
+    recorded = np.argmax(true if soft is None else soft, axis=1)
+    return Confidences(names, known, recorded, values, columns, where, str(sheet.path), soft=soft)
 
 
 def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
