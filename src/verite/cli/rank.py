@@ -19,7 +19,7 @@ HOW_MANY = (
     "expected an error model, found none: --epsilon E if you know the share of wrong records, --audit K/N if you "
     "checked some again (on items where the algorithms disagree), or --at-most M for the worst case"
 )
-SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confidence", "iou", "wrong")
+SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confidence", "iou", "wrong", "by")
 
 
 class Argument(click.ParamType):  # type: ignore[type-arg]
@@ -93,6 +93,8 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 @click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
               help="Detectors: finding a wrong object is wrong, or counts for nothing.  "
               "[default: reverses]")  # fmt: skip
+@click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
+              help="Detectors: what they are ordered by.  [default: recall]")  # fmt: skip
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)

@@ -59,6 +59,7 @@ class Finds:
     asked: NDArray[np.bool_]  # for every object of the truth
     taken: NDArray[np.int64]  # the row of the prediction that took it, -1 where none did
     least: float | None = None  # confidence below which no prediction was looked at
+    claims: NDArray[np.bool_] | None = None  # predictions that count for or against; None: not known
 
 
 class Results(Display):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
@@ -62,7 +62,7 @@ class VocResults(CurveResults):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Finds(self.settings.iou[threshold], found.is_asked, taken)
+        return Finds(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
 
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None

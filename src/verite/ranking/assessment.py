@@ -119,12 +119,7 @@ class Assessment:
     def pair(self, first: int, second: int) -> Pair:
         contest = self.contest
         tied = self.is_tied(first, second)
-        gap = 0.0 if tied else float(contest.scores[first] - contest.scores[second])
-        drops = contest.drops(first, second)
-        # A lead within the tolerance is none: a real-valued gap is lost a little earlier.
-        slack = contest.tolerance
-        to_tie = drops.errors_to_lower(gap - slack if not tied else gap, past=False)
-        to_reverse = drops.errors_to_lower(gap + slack, past=True)
+        to_tie, to_reverse = contest.errors_to(first, second)
         logs = intervals = None
         if not self.is_worst_case:
             logs, is_exact = self.sides(first, second)

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences, by_errors, enumerate_errors, losses, moves_of
+from verite.ranking.detectors import Finds
 from verite.ranking.exact import Drops, sides, worst_drops
 from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
 from verite.ranking.montecarlo import Moves, draw_changes
 from verite.ranking.outcomes import Duel, Outcomes, outcomes_of
 from verite.ranking.places import Standings, stand, three_independent
+from verite.ranking.ratios import RatioContest
 from verite.ranking.sums import Sides, three_sides
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel
@@ -69,8 +71,8 @@ class Contest(Protocol):
         """Items that first alone, second alone and neither gets right, among those that can tell them apart."""
         ...
 
-    def drops(self, first: int, second: int) -> Drops:
-        """How far wrong records can lower first's lead."""
+    def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
+        """The fewest wrong records after which first is not ahead any more, and after which it is behind."""
         ...
 
     def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
@@ -158,8 +160,9 @@ class AnswerContest:
         duel = self.duel(first, second)
         return duel.only(1), duel.only(-1), duel.only(0)
 
-    def drops(self, first: int, second: int) -> Drops:
-        return worst_drops(self.duel(first, second), self.model.knows_right)
+    def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
+        duel = self.duel(first, second)
+        return worst_drops(duel, self.model.knows_right).errors_to_lose(duel.gap)
 
     def standings(self) -> Standings | None:
         return exact_standings(self.outcomes, self.model)
@@ -252,12 +255,13 @@ class ConfidenceContest:
     def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
         return None
 
-    def drops(self, first: int, second: int) -> Drops:
+    def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
         fallen = -lead.min(axis=1)
         if self.model.knows_right:
             fallen[self.moves.rates == 0] = 0.0
-        return Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
+        drops = Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
+        return drops.errors_to_lose(float(self.scores[first] - self.scores[second]), self.tolerance)
 
     def standings(self) -> Standings | None:
         found = enumerate_errors(self.moves, self.model)
@@ -275,4 +279,8 @@ def errors_at(many: int, epsilon: float) -> Array:
 
 def contest_of(table: Answers | Confidences, model: ErrorModel) -> Contest:
     """What can be asked about these answers."""
-    return ConfidenceContest(table, model) if isinstance(table, Confidences) else AnswerContest(table, model)
+    if isinstance(table, Confidences):
+        return ConfidenceContest(table, model)
+    if isinstance(table, Finds) and table.by != "recall":
+        return RatioContest(table, model)
+    return AnswerContest(table, model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,18 @@ from verite.truth_errors.model import ErrorModel
 if TYPE_CHECKING:
     from verite.evaluation.prepare import Checks
 
+By = Literal["recall", "precision", "f1", "accuracy"]
+CAPTIONS = {
+    "recall": "tau: share of objects found (recall), more is better",
+    "precision": "precision: share of claims that are right, more is better",
+    "f1": "F1: 2 found / (claimed + to be found), more is better",
+    "accuracy": "accuracy: found / (claimed or to be found), more is better",
+}
 WRONG = {
     "reverses": "a wrong record is no such object, so that finding it was wrong and not finding it right",
     "vanishes": "a wrong record is no object at all, and finding it counts neither for nor against",
 }
+ALARMS = "a wrong record is no object, so that finding it was a false alarm and not finding it no miss"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +41,31 @@ class Finds(Answers):
 
     An object is found if a prediction of its class takes it that has at least this `confidence` and `iou`. Objects
     that nobody is asked to find (difficult, crowds, groups) are left out. A `wrong` record of the truth `reverses`
-    what finding it was worth, or `vanishes`.
+    what finding it was worth, or `vanishes`. Detectors are ordered by recall, or `by` precision, F1 or accuracy, to
+    which a prediction that found a wrong record is a false alarm.
     """
 
     confidence: float = 0.5
     iou: float = 0.5
     wrong: Wrong = "reverses"  # type: ignore[misc]
     matched: str = ""  # the signature of the evaluation that said what was found, unless it is Pascal VOC's
-    score = "tau: share of objects found (recall), more is better"
+    by: By = "recall"
+    claims: tuple[int, ...] | None = None  # predictions of each detector that count, found or not
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.by not in CAPTIONS:
+            raise BadParameter(f"by: expected {', '.join(CAPTIONS)}, found {self.by!r}")
         if self.wrong not in WRONG:
             raise BadParameter(f"wrong: expected {' or '.join(WRONG)}, found {self.wrong!r}")
+        if self.by != "recall" and self.wrong != "reverses":
+            raise BadParameter(f"wrong: expected none beside {self.by}, to which a wrong object found is a false alarm")
+        if self.by != "recall" and self.claims is None:
+            raise BadParameter(f"by: expected results that say which predictions count for {self.by}, such as vt.voc's")
+
+    @property
+    def score(self) -> str:  # type: ignore[override]
+        return CAPTIONS[self.by]
 
     @classmethod
     def of(  # type: ignore[override]
@@ -56,6 +76,7 @@ class Finds(Answers):
         confidence: float = 0.5,
         iou: float | None = None,
         wrong: Wrong = "reverses",
+        by: By = "recall",
         checks: Checks = "stop",
     ) -> Finds:
         """From a truth and each detector's predictions, matched by Pascal VOC's rule (`iou` is 0.5 unless told).
@@ -63,7 +84,7 @@ class Finds(Answers):
         Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at.
         """
         if predictions is None:
-            return find_in(truth, confidence=confidence, iou=iou, wrong=wrong)
+            return find_in(truth, confidence=confidence, iou=iou, wrong=wrong, by=by)
         from verite.formats import read
         from verite.protocols.voc import voc
 
@@ -75,15 +96,17 @@ class Finds(Answers):
             name: voc(recorded, pred, iou=least, name=name, checks=checks)
             for pred, name in zip(given, names, strict=True)
         }
-        return find_in(results, confidence=confidence, iou=least, wrong=wrong, is_default=True)
+        return find_in(results, confidence=confidence, iou=least, wrong=wrong, by=by, is_default=True)
 
     @property
     def about(self) -> dict[str, object]:
         matched = {"matched": f"({self.matched})"} if self.matched else {}
-        return {"confidence": self.confidence, "iou": self.iou, **matched, "wrong": self.wrong}
+        how = {"wrong": self.wrong} if self.by == "recall" else {"by": self.by}
+        return {"confidence": self.confidence, "iou": self.iou, **matched, **how}
 
     def assume(self, model: ErrorModel) -> str:
-        return model.words if model.is_worst_case else f"{model.words}; {WRONG[self.wrong]}"
+        how = WRONG[self.wrong] if self.by == "recall" else ALARMS
+        return model.words if model.is_worst_case else f"{model.words}; {how}"
 
 
 def find_in(
@@ -92,6 +115,7 @@ def find_in(
     confidence: float,
     iou: float | None,
     wrong: Wrong,
+    by: By,
     is_default: bool = False,
 ) -> Finds:
     """What was found in results evaluated on the same truth by the same rules, at one of their thresholds."""
@@ -132,7 +156,20 @@ def find_in(
         iou=taken[0].iou,
         wrong=wrong,
         matched="" if is_default else str(first.signature),
+        by=by,
+        claims=claimed_by(evaluated, taken, confidence),
     )
+
+
+def claimed_by(evaluated: list[Results], taken: list[Taken], confidence: float) -> tuple[int, ...] | None:
+    """How many predictions of at least this confidence count, for each detector; None where that is not known."""
+    numbers = []
+    for result, one in zip(evaluated, taken, strict=True):
+        if one.claims is None:
+            return None
+        sure = True if result.pred.confidence is None else result.pred.confidence >= confidence
+        numbers.append(int(np.count_nonzero(one.claims & sure)))
+    return tuple(numbers)
 
 
 def found_by(result: Results, finds: Taken, confidence: float) -> NDArray[np.uint8]:

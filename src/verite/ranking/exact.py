@@ -49,6 +49,15 @@ class Drops:
         order = order[sizes[order] > 0]
         return cls(sizes[order].astype(np.float64), counts[order])
 
+    def errors_to_lose(self, gap: float, tolerance: float = 0.0) -> tuple[int | None, int | None]:
+        """The fewest wrong records after which a lead is gone, and after which it is turned round.
+
+        A lead within the tolerance is none: a real-valued gap is lost a little earlier.
+        """
+        tied = abs(gap) <= tolerance
+        to_tie = self.errors_to_lower(0.0 if tied else gap - tolerance, past=False)
+        return to_tie, self.errors_to_lower((0.0 if tied else gap) + tolerance, past=True)
+
     def errors_to_lower(self, lead: float, *, past: bool) -> int | None:
         """The fewest wrong records that bring a lead down to zero, or past it; None if none can.
 

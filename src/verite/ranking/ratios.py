@@ -1,0 +1,244 @@
+"""Whose precision, F1 or accuracy is better, if some objects of the truth are none?
+
+A detector claims `claims` objects and finds some of those that are real; what it finds of the others are false alarms.
+With t real objects found out of r, precision is t / claims, F1 is 2 t / (claims + r), and accuracy (there being nothing
+that was rightly left out) t / (claims + r - t). Accuracy rises with F1, so both give the same order.
+
+Two detectors split the real objects into those found by the first alone, the second alone, both and neither. Errors
+being independent, these four numbers are, and what decides the order is linear in the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, log, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.ranking.detectors import Finds
+from verite.ranking.montecarlo import Moves, draw_changes
+from verite.ranking.outcomes import count_rows
+from verite.ranking.places import Standings
+from verite.ranking.sums import Sides, Steps, law_of_sum
+from verite.truth_errors.laws import binomial, certain
+from verite.truth_errors.model import ErrorModel
+
+Array = NDArray[np.float64]
+WORK = 30_000_000  # combinations that are gone through for one pair
+OFTEN = 500_000  # … where that is done for many rates
+FEW = 6  # different rates whose binomials are convolved one by one
+LEFT_OUT = 1e-20  # share of what is cut off a law's ends where all of it would be too much
+LEAST = 1e-18  # no probability is known to be smaller then
+
+
+@dataclass(frozen=True, eq=False)
+class RatioContest:
+    """Detectors ordered by a ratio of what they found, claimed and should have found."""
+
+    table: Finds
+    model: ErrorModel
+    tolerance: float = 0.0  # equal fractions are equal floating-point numbers: numbers are small
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def items(self) -> int:
+        return len(self.table)
+
+    @property
+    def expected_errors(self) -> int:
+        return self.model.expected(self.table)
+
+    @cached_property
+    def claims(self) -> NDArray[np.int64]:
+        assert self.table.claims is not None
+        return np.array(self.table.claims, dtype=np.int64)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """What a record that is no object takes away from what each detector found, and from what there is to find."""
+        self.model.check(self.items)
+        rates, which = self.model.rates_of(self.table)
+        groups = self.model.groups_of(self.table)
+        size = len(self.names)
+        keys = [np.zeros(self.items, dtype=np.int64) if key is None else key for key in (which, groups)]
+        distinct, counts = count_rows([*self.table.answers, *keys])
+        found = np.stack(distinct[:size], axis=1)
+        change = -np.concatenate([found, np.ones((len(found), 1), dtype=np.int64)], axis=1).astype(np.int32)
+        ways = np.ones((len(counts), 1))
+        return Moves(counts, rates[distinct[size]], ways, change[:, None, :], distinct[-1], self.items)
+
+    @cached_property
+    def found(self) -> NDArray[np.bool_]:
+        """Kinds of objects × detectors: who found them."""
+        found: NDArray[np.bool_] = self.moves.change[:, 0, :-1] < 0
+        return found
+
+    def rate(self, found: NDArray[Any], real: NDArray[Any]) -> Array:
+        """The ratio, of every detector (last axis) in every draw; where nothing was claimed, 0."""
+        by = self.table.by
+        whole = self.claims + {"precision": 0, "f1": real, "accuracy": real - found}[by]
+        share: Array = (2 if by == "f1" else 1) * found / np.maximum(whole, 1)
+        return share
+
+    @cached_property
+    def scores(self) -> NDArray[Any]:
+        return self.rate(self.moves.counts @ self.found, np.array([self.items]))
+
+    def show(self, algorithm: int) -> float:
+        return float(self.scores[algorithm])
+
+    def under(self, model: ErrorModel) -> RatioContest:
+        return replace(self, model=model)
+
+    def split(self, first: int, second: int) -> list[NDArray[np.bool_]]:
+        """The kinds of objects that first alone, second alone, both and neither found."""
+        one, two = self.found[:, first], self.found[:, second]
+        return [one & ~two, two & ~one, one & two, ~(one | two)]
+
+    def counts(self, first: int, second: int) -> tuple[int, int, int] | None:
+        alone, other, _, neither = (int(self.moves.counts[kinds].sum()) for kinds in self.split(first, second))
+        return alone, other, neither
+
+    def pair(self, first: int, second: int) -> Sides | None:
+        if self.model.is_worst_case:
+            return None
+        if self.model.is_independent:
+            return self.sides(first, second, self.moves.rates, WORK)
+        if self.sides(first, second, np.full(len(self.moves.counts), 0.5), OFTEN) is None:
+            return None
+
+        def at(epsilon: float) -> Array:
+            found = self.sides(first, second, np.full(len(self.moves.counts), epsilon), WORK)
+            assert found is not None
+            return np.array([found.below, found.level, found.above])
+
+        logs = self.model.average(at, self.items)
+        return None if logs is None else Sides(*logs.tolist())
+
+    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+        if not self.model.at(0.5).is_independent:
+            return lambda epsilon: None
+        size = len(self.moves.counts)
+        return lambda epsilon: self.sides(first, second, np.full(size, epsilon), OFTEN)
+
+    def sides(self, first: int, second: int, rates: Array, work: int) -> Sides | None:
+        """How first ends relative to second at these rates; None if there are too many combinations."""
+        laws = [law_of_real(self.moves.counts[kinds], rates[kinds]) for kinds in self.split(first, second)]
+        compare, last = (compare_precision, 2) if self.table.by == "precision" else (compare_f1, 3)
+        least = 0.0
+        if prod(len(law) for _, law in laws[:last]) > work:
+            laws, least = [cut(*law) for law in laws], LEAST
+        if prod(len(law) for _, law in laws[:last]) > work:
+            return None
+        found = compare(laws, int(self.claims[first]), int(self.claims[second]))
+        return Sides(*(min(log(max(p, least)), 0.0) if max(p, least) > 0 else -inf for p in found))
+
+    def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
+        """The fewest wrong records after which first is not ahead any more, and after which it is behind.
+
+        Objects that first alone found cost it most, then those that both did (if it claims fewer), then the others:
+        every exchange of one for another shows it.
+        """
+        counts = np.where((self.moves.rates > 0) | (not self.model.knows_right), self.moves.counts, 0)
+        alone, _, both, neither = (int(counts[kinds].sum()) for kinds in self.split(first, second))
+        mine, theirs = int(self.claims[first]), int(self.claims[second])
+        removed = [alone, *([both] if theirs > mine else []), *([] if self.table.by == "precision" else [neither])]
+        many = np.arange(sum(removed) + 1)
+        by_alone = np.minimum(many, alone)
+        by_both = np.clip(many - alone, 0, both) if theirs > mine else np.zeros_like(many)
+        t = self.moves.counts @ self.found[:, [first, second]]
+        one, two = int(t[0]) - by_alone - by_both, int(t[1]) - by_both
+        lead = one * max(theirs, 1) - two * max(mine, 1)
+        if self.table.by != "precision":
+            lead = one * theirs - two * mine + (one - two) * (self.items - many)
+        return first_place(lead <= 0), first_place(lead < 0)
+
+    def standings(self) -> Standings | None:
+        return None
+
+    def whole_at(self) -> Callable[[float], float] | None:
+        return None
+
+    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+        left = draw_changes(self.moves, self.model, draws, rng) - self.moves.change[:, 0].T @ self.moves.counts
+        return self.rate(left[:, :-1], left[:, -1:])
+
+
+def first_place(holds: NDArray[np.bool_]) -> int | None:
+    """The first number of wrong records for which something holds."""
+    return int(np.argmax(holds)) if holds.any() else None
+
+
+def law_of_real(counts: NDArray[np.int64], rates: Array) -> tuple[int, Array]:
+    """How many of some objects are real: the smallest number that has a chance, and the law from there on."""
+    different, which = np.unique(rates, return_inverse=True)
+    sizes = np.bincount(which.ravel(), counts, len(different)).astype(np.int64)
+    if len(different) > FEW:
+        steps = Steps(np.column_stack([np.zeros(len(different)), different, 1 - different]), sizes)
+        values, law = law_of_sum(steps, steps.bounds())
+        return int(values[0]), law
+    law = np.ones(1)
+    for rate, size in zip(different.tolist(), sizes.tolist(), strict=True):
+        part = np.exp(binomial(size, 1 - rate) if 0 < rate < 1 else certain(size, 0 if rate else size))
+        law = np.convolve(law, part)
+    return cut(0, law, 0.0)
+
+
+def cut(low: int, law: Array, share: float = LEFT_OUT) -> tuple[int, Array]:
+    """A law without the ends that weigh next to nothing."""
+    used = np.flatnonzero(law > share * law.max())
+    return low + int(used[0]), law[used[0] : used[-1] + 1]
+
+
+Laws = list[tuple[int, Array]]
+
+
+def compare_precision(laws: Laws, mine: int, theirs: int) -> tuple[float, float, float]:
+    """P(first ends below, level with, above second) by t / claims."""
+    (low1, alone), (low2, other), both, _ = laws
+    mine, theirs = max(mine, 1), max(theirs, 1)  # who claims nothing finds nothing, and has a precision of 0
+    x1, x2 = np.meshgrid(low1 + np.arange(len(alone)), low2 + np.arange(len(other)), indexing="ij")
+    # lead = theirs (b + x1) - mine (b + x2)
+    return add_up(np.outer(alone, other), theirs * x1 - mine * x2, np.full(x1.shape, theirs - mine), both)
+
+
+def compare_f1(laws: Laws, mine: int, theirs: int) -> tuple[float, float, float]:
+    """P(first ends below, level with, above second) by 2 t / (claims + r), or by t / (claims + r - t)."""
+    (low1, alone), (low2, other), (low, both), neither = laws
+    x1, x2 = np.meshgrid(low1 + np.arange(len(alone)), low2 + np.arange(len(other)), indexing="ij")
+    weights = np.outer(alone, other)
+    total = np.zeros(3)
+    for b, weight in enumerate(both, low):
+        # lead = (b + x1) (theirs + r) - (b + x2) (mine + r), r = b + x1 + x2 + n
+        fixed = (b + x1) * theirs - (b + x2) * mine + (x1 - x2) * (b + x1 + x2)
+        total += weight * np.array(add_up(weights, fixed, x1 - x2, neither))
+    return float(total[0]), float(total[1]), float(total[2])
+
+
+def add_up(
+    weights: Array, fixed: NDArray[np.int64], slope: NDArray[np.int64], last: tuple[int, Array]
+) -> tuple[float, float, float]:
+    """P(fixed + slope n is below, at, above 0), n following the law `last`."""
+    low, law = last
+    under = np.concatenate([[0.0], np.cumsum(law)])  # P(n < low + place)
+    over = np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])  # P(n >= low + place)
+    steep = np.maximum(np.abs(slope), 1)
+    # Where fixed + slope n changes its sign, as seen from n = low upwards.
+    start = np.where(slope < 0, fixed + slope * low, -(fixed + slope * low))
+    place, rest = np.divmod(start, steep)
+    before = under[np.clip(place + (rest > 0), 0, len(law))]  # P(n is short of the place)
+    after = over[np.clip(place + 1, 0, len(law))]  # P(n is beyond it)
+    at = np.where((rest == 0) & (place >= 0) & (place < len(law)), law[np.clip(place, 0, len(law) - 1)], 0.0)
+    rising, falling = slope > 0, slope < 0
+    sign = np.sign(fixed)
+    below = np.where(rising, before, np.where(falling, after, sign < 0))
+    above = np.where(rising, after, np.where(falling, before, sign > 0))
+    level = np.where(slope == 0, sign == 0, at)
+    return tuple(float((weights * part).sum()) for part in (below, level, above))  # type: ignore[return-value]
