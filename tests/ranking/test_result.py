@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import verite as vt
@@ -128,3 +130,37 @@ def test_a_pair_can_be_named_either_way(ranking):
 def test_curves_start_at_one_and_pass_the_probability(ranking):
     kept = ranking.kept_at("A1", "A2", [0, 0.1, 0.5])
     assert kept.tolist() == pytest.approx([1, 0.7533, 0.3125])
+
+
+def many(algorithms):
+    """Systems of which each is right on one item more than the next."""
+    truth = [1] * (algorithms + 1)
+    return vt.Answers.of(truth, {f"s{j:02d}": [1] * (algorithms + 1 - j) + [0] * j for j in range(algorithms)})
+
+
+def test_of_many_systems_neighbours_are_shown_and_all_on_request():
+    found = vt.rank(many(30), vt.truth_errors.Bernoulli(0.01), draws=200)
+    assert len(found.neighbours) == 29
+    text = str(found)
+    assert "s00 > s01" in text
+    assert "s00 > s02" not in text
+    assert "--all-pairs shows the other 406 pairs, too." in text
+    assert "P(this place)" in text
+    assert "P(7.)" not in text
+    every = str(replace(found, all_pairs=True))
+    assert "s00 > s29" in every
+    assert "--all-pairs" not in every
+    assert len(found.to_dict()["pairs"]) == 435
+
+
+def test_of_few_systems_all_is_shown():
+    text = str(vt.rank(many(6), vt.truth_errors.Bernoulli(0.01), draws=200))
+    assert "s00 > s05" in text
+    assert "P(6.)" in text
+    assert "--all-pairs" not in text
+
+
+def test_likely_places_leave_out_half_of_the_doubt_on_each_side():
+    found = vt.rank(many(3), vt.truth_errors.Bernoulli(0.1))
+    spread = replace(found, ranks=np.array([[0.02, 0.95, 0.03], [0.03, 0.95, 0.02], [0.5, 0.0, 0.5]]))
+    assert [spread.likely_places(name) for name in found.order] == [(2, 3), (1, 2), (1, 3)]

@@ -32,6 +32,16 @@ def ten():
     return vt.rank(vt.Answers.of(truth, answers), vt.truth_errors.Bernoulli(0.1), draws=500)
 
 
+@pytest.fixture(scope="module")
+def thirty():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    answers = {
+        f"the-system-of-team-{j:02d}": np.where(rng.random(300) < 0.6 + 0.01 * j, truth, 1 - truth) for j in range(30)
+    }
+    return vt.rank(vt.Answers.of(truth, answers), vt.truth_errors.Bernoulli(0.1), draws=500)
+
+
 def labelled(figure):
     return {line.get_label(): line for line in figure.axes[0].get_lines() if not line.get_label().startswith("_")}
 
@@ -55,6 +65,29 @@ def test_many_pairs_are_all_drawn_and_neighbours_named(ten):
     untied = [pair for pair in ten.pairs if not pair.tied]
     assert len(figure.axes[0].get_lines()) == len(untied) + 1  # and the level
     assert len(labelled(figure)) <= 9
+
+
+def test_of_very_many_pairs_neighbours_are_drawn_and_the_frailest_named(thirty):
+    figure = plot_kept(thirty)
+    neighbours = [pair for pair in thirty.neighbours if not pair.tied]
+    assert len(figure.axes[0].get_lines()) == len(neighbours) + 1
+    frail = sorted(neighbours, key=lambda pair: pair.largest_epsilon)[:15]
+    assert len(labelled(figure)) == 15
+    assert all(pair.largest_epsilon >= frail[-1].largest_epsilon for pair in neighbours if pair not in frail)
+
+
+def test_legends_of_thirty_systems_fit_into_the_picture(thirty):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = plot_kept(thirty)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    legend = figure.axes[0].get_legend().get_window_extent(canvas.get_renderer())
+    width, height = figure.bbox.size
+    assert legend.x0 >= 0
+    assert legend.x1 <= width
+    assert legend.y0 >= 0
+    assert legend.y1 <= height
 
 
 def test_the_heat_map_shows_every_probability(ranking):

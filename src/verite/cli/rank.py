@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,7 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
               "[default: reverses]")  # fmt: skip
 @click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
               help="Detectors: what they are ordered by.  [default: recall]")  # fmt: skip
+@click.option("--all-pairs", is_flag=True, help="Print every pair, not neighbours alone where there are many.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
@@ -115,8 +117,8 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     ranking = of_table(paths[0], errors, given) if len(paths) == 1 else of_detectors(paths, errors, given, quiet=quiet)
     if given["output"]:
         save_all(ranking, Path(given["output"]), given)
-        note(f"results in {given['output']}\n", quiet=quiet)
-    emit(ranking, given)
+        note(f"results in {given['output']}", quiet=quiet)
+    emit(replace(ranking, all_pairs=given["all_pairs"]), given)
 
 
 def model_of(given: dict[str, Any]) -> ErrorModel:

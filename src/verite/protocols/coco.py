@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import DataError
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part
@@ -166,7 +166,7 @@ class CocoResults(Results):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Finds(self.settings.iou[threshold], found.is_asked, taken)
+        return Finds(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
 
     @property
     def notes(self) -> list[str]:

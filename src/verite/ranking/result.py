@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, floor, inf, isfinite, isnan, log, nan
 from textwrap import fill
 from typing import Any, Literal, Protocol
@@ -23,6 +24,8 @@ from verite.truth_errors.model import check_rate
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
 WIDTH = 110
+MOST_PAIRS = 15  # shown without being asked; of more, neighbours alone
+MOST_PLACES = 10  # algorithms up to which every place has a column
 
 
 class Recorded(Protocol):
@@ -136,6 +139,7 @@ class Ranking(Display):
     whole_interval: tuple[float, float] | None = None
     rank_intervals: Array | None = None  # algorithms × places × 2
     table: Recorded | None = None
+    all_pairs: bool = False  # shown in the text even if there are many
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> Pair:
@@ -144,6 +148,24 @@ class Ranking(Display):
             if {pair.first, pair.second} == {one, two}:
                 return pair
         raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
+
+    @property
+    def neighbours(self) -> tuple[Pair, ...]:
+        """Every algorithm with the next one in the order."""
+        steps = set(pairwise(self.order))
+        return tuple(pair for pair in self.pairs if (pair.first, pair.second) in steps)
+
+    @property
+    def shown_pairs(self) -> tuple[Pair, ...]:
+        """The pairs that a person is shown: all, or of many the neighbours."""
+        return self.pairs if self.all_pairs or len(self.pairs) <= MOST_PAIRS else self.neighbours
+
+    def likely_places(self, name: str) -> tuple[int, int]:
+        """The best and the worst place within the level asked for, half of what is left out on each side."""
+        law = np.nan_to_num(self.ranks[self.order.index(name)], nan=1.0)
+        most = (1 - self.level) / 2
+        best = int(np.argmax(np.cumsum(law) > most))
+        return best + 1, len(law) - int(np.argmax(np.cumsum(law[::-1]) > most))
 
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
         """The probability that the order of two algorithms is kept, at several rates.
@@ -242,17 +264,26 @@ class Ranking(Display):
                 for name in self.order
             ],
         }
-        for k in range(len(self.order)):
-            drawn = [None] * len(self.order) if self.rank_intervals is None else self.rank_intervals[:, k]
-            columns[f"P({k + 1}.)"] = [
-                probability(value, interval=interval) for value, interval in zip(self.ranks[:, k], drawn, strict=True)
-            ]
+        own = np.arange(len(self.order))
+        if len(self.order) > MOST_PLACES:
+            columns["P(1.)"] = self.show_ranks(0 * own)
+            columns["P(this place)"] = self.show_ranks(own)
+            spans = [self.likely_places(name) for name in self.order]
+            columns[f"places ({self.level:g})"] = [f"{a}" if a == b else f"{a} … {b}" for a, b in spans]
+        else:
+            columns |= {f"P({k + 1}.)": self.show_ranks(0 * own + k) for k in own}
         return Table.of("algorithm", self.order, columns)
+
+    def show_ranks(self, places: NDArray[np.int64]) -> list[str]:
+        """For every algorithm the probability of one of the places."""
+        rows = range(len(places))
+        drawn = [None if self.rank_intervals is None else self.rank_intervals[j, places[j]] for j in rows]
+        return [probability(float(self.ranks[j, places[j]]), interval=drawn[j]) for j in rows]
 
     def pair_table(self) -> Table:
         """Each pair: kept, tie, reversed, how many errors it stands, and up to which rate it holds."""
         rows = []
-        for pair in self.pairs:
+        for pair in self.shown_pairs:
             sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
             values = {"kept": pair.kept, "tie": pair.tie, "reversed": pair.reversed}
             shown = [
@@ -263,8 +294,13 @@ class Ranking(Display):
             rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
         bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
         heads = ("kept", "tie", "reversed", "errors to tie", "to reverse", bound, f"≥ {self.level:g} up to ε")
-        names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.pairs]
+        names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.shown_pairs]
         return Table.of("order", names, {head: [row[i] for row in rows] for i, head in enumerate(heads)})
+
+    def hidden_line(self) -> list[str]:
+        """How many pairs are not shown."""
+        hidden = len(self.pairs) - len(self.shown_pairs)
+        return [f"Neighbours in the order; --all-pairs shows the other {hidden:,} pairs, too."] if hidden else []
 
     def whole_line(self) -> str:
         """The whole order in one line."""
@@ -287,7 +323,8 @@ class Ranking(Display):
             fill(f"Note: {self.caveat}.", WIDTH),
             self.standing_table(),
             self.pair_table(),
-            self.whole_line(),
+            *self.hidden_line(),
+            fill(self.whole_line(), WIDTH if len(self.order) > MOST_PLACES else 10 * WIDTH),
         ]
         if self.whole_epsilon is not None:
             least, most = self.whole_epsilon

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from verite.ranking.result import Ranking
 
 MOST_IN_LEGEND = 15
+MOST_DRAWN = 50  # pairs up to which all are drawn; of more, neighbours alone
 MOST_LABELLED = 20  # algorithms up to which every cell of the heat map is written out
 
 
@@ -82,15 +83,20 @@ def save_ranking(
 
 def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     """The probability that each pair keeps its order, against the rate of errors; published values as marks."""
-    figure, axes = open_axes(6.8, 4.8)
+    figure, axes = open_axes(6.8 if len(ranking.pairs) <= MOST_IN_LEGEND else 7.6, 4.8)
     axes.set(
         xlim=(0, 0.5), ylim=(0, 1.02), xlabel="rate of wrong records ε", ylabel="probability that the order is kept"
     )
     pairs = [pair for pair in ranking.pairs if not pair.tied]
-    neighbours = [p for p in pairs if ranking.order.index(p.second) - ranking.order.index(p.first) == 1]
-    # Neighbours in the order come first; where there are too many pairs for a legend, only they are named.
-    pairs = [*neighbours, *(pair for pair in pairs if pair not in neighbours)]
+    neighbours = [pair for pair in ranking.neighbours if not pair.tied]
+    # Neighbours in the order come first; where there are too many pairs for a legend, only they are named, and of too
+    # many neighbours those whose order stands least.
+    others = [pair for pair in pairs if pair not in neighbours]
+    pairs = [*neighbours, *(others if len(pairs) <= MOST_DRAWN else [])]
     named = pairs if len(pairs) <= MOST_IN_LEGEND else neighbours
+    if len(named) > MOST_IN_LEGEND:
+        frail = sorted(named, key=lambda pair: pair.largest_epsilon or 0.0)[:MOST_IN_LEGEND]
+        named = [pair for pair in named if pair in frail]
     styled = {id(pair): style for pair, style in zip(named, styles(), strict=False)}
     # Dense where the curves bend.
     rates = np.concatenate([np.linspace(0, 0.05, 26), np.linspace(0.06, 0.5, 45)])
@@ -100,7 +106,7 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
             continue
         known = id(pair) in styled
         colour, dash = styled.get(id(pair), ("0.75", "-"))
-        label = f"{pair.first} > {pair.second}" if known else None
+        label = f"{short(pair.first, 18)} > {short(pair.second, 18)}" if known else None
         axes.plot(rates, kept, color=colour, ls=dash, lw=1.8 if known else 0.8, label=label, zorder=3 if known else 2)
     points = list(published)
     if points:
@@ -116,8 +122,9 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     if pairs and not axes.get_legend_handles_labels()[1]:
         axes.text(0.25, 0.5, "too many items to draw a curve", ha="center", color="0.4")
     elif pairs:
+        what = "pairs" if len(pairs) > len(neighbours) or len(pairs) == len(ranking.pairs) else "neighbours"
         hidden = f" (grey: {len(pairs) - len(named)} more)" if len(named) < len(pairs) else ""
-        axes.legend(loc="center left", bbox_to_anchor=(1.06, 0.5), frameon=False, fontsize=8, title=f"pairs{hidden}")
+        axes.legend(loc="center left", bbox_to_anchor=(1.06, 0.5), frameon=False, fontsize=8, title=f"{what}{hidden}")
     how = ranking.methods["largest_epsilon"]
     how = "" if how.startswith("exact") else f" · {how}"
     write_note(figure, f"{ranking.items:,} items · {'independent errors' if independent else ranking.model}{how}")
@@ -228,4 +235,6 @@ def write_note(figure: Figure, text: str) -> None:
 
 
 def short(name: str, limit: int = 24) -> str:
-    return name if len(name) <= limit else name[: limit - 1] + "…"
+    """A name that fits; long ones lose their middle, since they often differ at the end."""
+    half = limit // 2
+    return name if len(name) <= limit else f"{name[:half]}…{name[half + 1 - limit :]}"
