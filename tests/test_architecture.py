@@ -150,6 +150,48 @@ def test_numpy_is_not_loaded_before_cocos_files_are_read(program):
     assert done.stdout.strip() == "False"
 
 
+def test_every_room_on_a_floor_exists():
+    for name in set().union(*FLOORS):
+        there = [SOURCE / name / "__init__.py", SOURCE / f"{name}.py", SOURCE / f"{name}.pyi"]
+        assert any(path.exists() for path in there), f"verite.{name}"
+
+
+# Words in -ed and -ing that are no participles, and what the specification of the evaluation calls its questions.
+NOUNS = {"need", "thing", "spread", "ranking", "hamming", "weighted", "changed", "expected", "importing"}
+IRREGULAR = {"made", "told", "found", "kept", "drawn", "chosen", "stood", "seen", "given", "taken", "held", "built"}
+# Not yet renamed; only ever fewer.
+LEFT = {
+    *(
+        "listed",
+        "taken",
+        "prepared",
+        "unopened",
+        "translated",
+        "extended",
+        "numbered",
+        "cropped",
+        "stacked",
+        "rasterised",
+    ),
+    *("joined", "filled", "moved", "checked", "scaled", "stretched", "sized", "encoded"),
+}
+
+
+def is_property(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(decorator).split(".")[-1].endswith("property") for decorator in function.decorator_list)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_functions_are_no_bare_participles(path):
+    names = {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and not is_property(node) and not node.name.startswith("__")
+    }
+    participles = {name for name in names if name.endswith(("ed", "ing")) or name in IRREGULAR}
+    assert not {name for name in participles if "_" not in name} - NOUNS - LEFT
+
+
 def test_files_hold_one_idea():
     long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 450}
     assert not long

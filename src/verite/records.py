@@ -39,7 +39,7 @@ def record(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
             "__signature__": LazySignature(),
         }
         if eq:
-            methods |= {"__eq__": equal, "__hash__": hashed}
+            methods |= {"__eq__": equal, "__hash__": hash_fields}
         own = vars(cls)
         # Defaults are the initialiser's business: what an object was not given is not there.
         for name in [name for name in cls.__dataclass_fields__ if name in own]:  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ def equal(record: Any, other: object) -> bool:
     return values_of(record) == values_of(other) if type(other) is type(record) else NotImplemented
 
 
-def hashed(record: Any) -> int:
+def hash_fields(record: Any) -> int:
     return hash(values_of(record))
 
 

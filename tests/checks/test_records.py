@@ -11,7 +11,7 @@ import pytest
 
 import verite as vt
 from verite.checks import Check, Finding
-from verite.checks.check import added, every_check, reference
+from verite.checks.check import add_check, every_check, reference
 
 SOURCE = Path(vt.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
@@ -61,7 +61,7 @@ def sides():
 
 def test_a_new_check_is_one_record_and_one_function():
     truth, pred = sides()
-    with added(TOY):
+    with add_check(TOY):
         inspection = vt.inspect(truth, pred)
         results = vt.coco(truth, pred)
         assert "| V900 | warning | owls | look again | truth |" in reference()
@@ -73,13 +73,13 @@ def test_a_new_check_is_one_record_and_one_function():
 
 def test_a_check_that_the_census_clears_does_not_run():
     truth, pred = sides()
-    with added(replace(TOY, cleared_by=("not_finite",))):
+    with add_check(replace(TOY, cleared_by=("not_finite",))):
         assert vt.coco(truth, pred).findings == ()
 
 
 def test_a_check_that_no_count_clears_runs_where_predictions_fit():
     truth, pred = sides()
-    with added(TOY):
+    with add_check(TOY):
         assert vt.coco(truth, pred).scores["AP"].value == pytest.approx(1.0)
         assert [f.code for f in vt.coco(truth, pred).findings] == ["V900"]
 

@@ -72,7 +72,7 @@ def test_many_systems_are_rows_with_places(truth, pred):
     worse = pred.take([1])
     results = [vt.voc(truth, pred if i % 2 else worse, name=f"system {i}") for i in range(30)]
     comparison = vt.compare(*results)
-    table = comparison.standing()
+    table = comparison.standing_table()
     assert table.head == ("system", "place", "mAP")
     # Half of them find one cat of two and no dog, the others nothing: 15 share the first place, 15 the sixteenth.
     assert [row[1:] for row in table.rows] == [("1=", 0.25)] * 15 + [("16=", 0.0)] * 15
@@ -85,7 +85,7 @@ def test_fewer_errors_are_better():
     right = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
     wrong = vt.Annotations.of(["a"], ["dog"], [[0, 0, 9, 9]], confidence=[0.9], labels=["cat", "dog"])
     results = [vt.imagenet_loc(truth, p, name=n, checks="off") for p, n in ((wrong, "wrong"), (right, "right"))]
-    assert [row[:2] for row in vt.compare(*results).standing().rows] == [("right", "1"), ("wrong", "2")]
+    assert [row[:2] for row in vt.compare(*results).standing_table().rows] == [("right", "1"), ("wrong", "2")]
 
 
 def test_comparison_as_csv_has_the_overall_row(truth, pred):

@@ -67,9 +67,9 @@ def test_any_two_regions_make_a_picture():
 
 
 def test_the_colours_show_who_has_which_pixel():
-    from verite.reporting.localization import BOTH, PRED, TRUTH, coloured
+    from verite.reporting.localization import BOTH, PRED, TRUTH, colour_regions
 
-    image = coloured(np.array([[1, 1, 0, 0]], dtype=bool), np.array([[0, 1, 1, 0]], dtype=bool))
+    image = colour_regions(np.array([[1, 1, 0, 0]], dtype=bool), np.array([[0, 1, 1, 0]], dtype=bool))
     from matplotlib.colors import to_rgba
 
     expected = [to_rgba(colour, 0.35) for colour in (TRUTH, BOTH, PRED)] + [(1, 1, 1, 1)]

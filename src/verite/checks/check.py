@@ -62,7 +62,7 @@ def every_check() -> Iterator[Check]:
 
 
 @contextmanager
-def added(check: Check) -> Iterator[None]:
+def add_check(check: Check) -> Iterator[None]:
     """Within the block a further check runs at every door."""
     ADDED.append(check)
     try:

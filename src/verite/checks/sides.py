@@ -65,7 +65,7 @@ class Side:
         if unscored is not None and confidence is not None:
             found["unscored"] = first_of(unscored)
             found["confidence_not_finite"] = first_of(~np.isfinite(confidence) & ~unscored)
-        found["repeated_names"] = repeated(images.names or ()) if self.is_truth else (0, [])
+        found["repeated_names"] = find_repeated(images.names or ()) if self.is_truth else (0, [])
         return tallies(found)
 
     def tally(self, fault: str) -> Tally:
@@ -144,7 +144,7 @@ def first_of(flags: NDArray[np.bool_]) -> tuple[int, list[int]]:
     return len(rows), rows[:EXAMPLES].tolist()
 
 
-def repeated(names: tuple[str, ...]) -> tuple[int, list[int]]:
+def find_repeated(names: tuple[str, ...]) -> tuple[int, list[int]]:
     """Which names an earlier one is equal to."""
     if len(set(names)) == len(names):
         return 0, []

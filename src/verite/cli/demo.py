@@ -134,7 +134,7 @@ def demo(folder: str) -> None:
     """Write a small data set to FOLDER (verite-demo), evaluate it every way, and leave the results there."""
     from verite.cli import follow
 
-    home = prepared(Path(folder))
+    home = make_home(Path(folder))
     for bundled, name in FOLDERS.items():
         with as_file(files("verite") / "data" / bundled) as source:
             shutil.copytree(source, home / name, dirs_exist_ok=True)
@@ -149,7 +149,7 @@ def demo(folder: str) -> None:
         click.echo(f"  {Path(folder) / plot}")
 
 
-def prepared(home: Path) -> Path:
+def make_home(home: Path) -> Path:
     """An empty folder: a new one, or one that an earlier demo made."""
     if home.is_dir() and (home / MARK).exists():
         shutil.rmtree(home)

@@ -130,7 +130,7 @@ def save_results(
     if len(results) > 1:
         comparison = Comparison(results)
         keep_table(folder / "comparison.csv", comparison.table(), given)
-        keep_table(folder / "standing.csv", comparison.standing(), given)
+        keep_table(folder / "standing.csv", comparison.standing_table(), given)
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:

@@ -51,7 +51,7 @@ SIDES = {"truth": "truth", "pred": "predictions"}
 def details(formats: list[Format]) -> str:
     """A line per format: the facts it holds, what it cannot be written without, the options it honours."""
     rows = [
-        [f"`{f.name}`", listed(f.holds) if f.write else "not written", listed(f.needs), ", ".join(
+        [f"`{f.name}`", list_names(f.holds) if f.write else "not written", list_names(f.needs), ", ".join(
             f"`{name}`" for name in sorted(f.honours))]
         for f in formats
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def limits() -> str:
     return markdown(["limit", "value", "raised by"], rows)
 
 
-def listed(names: frozenset[str]) -> str:
+def list_names(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 

@@ -70,12 +70,12 @@ def rename(name: str, given: Columns, wanted: Mapping[str, str]) -> dict[str, An
             raise BadParameter(f"columns: expected names out of {', '.join(KNOWN)}, found {ours!r}{near}")
         if theirs not in columns:
             near = did_you_mean(theirs, columns)
-            raise BadParameter(f"columns: {name}: expected a column {theirs!r}, found {listed(columns)}{near}")
+            raise BadParameter(f"columns: {name}: expected a column {theirs!r}, found {list_names(columns)}{near}")
         columns[ours] = columns.pop(theirs)
     return columns
 
 
-def listed(names: Columns | Sequence[str]) -> str:
+def list_names(names: Columns | Sequence[str]) -> str:
     return excerpt(", ".join(map(str, names)), 120) if names else "none"
 
 
@@ -101,7 +101,7 @@ class ColumnRows:
         others = [key for key in self.columns if key not in KNOWN]
         near = next((said for key in names if (said := did_you_mean(key, others))), "")
         remedy = near.removeprefix("; ") or f"name it with columns={{{names[0]!r}: …}}"
-        return ReadError(self.name, expected=expected, found=listed(self.columns), remedy=remedy)
+        return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
         return f"{self.name}: row {row + self.first_row}"

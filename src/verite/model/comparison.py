@@ -66,7 +66,7 @@ class Comparison(Display):
             columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
         return Table.of("score", keys, columns)
 
-    def standing(self) -> Table:
+    def standing_table(self) -> Table:
         """A row for each system, the best first, with its place; systems that are level share one."""
         order, places = self.order()
         columns: dict[str, list[Any]] = {"place": places}
@@ -86,7 +86,7 @@ class Comparison(Display):
             places.append(ABSENT if isnan(penalties[i]) else f"{ahead + 1}{'=' if level else ''}")
         return order, places
 
-    def turned(self) -> Table:
+    def turned_table(self) -> Table:
         """The first score with a row for each system, the best first, and a column for each class."""
         table, (order, _) = self.table(), self.order()
         names = [self.names[i] for i in order]
@@ -98,14 +98,16 @@ class Comparison(Display):
         first = self.results[0]
         if len(self.results) > MOST_BESIDE:
             few = len(self.table().rows) <= MOST_CLASSES
-            classes = self.turned() if few else f"{self.headline} of each class: comparison.csv of -o, or --style csv"
-            return [self.standing(), classes, first.signature]
+            classes = (
+                self.turned_table() if few else f"{self.headline} of each class: comparison.csv of -o, or --style csv"
+            )
+            return [self.standing_table(), classes, first.signature]
         if len(first.scores) > MANY_SCORES:  # all of them at a glance, and the first one class by class
-            return [self.summary(), self.titled(self.headline), first.signature]
+            return [self.summary(), self.titled_table(self.headline), first.signature]
         several = len(first.scores) > 1
-        return [*(self.titled(key) if several else self.table(key) for key in first.scores), first.signature]
+        return [*(self.titled_table(key) if several else self.table(key) for key in first.scores), first.signature]
 
-    def titled(self, score: str) -> Table:
+    def titled_table(self, score: str) -> Table:
         table = self.table(score)
         return Table(table.head, table.rows, table.mean, title=score)
 

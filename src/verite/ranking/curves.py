@@ -65,7 +65,7 @@ class Curves:
 
         return cache(ask)
 
-    def kept(self, first: int, second: int) -> Callable[[float], float] | None:
+    def kept_curve(self, first: int, second: int) -> Callable[[float], float] | None:
         """The probability that first stays ahead of second at a rate; None if it is not known."""
         at = self.exact(first, second)
         if at is not None:
@@ -83,7 +83,7 @@ class Curves:
             at = self.exact(first, second)
             if at is not None:
                 return largest_epsilon(lambda epsilon: log_lost([at(epsilon)]), level)
-            return crossing([s.ahead[first, second] for s in self.drawn], level) if self.many else None
+            return find_crossing([s.ahead[first, second] for s in self.drawn], level) if self.many else None
 
         return cache(ask)
 
@@ -97,7 +97,7 @@ class Curves:
         at = [self.exact(*step) for step in steps]
         known = [sides for sides in at if sides is not None]
         if len(known) < len(at):
-            found = crossing([standings.whole for standings in self.drawn], level) if self.many else None
+            found = find_crossing([standings.whole for standings in self.drawn], level) if self.many else None
             return None if found is None else (found, found)
         whole_at = self.contest.whole_at()
         if whole_at is not None:
@@ -120,7 +120,7 @@ def log_lost(found: list[Sides]) -> float:
     return min(float(np.logaddexp.reduce([v for sides in found for v in (sides.below, sides.level)])), 0.0)
 
 
-def crossing(shares: list[float], level: float) -> float | None:
+def find_crossing(shares: list[float], level: float) -> float | None:
     """Where a falling curve through these shares at `RATES` comes down to a level."""
     if any(isnan(share) for share in shares):
         return None

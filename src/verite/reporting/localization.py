@@ -125,7 +125,7 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str) -> Figure:
     figure = Figure(figsize=(6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     part = (slice(y1, y2), slice(x1, x2))
-    axes.imshow(coloured(regions[0][part], regions[1][part]), extent=(x1, x2, y2, y1), interpolation="nearest")
+    axes.imshow(colour_regions(regions[0][part], regions[1][part]), extent=(x1, x2, y2, y1), interpolation="nearest")
     handles: list[Any] = [
         Patch(color=TRUTH, alpha=0.45, label="truth only"),
         Patch(color=PRED, alpha=0.45, label="pred only"),
@@ -169,7 +169,7 @@ def window(anything: NDArray[np.bool_]) -> tuple[int, int, int, int]:
     )
 
 
-def coloured(truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> NDArray[np.float64]:
+def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> NDArray[np.float64]:
     """An image: one colour for each side alone and one for both."""
     from matplotlib.colors import to_rgba
 
