@@ -88,6 +88,11 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
 @click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N",
               help="Threads, and processes for functions of your own; one for each core if not given.")  # fmt: skip
+@click.option("--export", type=click.Path(file_okay=False), metavar="DIR",
+              help="Folder for every altered mask, its parameters and all raw values.")  # fmt: skip
+@click.option("--export-format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--pictures", is_flag=True, help="With --export: every mask as a PNG, too.")
+@click.option("--curves", "asks_curves", is_flag=True, help="With --json, --save or -o: every penalty in the document.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
@@ -106,6 +111,13 @@ def study(context: click.Context, /, **given: Any) -> None:
     check(context, given)
     quiet = given["quiet"] or given["as_json"]
     outcome, changes = run_reproduction(given, quiet) if given["reproduce"] else run_study(given, quiet)
+    measured = getattr(outcome, "outcome", outcome)
+    measured.tells_curves = given["asks_curves"]
+    if given["export"]:
+        from verite.studies.export import export
+
+        path = export(measured, given["export"], format=given["export_format"], pictures=given["pictures"])
+        note(f"every result and value in {path}", quiet=quiet)
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
@@ -121,6 +133,10 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError(f"--reproduce: expected no {found}; a published study has its own", context)
     if given["reproduce"] == "gretsi" and given["asks_sensitivity"]:
         raise click.UsageError("--sensitivity: expected metrics of one's own or --reproduce jei, found gretsi", context)
+    if given["reproduce"] == "gretsi" and given["export"]:
+        raise click.UsageError("--export: expected metrics of one's own or --reproduce jei, found gretsi", context)
+    if given["pictures"] and not given["export"]:
+        raise click.UsageError("--pictures: expected --export DIR, found none", context)
     if given["reproduce"] and given["table"]:
         raise click.UsageError("--table: expected a study of metrics, found --reproduce", context)
 
@@ -142,11 +158,11 @@ def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
     truths = truths_of(list(given["truths"]) or "all")
     named = list(given["alterations"]) or ["jei"]
     sweeps = sweeps_of([*named, "beyond"] if given["beyond"] else named)
+    sweeps = hasten(sweeps) if given["quick"] else sweeps
     tables = ["distance", *(sweep.name for sweep in sweeps), "synthesis"]
     if given["table"] and given["table"] not in tables:
         near = did_you_mean(given["table"], tables)
         raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
-    sweeps = hasten(sweeps) if given["quick"] else sweeps
     how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"]}
     with progress_bar(count_results(truths, sweeps), quiet) as advance:
         outcome = evaluate(rows, truths, sweeps, progress=advance, **how, **dict(given["tolerances"]))
@@ -222,7 +238,20 @@ def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]
             keep_table(home / f"{name}.csv", outcome.tables[table].main_table(), given)
     if changes is not None:
         keep_table(home / "sensitivity.csv", changes.table, given)
-    if wants_plots(given) and given["reproduce"] != "gretsi":
-        from verite.reporting.study_plots import save_study
+    if wants_plots(given):
+        draw_pictures(outcome, home, given)
 
-        save_study(getattr(outcome, "outcome", outcome), home, given["plot_format"])
+
+def draw_pictures(outcome: Any, folder: Path, given: dict[str, Any]) -> None:
+    """The figures of a published study, or those that tell of any."""
+    if given["reproduce"] == "gretsi":
+        from verite.reporting.gretsi_plots import save_stars
+
+        save_stars(outcome.outcome, folder, given["plot_format"])
+        return
+    from verite.reporting.illustrations import save_illustrations
+    from verite.reporting.study_plots import save_study
+
+    save_study(getattr(outcome, "outcome", outcome), folder, given["plot_format"])
+    if given["reproduce"]:
+        save_illustrations(folder, given["plot_format"])

@@ -124,6 +124,15 @@ class Stars:
 
     def __init__(self, rows: Sequence[Row], values: Mapping[tuple[str, str], Floats], rules: StarRules) -> None:
         self.rows, self.values, self.rules = rows, values, rules
+        self.tells_curves = False  # whether its document has every curve
+
+    def curves(self) -> dict[str, dict[str, dict[str, list[list[float]]]]]:
+        """Every value: by truth, alteration and metric, a line for each direction."""
+        found: dict[str, dict[str, dict[str, list[list[float]]]]] = {}
+        for (truth, alteration), values in self.values.items():
+            by_metric = {row.label: values[i].tolist() for i, row in enumerate(self.rows)}
+            found.setdefault(truth, {})[alteration] = by_metric
+        return found
 
     @property
     def signature(self) -> Signature:
@@ -180,7 +189,8 @@ class GretsiReproduction(Reproduction):
 
     def to_dict(self) -> dict[str, object]:
         found = super().to_dict()
-        return found | {"results": self.outcome.results, "tables": {"stars": self.outcome.table.to_dict()}}
+        curves = {"curves": self.outcome.curves()} if self.outcome.tells_curves else {}
+        return found | {"results": self.outcome.results, "tables": {"stars": self.outcome.table.to_dict()}} | curves
 
 
 # Conventions that may have been others: which measure Martin's rows are, and every tolerance of the rule.

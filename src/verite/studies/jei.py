@@ -145,7 +145,7 @@ class JeiReproduction(Reproduction):
             "within_2": [sum(abs(d) <= 2 for d in self.off.values()), len(self.off)],
             "spearman": self.spearman,
             "results": self.outcome.results,
-            "tables": self.outcome.to_dict()["tables"],
+            **{key: value for key, value in self.outcome.to_dict().items() if key in ("tables", "curves")},
             "caveat": CAVEAT,
         }
 

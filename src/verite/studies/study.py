@@ -41,6 +41,7 @@ class Study(Display):
 
     def __init__(self, evidence: Evidence, tolerances: Tolerances, references: Evidence | None = None) -> None:
         self.evidence, self.tolerances, self.references = evidence, tolerances, references
+        self.tells_curves = False  # whether its document has every curve
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -158,6 +159,14 @@ class Study(Display):
         )
         return f"{found}\n{QUICK}" if self.left_open else found
 
+    def curves(self) -> dict[str, Any]:
+        """Every penalty, less that of identical regions, by truth, alteration and metric, as the parameters run."""
+        found: dict[str, Any] = {}
+        for (truth, sweep), values in self.evidence.curves.items():
+            by_metric = {row.label: values[i].tolist() for i, row in enumerate(self.rows)}
+            found.setdefault(truth, {})[sweep] = by_metric
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "signature": str(self.signature),
@@ -171,6 +180,7 @@ class Study(Display):
             "metrics": {row.label: str(row.metric.signature) for row in self.rows},
             "verdicts": {one.label: one.to_dict() for one in self.verdicts},
             "version": verite.__version__,
+            **({"curves": self.curves()} if self.tells_curves else {}),
         }
 
     def to_json(self, *, indent: int = 0) -> str:

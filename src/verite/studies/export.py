@@ -1,0 +1,119 @@
+"""The data base of a study: every altered region with its parameters, as runs, and every raw value, in one table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from verite import _core
+from verite.errors import BadParameter
+from verite.files import make_folder, write_atomically
+from verite.model.rasters import array_of
+from verite.model.regions import Runs
+from verite.studies.measuring import tasks_of
+from verite.studies.study import Study
+from verite.studies.sweeps import Grid, Sweep
+from verite.studies.truths import Truth
+
+ExportFormat = Literal["parquet", "csv"]
+Columns = dict[str, Any]
+
+
+def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet", pictures: bool = False) -> Path:
+    """Write results.parquet or results.csv, and with `pictures` every mask as a PNG; where the table is.
+
+    A row for every altered region, the unaltered one included: truth, alteration, its parameters (x and y; of changes
+    that grow, place and size), height, width and runs of the mask as COCO compresses them, and for each metric
+    M(truth, result) and M(result, truth) as it returned them.
+    """
+    if format not in ("parquet", "csv"):
+        raise BadParameter(f"format: expected parquet or csv, found {format!r}")
+    home = make_folder(Path(folder))
+    path = home / f"results.{format}"
+    parts = parts_of(study, home / "masks" if pictures else None)
+    write_atomically(path, to_parquet(parts) if format == "parquet" else to_csv(parts))
+    return path
+
+
+def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
+    """The columns of one truth under one alteration after the other."""
+    for truth, sweep in tasks_of(study.truths, study.sweeps):
+        results, values = sweep.draw(truth), study.evidence.measured[truth.name, sweep.name]
+        first, second = parameters_of(sweep, truth)
+        height, width = truth.mask.shape
+        columns: Columns = {
+            "truth": [truth.name] * len(results),
+            "alteration": [sweep.name] * len(results),
+            "x": first,
+            "y": second,
+            "height": [height] * len(results),
+            "width": [width] * len(results),
+            "runs": [_core.encode_runs(np.ascontiguousarray(results[i])).decode() for i in range(len(results))],
+        }
+        for i, row in enumerate(study.rows):
+            columns[row.label] = values.forward[i].ravel()
+            columns[f"{row.label}, exchanged"] = values.backward[i].ravel()
+        if pictures is not None:
+            draw_masks(results, first, second, make_folder(pictures / file_name(truth.name) / file_name(sweep.name)))
+        yield columns
+
+
+def parameters_of(sweep: Sweep, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of every result; of changes that grow, the number of the place and of the size."""
+    if isinstance(sweep, Grid):
+        return sweep.parameters
+    places, sizes = sweep.shape(truth)
+    return np.repeat(np.arange(float(places)), sizes), np.tile(np.arange(float(sizes)), places)
+
+
+def to_csv(parts: Iterator[Columns]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for k, columns in enumerate(parts):
+        if k == 0:
+            writer.writerow(columns)
+        lists = [c if isinstance(c, list) else [repr(v) for v in c.tolist()] for c in columns.values()]
+        writer.writerows(zip(*lists, strict=True))
+    return out.getvalue()
+
+
+def to_parquet(parts: Iterator[Columns]) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise BadParameter(
+            "export: expected pyarrow to write Parquet, found none; pip install 'verite[parquet]', or choose csv"
+        ) from None
+    out, writer = io.BytesIO(), None
+    for columns in parts:
+        table = pa.table(columns)
+        writer = writer or parquet.ParquetWriter(out, table.schema, compression="zstd")
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+    return out.getvalue()
+
+
+def draw_masks(results: Runs, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
+    """Every mask as a picture of black and white, named by its parameters."""
+    from PIL import Image
+
+    for i, (x, y) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        out = io.BytesIO()
+        Image.fromarray(array_of(results, i)).save(out, format="PNG")
+        write_atomically(folder / f"{x:+g}_{y:+g}.png", out.getvalue())
+
+
+def file_name(name: str) -> str:
+    """A name that every file system takes.
+
+    >>> file_name("translation(reach=12)"), file_name("small square")
+    ('translation-reach-12', 'small-square')
+    """
+    return "".join(c if c.isalnum() or c in "+._" else "-" for c in name).strip("-")
