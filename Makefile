@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit docs fuzz clients clean
+.PHONY: help demo test check unit docs fuzz sanitize clients clean
 RUNS ?= 200000
 SEED ?= 1
+MINUTES ?= 5
 TORCH ?= torch
 
 help:  ## this list
@@ -27,9 +28,19 @@ unit: .venv/developing
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 
-fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile bytes for the JSON reader; RUNS=200000 SEED=1
+fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile files, tables, masks, kills, interrupts; MINUTES=5 RUNS=200000 SEED=1
 	$(BIN)/python -m tests.json.corpus build/fuzz/corpus
 	build/fuzz/fuzz_json $(RUNS) $(SEED) build/fuzz/corpus/*
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+sanitize: .venv/developing  ## the same on a core in which every read beyond a bound ends the run; MINUTES=5
+	cmake -S . -B build/sanitize -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="-O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DSKBUILD_SABI_COMPONENT=Development.SABIModule \
+	  -Dnanobind_DIR=$$($(BIN)/python -c "import nanobind; print(nanobind.cmake_dir())") > build/sanitize.log
+	cmake --build build/sanitize --parallel 2 >> build/sanitize.log
+	VERITE_CORE=$$(ls $(CURDIR)/build/sanitize/_core*.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only tables --only masks
 
 clients: .venv/installed  ## torchmetrics, unchanged, on verite; a large download into an environment of its own
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients

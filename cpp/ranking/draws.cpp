@@ -74,7 +74,7 @@ void add_independent(const Records& records, double rate, std::span<const double
     // The number of right records before the next wrong one is geometric: only wrong ones cost time.
     const double scale = rate < 1 ? 1 / std::log1p(-rate) : 0.0;
     const std::int64_t end = static_cast<std::int64_t>(records.kind.size());
-    Pause pause(64);
+    Pause pause(8);
     for (std::size_t draw = 0; draw < draws.count; ++draw) {
         pause();
         Random random(draws.seed, draws.first + draw);
@@ -96,7 +96,7 @@ void add_chosen(const Records& records, std::span<const std::int64_t> offsets, s
     std::vector<std::int32_t> place(records.kind.size());
     std::iota(place.begin(), place.end(), std::int32_t{0});
     std::vector<std::size_t> swapped;
-    Pause pause(64);
+    Pause pause(8);
     for (std::size_t draw = 0; draw < draws.count; ++draw) {
         pause();
         Random random(draws.seed, draws.first + draw);

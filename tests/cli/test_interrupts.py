@@ -13,8 +13,8 @@ PROGRAMS = {
     "drawing truths": """
 import numpy as np
 from verite import _core
-kind, ways, change = np.zeros(1000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4))
-_core.independent_changes(kind, ways, change, 0.5, np.empty(0), 10_000_000, 1, 0)
+kind, ways, change = np.zeros(100_000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4))
+_core.independent_changes(kind, ways, change, 0.5, np.empty(0), 100_000, 1, 0)
 """,
     "measuring pairs": """
 import numpy as np, verite as vt

@@ -1,0 +1,178 @@
+"""Does anything kill it, hang it, or get past its own errors? `make fuzz` asks for as long as it is told.
+
+Cases run in a process of their own with 4 GB of memory. A case that takes ten seconds is a hang, a process that ends
+is a death; both are counted, and the run goes on with the next case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.campaign.cases import KINDS, run_case
+
+HANG = 10.0  # seconds
+LOADING = 20.0  # more, before the first case
+MEMORY = 4 * 2**30
+
+
+def work(kind: str, seed: int, first: int, last: int) -> None:
+    """The cases of one process; the number of each is said before it begins."""
+    if "VERITE_CORE" not in os.environ:  # sanitizers lay claim to all addresses
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for number in range(first, last):
+        print(number, flush=True)
+        print(run_case(kind, seed, number), flush=True)
+
+
+def lines_of(worker: subprocess.Popen[bytes]) -> Iterator[str | None]:
+    """What a worker says, line by line; None when it has said nothing for too long. It ends when the worker does."""
+    assert worker.stdout is not None
+    descriptor, rest, patience = worker.stdout.fileno(), b"", HANG + LOADING
+    while True:
+        if not select.select([descriptor], [], [], patience)[0]:
+            yield None
+            return
+        patience = HANG
+        data = os.read(descriptor, 65536)
+        if not data:
+            return
+        *whole, rest = (rest + data).split(b"\n")
+        yield from (line.decode() for line in whole)
+
+
+def watch(kind: str, seed: int, first: int, last: int, until: float) -> tuple[int, Counter[str], list[str]]:
+    """Run cases until they or the time are over: how many were begun, outcomes, and what was wrong."""
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    number = first
+    while number < last and time.monotonic() < until:
+        words = [sys.executable, "-m", "tests.campaign", "--work", kind, str(seed), str(number), str(last)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as worker:
+            is_over = False
+            for line in lines_of(worker):
+                if line is None:
+                    outcomes["hang"] += 1
+                    wrong.append(f"{kind} {seed} {number}: hangs")
+                    is_over = True
+                elif line.isdecimal():
+                    number = int(line)
+                    continue
+                else:
+                    outcomes[line.split()[0]] += 1
+                    wrong += [f"{kind} {seed} {number}: {line}"] if line.startswith("undocumented") else []
+                number += 1
+                if is_over or time.monotonic() > until:
+                    is_over = True
+                    worker.kill()
+                    break
+        if not is_over and number < last:
+            outcomes["death"] += 1
+            wrong.append(f"{kind} {seed} {number}: ends with {worker.returncode}")
+            number += 1
+    return number - first, outcomes, wrong
+
+
+def kill_writers(seed: int, count: int, until: float) -> tuple[int, Counter[str], list[str]]:
+    """Conversions killed at any moment leave a whole folder or none."""
+    import json
+    import random
+
+    chance = random.Random(seed)
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as home:
+        source, target = Path(home) / "truth.json", Path(home) / "out"
+        images = [{"id": i, "file_name": f"{i}.jpg", "width": 90, "height": 90} for i in range(2000)]
+        boxes = [{"id": i, "image_id": i, "category_id": 1, "bbox": [1, 2, 30, 40]} for i in range(2000)]
+        document = {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": boxes}
+        source.write_text(json.dumps(document))
+        command = [sys.executable, "-m", "verite", "convert", str(source), str(target), "--to", "voc", "-q"]
+        for i in range(count):
+            if time.monotonic() > until:
+                return i, outcomes, wrong
+            shutil.rmtree(target, ignore_errors=True)
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+                time.sleep(chance.uniform(0.1, 1.5))
+                running.send_signal(signal.SIGKILL)
+            found = len(list(target.glob("*.xml"))) if target.exists() else 0
+            is_whole = found in (0, 2000)
+            outcomes["fine" if is_whole else "partial"] += 1
+            wrong += [] if is_whole else [f"kill {i}: {found} of 2000 files"]
+    return count, outcomes, wrong
+
+
+def interrupt(count: int, until: float) -> tuple[int, Counter[str], list[str]]:
+    """How soon long work ends after Ctrl-C: within .3 s, or late."""
+    program = (
+        "import numpy as np\nfrom verite import _core\nprint('ready', flush=True)\n"
+        "_core.independent_changes(np.zeros(100_000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4)), 0.5, np.empty(0), "
+        "100_000, 1, 0)"
+    )
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    for i in range(count):
+        if time.monotonic() > until:
+            return i, outcomes, wrong
+        with subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as running:
+            assert running.stdout is not None
+            running.stdout.readline()
+            time.sleep(0.1 + 0.01 * i)
+            start = time.monotonic()
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=60)
+            took = time.monotonic() - start
+        outcomes["fine" if took <= 0.3 else "late"] += 1
+        wrong += [] if took <= 0.3 else [f"interrupt {i}: {took:.2f} s"]
+    return count, outcomes, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=3.0, help="budget, shared by the kinds")
+    parser.add_argument("--cases", type=int, default=60_000, help="at most so many of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", help="one of the kinds; may be repeated")
+    parser.add_argument("--work", nargs=4, metavar=("KIND", "SEED", "FIRST", "LAST"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work:
+        kind, *numbers = given.work
+        work(kind, *map(int, numbers))
+        return 0
+    os.environ["PYTHONHASHSEED"] = "0"
+    names = given.only or [*KINDS, "kills", "interrupts"]
+    share = 60 * given.minutes / len(names)
+    found_wrong = []
+    print(f"| kind | cases | refused | deaths | hangs | undocumented | other |\n|{'---|' * 7}")
+    for name in names:
+        until = time.monotonic() + share
+        if name == "kills":
+            cases, outcomes, wrong = kill_writers(given.seed, 500, until)
+        elif name == "interrupts":
+            cases, outcomes, wrong = interrupt(50, until)
+        else:
+            cases, outcomes, wrong = watch(name, given.seed, 0, given.cases, until)
+        other = ", ".join(f"{outcomes[word]} {word}" for word in ("partial", "late") if outcomes[word]) or "–"
+        cells = (cases, outcomes["refused"], outcomes["death"], outcomes["hang"], outcomes["undocumented"], other)
+        print(f"| {name} | {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in cells)} |", flush=True)
+        found_wrong += wrong if "pycocotools" not in name else []
+    for line in found_wrong[:50]:
+        print(line, file=sys.stderr)
+    return 1 if found_wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

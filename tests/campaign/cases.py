@@ -1,0 +1,168 @@
+"""Hostile cases, each a number: the same seed and number are the same case, whoever is asked about it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import verite as vt
+from tests.formats.samples import DATA
+from tests.formats.test_fuzz import mutated
+from verite import _core
+
+# A case ends in one word: fine, refused (by an error that is documented), or what else was raised.
+Case = Callable[[random.Random], str]
+DOCUMENTED = (vt.VeriteError,)
+
+
+@cache
+def targets() -> list[tuple[Path, Path]]:
+    """Every good sample file, with the file or folder that is read."""
+    found = []
+    for format in sorted(DATA.iterdir()):
+        good = format / "good"
+        plain = [p for p in sorted(good.rglob("*")) if p.is_file()]
+        is_folder = format.name in ("yolo", "data_yaml", "coco_folder", "wider", "mot", "kitti")
+        found += [(p, good if is_folder else p) for p in plain]
+    home = Path(str(files("verite") / "data"))
+    for name in ("lvis/truth.json", "openimages/boxes.csv", "openimages/labels.csv", "openimages/hawk.csv",
+                 "imagenet/solution.csv", "panoptic/truth.json"):  # fmt: skip
+        path = home / "competitions" / name
+        found += [(path, path)] if path.exists() else []
+    return found
+
+
+def spoil_a_file(chance: random.Random) -> str:
+    """A good file with a few bytes changed is read, then evaluated against itself whatever is wrong with it."""
+    path, place = chance.choice(targets())
+    with tempfile.TemporaryDirectory() as folder:
+        if place.is_dir():
+            whole = Path(folder) / "good"
+            shutil.copytree(place, whole)
+            target = whole / path.relative_to(place)
+        else:
+            whole = target = Path(folder) / path.name
+        target.write_bytes(mutated(path.read_bytes(), chance))
+        try:
+            found = vt.read(whole)
+            assert found.digest
+            vt.inspect(found)
+            pred = found
+            if found.confidence is None:
+                pred = replace(found, confidence=np.linspace(0, 1, len(found)))
+            vt.voc(found, pred, checks="warn")
+        except DOCUMENTED:
+            return "refused"
+    return "fine"
+
+
+def spoil_a_table(chance: random.Random) -> str:
+    """A spoiled table of answers is ranked."""
+    home = Path(str(files("verite") / "data"))
+    tables = [p for p in sorted(home.rglob("*.csv")) if "rank" in str(p)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(mutated(chance.choice(tables).read_bytes(), chance))
+        try:
+            vt.rank(path, errors=vt.truth_errors.Bernoulli(0.05))
+        except DOCUMENTED:
+            return "refused"
+    return "fine"
+
+
+def random_counts(chance: random.Random) -> Any:
+    """Runs as text, bytes or numbers, mostly wrong."""
+    numbers = [0, 1, 2, 3, 5, 100, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, -1, -(2**63)]
+    match chance.randrange(5):
+        case 0:
+            return "".join(chr(chance.randrange(32, 127)) for _ in range(chance.randrange(20)))
+        case 1:
+            return bytes(chance.randrange(256) for _ in range(chance.randrange(20)))
+        case 2:
+            return [chance.choice(numbers) for _ in range(chance.randrange(8))]
+        case 3:
+            return "PPYo0" * chance.randrange(4) + chr(chance.randrange(48, 112))
+    return chance.choice([None, 3, [1.5], ["a"], {}, "é"])
+
+
+def sound_mask(chance: random.Random) -> dict[str, Any]:
+    """A mask as it should be."""
+    height, width = chance.randint(1, 12), chance.randint(1, 12)
+    ends = sorted(chance.randint(0, height * width) for _ in range(chance.randrange(6)))
+    runs = np.diff([0, *ends, height * width]).astype(np.uint32)
+    return {"size": [height, width], "counts": _core.encode_runs(runs)}
+
+
+def random_mask(chance: random.Random) -> dict[str, Any]:
+    if chance.random() < 0.5:
+        return sound_mask(chance)
+    sides = [0, 1, 2, 5, 10, 100, 2**16, 2**31, 2**32, -1]
+    size = [chance.choice(sides), chance.choice(sides)]
+    return {"size": chance.choice([size, size, size, size[:1], None, "ab"]), "counts": random_counts(chance)}
+
+
+def use_masks(module: Any, chance: random.Random) -> None:
+    """A few calls of pycocotools' mask module, on whoever stands in for it."""
+    masks = [random_mask(chance) for _ in range(chance.choice([1, 2, 3]))]
+    match chance.randrange(6):
+        case 0:
+            module.area(masks)
+        case 1:
+            module.toBbox(masks)
+        case 2:
+            module.iou(masks, masks, [chance.randrange(2) for _ in masks])
+        case 3:
+            module.merge(masks, chance.randrange(2))
+        case 4:
+            module.decode(masks)
+        case _:
+            height, width = (chance.choice([1, 5, 100, 2**31, -1]) for _ in range(2))
+            given = [[chance.uniform(-1e9, 1e9) for _ in range(chance.randrange(9))], masks[0]]
+            module.frPyObjects(chance.choice([[given[0]], given[1], masks]), height, width)
+
+
+def spoil_a_mask(chance: random.Random) -> str:
+    """Malformed masks through the drop-in: values, types and memory are refused as Python refuses them."""
+    from verite.compat.pycocotools import mask
+
+    try:
+        use_masks(mask, chance)
+    except (*DOCUMENTED, ValueError, TypeError, KeyError, MemoryError, OverflowError):
+        return "refused"
+    return "fine"
+
+
+def spoil_a_mask_of_the_reference(chance: random.Random) -> str:
+    """The same cases on pycocotools."""
+    from pycocotools import mask
+
+    try:
+        use_masks(mask, chance)
+    except Exception:
+        return "refused"
+    return "fine"
+
+
+KINDS: dict[str, Case] = {
+    "files": spoil_a_file,
+    "tables": spoil_a_table,
+    "masks": spoil_a_mask,
+    "masks of pycocotools": spoil_a_mask_of_the_reference,
+}
+
+
+def run_case(kind: str, seed: int, number: int) -> str:
+    """The outcome of one case."""
+    try:
+        return KINDS[kind](random.Random(f"{kind.split(' of ')[0]} {seed} {number}"))
+    except Exception as error:
+        return f"undocumented {type(error).__name__}: {error}"[:300].replace("\n", " ")

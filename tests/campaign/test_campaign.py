@@ -1,0 +1,58 @@
+"""A small part of the campaign in every run: a few hundred cases of each kind; `make fuzz` runs as many as you like."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.campaign.__main__ import kill_writers, watch
+from tests.campaign.cases import KINDS, run_case, targets
+
+OURS = [kind for kind in KINDS if "pycocotools" not in kind]
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_every_case_is_fine_or_refused(kind):
+    outcomes = {number: run_case(kind, 7, number) for number in range(120)}
+    assert {number: said for number, said in outcomes.items() if said not in ("fine", "refused")} == {}
+    assert set(outcomes.values()) == {"fine", "refused"}
+
+
+def test_every_format_with_a_sample_is_a_target():
+    assert len(targets()) > 25
+
+
+def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_path):
+    """The watchdog itself, on workers that end and on one that sleeps."""
+    import subprocess
+    import sys
+    import time
+
+    import tests.campaign.__main__ as campaign
+
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "for n in range(int(sys.argv[1]), 6):\n"
+        "    print(n, flush=True)\n"
+        "    if n == 1: os.abort()\n"
+        "    if n == 3: time.sleep(60)\n"
+        "    print('undocumented Oops: x' if n == 4 else 'fine', flush=True)\n"
+    )
+    real = subprocess.Popen
+
+    def start(words, **more):
+        return real([sys.executable, str(script), words[-2]], **more)
+
+    monkeypatch.setattr(campaign.subprocess, "Popen", start)
+    monkeypatch.setattr(campaign, "HANG", 8.0)
+    count, outcomes, wrong = watch("files", 1, 0, 6, time.monotonic() + 60)
+    assert (count, outcomes) == (6, {"fine": 3, "death": 1, "hang": 1, "undocumented": 1})
+    assert len(wrong) == 3
+
+
+@pytest.mark.slow
+def test_killed_writers_leave_all_or_nothing():
+    import time
+
+    _, outcomes, _ = kill_writers(3, 5, time.monotonic() + 60)
+    assert set(outcomes) == {"fine"}
