@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part
@@ -170,11 +171,12 @@ class CocoResults(Results):
 
     @property
     def notes(self) -> list[str]:
+        found = [*explain_low_score(self), *super().notes]
         is_read = isinstance(self.numbers, Evaluation)
         if is_read and self.settings.on == "box" and self.pred.regions.boxed is not None:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
-            return [hint, *super().notes]
-        return super().notes
+            return [hint, *found]
+        return found
 
     @property
     def arrays(self) -> Arrays:

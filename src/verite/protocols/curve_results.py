@@ -9,6 +9,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, Evaluation
+from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.settings import ClassSettings
 from verite.model.annotations import Annotations
 from verite.model.results import Results
@@ -65,6 +66,10 @@ class CurveResults(Results):
             name=settings.name,
             findings=findings,
         )
+
+    @property
+    def notes(self) -> list[str]:
+        return [*explain_low_score(self), *super().notes]
 
     def ap(self, label: str, threshold: int = 0) -> float:
         """The average precision of a class at the t-th threshold."""

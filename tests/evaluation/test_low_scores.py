@@ -1,0 +1,58 @@
+"""Under a number that is next to nothing, one line says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+
+BOXES = np.array([[40 * i, 10, 40 * i + 20, 30] for i in range(10)], dtype=float)
+DOWN = np.array([0, 300, 0, 300])
+IMAGES = [f"{i % 2}.jpg" for i in range(10)]
+
+
+def side(boxes, labels, confidence=None):
+    return vt.Annotations.of(IMAGES, labels, boxes, confidence=confidence)
+
+
+TRUTH = side(BOXES, ["cat", "dog"] * 5)
+FALLING = np.linspace(0.9, 0.1, 10)
+
+
+@pytest.mark.parametrize("protocol", [vt.coco, vt.voc], ids=["coco", "voc"])
+def test_wrong_classes_are_named(protocol):
+    results = protocol(TRUTH, side(BOXES, ["dog", "cat"] * 5, FALLING), checks="off")
+    line = "is below 0.05: places are right, classes are not, 100% of the objects are found, 0% with their class"
+    assert [line in note for note in results.notes] == [True]
+    assert line in str(results)
+
+
+@pytest.mark.parametrize("protocol", [vt.coco, vt.voc], ids=["coco", "voc"])
+def test_boxes_elsewhere_are_named(protocol):
+    moved = BOXES + DOWN
+    results = protocol(TRUTH, side(moved, ["cat", "dog"] * 5, FALLING), checks="off")
+    assert "boxes lie elsewhere, no prediction overlaps 100% of the objects by half" in results.notes[0]
+    assert "verite inspect" in results.notes[0]
+
+
+def test_confidences_that_tell_nothing_are_named():
+    """Every object is found, after sixty times as many boxes that find nothing and are surer."""
+    count = 600
+    images, labels = [*(IMAGES * 60), *IMAGES], ["cat", "dog"] * 305
+    boxes = np.vstack([np.tile(BOXES + DOWN, (60, 1)), BOXES])
+    confidence = np.r_[np.full(count, 0.9), np.full(10, 0.1)]
+    pred = vt.Annotations.of(images, labels, boxes, confidence=confidence)
+    results = vt.voc(TRUTH, pred, checks="off")
+    assert results.scores["mAP"].value < 0.05
+    assert "100% of the objects are found, but by 61.0 predictions per object" in results.notes[0]
+
+
+def test_a_good_number_needs_no_word():
+    assert vt.voc(TRUTH, side(BOXES, ["cat", "dog"] * 5, FALLING), checks="off").notes == []
+
+
+@pytest.mark.parametrize("protocol", [vt.coco, vt.voc], ids=["coco", "voc"])
+def test_without_predictions_there_is_nothing_to_explain(protocol):
+    nothing = vt.Annotations.of([], [], np.empty((0, 4)), images=IMAGES, labels=["cat", "dog"], confidence=[])
+    assert protocol(TRUTH, nothing, checks="off").notes == []
