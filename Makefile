@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit docs fuzz sanitize clients clean
+.PHONY: help demo test check unit docs fuzz sanitize clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
 TORCH ?= torch
+LOWEST ?= tests
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,6 +50,13 @@ clients: .venv/installed  ## torchmetrics, unchanged, on verite; a large downloa
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision
 	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
 
+lowest: .venv/installed  ## every test with the lowest version of each dependency, in an environment of its own
+	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/lowest.py) . \
+	  pytest pytest-xdist hypothesis pycocotools scipy mpmath statsmodels
+	# Old packages warn of what newer ones deprecate; that is not ours to mend. What needs newer peers is left out.
+	build/lowest/bin/python -m pytest -p no:cacheprovider -o filterwarnings=default $(LOWEST)
+
 clean:  ## forget the environment and everything built
 	rm -rf .venv build docs/_build verite-demo
 
@@ -61,7 +69,7 @@ build/fuzz/fuzz_json: tests/json/fuzz_json.cpp $(wildcard cpp/json/*) $(wildcard
 # Reinstalled whenever the native code or the project file changes; Python files are used in place.
 .venv/installed: pyproject.toml CMakeLists.txt $(wildcard cpp/*/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plots]"
 	$(BIN)/python -m compileall -q src
 	touch $@
 

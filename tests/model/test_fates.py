@@ -9,6 +9,8 @@ import pytest
 
 import verite as vt
 
+pytest.importorskip("pandas", reason="needs pandas")
+
 
 @pytest.fixture
 def results():

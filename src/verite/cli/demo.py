@@ -51,6 +51,11 @@ TOUR = (
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
     ),
     (
+        "Good enough to take the hawk's place? What must hold, and an exit status that says whether it does.",
+        "compare results/coco/hawk/results.json results/coco/magpie/results.json"
+        ' --require "AP50>=base-0.005" --require "AP[person]>=0.4"',
+    ),
+    (
         "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
         "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
     ),
@@ -144,7 +149,8 @@ def demo(folder: str) -> None:
             click.secho(f"$ verite {typed}", bold=True)
             follow(shlex.split(typed))
     plots = sorted(path.relative_to(home) for path in home.rglob("*.png") if "results" in path.parts)
-    click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV, {len(plots)} plots, e.g.", fg="cyan")
+    drawn = f", {len(plots)} plots, e.g." if plots else "."
+    click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV{drawn}", fg="cyan")
     for plot in plots[:3]:
         click.echo(f"  {Path(folder) / plot}")
 

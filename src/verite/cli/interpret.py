@@ -136,7 +136,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
 
     A folder of pictures is a class, a folder of such folders is several (needs verite[vision]).
     """
-    from verite.cli.output import emit, keep_table, note
+    from verite.cli.output import can_draw, emit, keep_table, note
     from verite.errors import BadParameter
     from verite.files import write_atomically
     from verite.interpretation.class_distances import SHIPPED, class_distances
@@ -156,7 +156,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     if given["output"]:
         keep_table(Path(given["output"]), found.table(), given)
         note(f"saved {given['output']}", quiet=quiet)
-    if drawn is not None:
+    if drawn is not None and can_draw():
         from verite.reporting.interpretation import draw_distances
         from verite.reporting.plots import render
 

@@ -51,12 +51,15 @@ def keep_table(path: Path, table: Table, given: Given) -> None:
 
 def wants_plots(given: Given) -> bool:
     """Whether to draw into the output folder; where nothing can be drawn, what to install."""
-    if given["no_plot"] or not given["output"]:
-        return False
+    return bool(given["output"]) and not given["no_plot"] and can_draw()
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there; where it is not, what to install."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        note("no plots: expected matplotlib, found none; pip install 'verite[plots]'", quiet=given["quiet"])
+        note("no plots: expected matplotlib, found none; pip install 'verite[plots]'", quiet=False)
         return False
     return True
 

@@ -192,10 +192,10 @@ def csv_cell(value: Any, safe: bool) -> str:
 def is_formula(value: Any) -> bool:
     """Would a spreadsheet compute this text?
 
-    >>> is_formula("=1+1"), is_formula("-0.5"), is_formula(-0.5), is_formula("cat")
-    (True, False, False, False)
+    >>> is_formula("=1+1"), is_formula("-0.5"), is_formula(-0.5), is_formula("cat"), is_formula("+/-")
+    (True, False, False, False, False)
     """
-    if not isinstance(value, str) or not value.startswith(FORMULA):
+    if not isinstance(value, str) or not value.startswith(FORMULA) or not any(map(str.isalnum, value)):
         return False
     try:
         float(value)
