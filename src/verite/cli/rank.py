@@ -13,6 +13,7 @@ from verite.errors import BadParameter
 from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
 if TYPE_CHECKING:
+    from verite.ranking.calibration import Calibration
     from verite.ranking.result import Ranking
 
 
@@ -96,6 +97,9 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
               "[default: reverses]")  # fmt: skip
 @click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
               help="Detectors: what they are ordered by.  [default: recall]")  # fmt: skip
+@click.option("--calibrate", type=click.Path(), metavar="BETTER",
+              help="A better truth of TABLE's items (item[,interpretation],truth): how many orders survive the step to "
+              "it, against what was predicted; without an error model at the rate found.")  # fmt: skip
 @click.option("--all-pairs", is_flag=True, help="Print every pair, not neighbours alone where there are many.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
@@ -113,6 +117,9 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     from verite.cli.output import emit, note
 
     quiet = given["quiet"] or given["as_json"]
+    if given["calibrate"]:
+        emit(calibration_of(paths, given), given)
+        return
     errors = model_of(given)
     ranking = of_table(paths[0], errors, given) if len(paths) == 1 else of_detectors(paths, errors, given, quiet=quiet)
     if given["output"]:
@@ -158,6 +165,23 @@ def check_company(name: str, named: dict[str, Option]) -> None:
             missing.append([option.flag for option in mine if option.needed and option.name not in named])
     if all(missing):
         raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
+
+
+def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> Calibration:
+    """What was predicted about the orders of a table, and what a better truth says."""
+    from verite.ranking.answers import Answers
+    from verite.ranking.calibration import calibrate, read_truth
+    from verite.ranking.tables import read_table
+
+    if len(paths) != 1:
+        raise BadParameter(f"calibrate: expected one table of answers, found {len(paths)} files")
+    is_named = given["errors"] is not None or any(given[name] is not None for name in model_options())
+    errors = model_of(given) if is_named else None
+    columns = [] if errors is None else errors.columns
+    table = read_table(paths[0], columns, kind=given["kind"], **pick_settings(given))
+    if not isinstance(table, Answers):
+        raise BadParameter("calibrate: expected a table of 0 and 1 or of labels, found confidences")
+    return calibrate(table, read_truth(given["calibrate"], table), errors)
 
 
 def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:

@@ -1,0 +1,143 @@
+"""How many orders survive the step from one truth to a better one, against what was predicted?
+
+For those who have records that were made again: the orders of all pairs on the record are looked up on the better
+truth, and their share is set beside the probabilities that an error model gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import DataError, ReadError, excerpt
+from verite.files import find_path
+from verite.model.display import Display, Part
+from verite.model.results import to_json
+from verite.model.tables import Table
+from verite.ranking.answers import Answers, as_text
+from verite.ranking.rank import rank
+from verite.ranking.sheets import read_sheet
+from verite.truth_errors.independent import Bernoulli
+from verite.truth_errors.model import ErrorModel
+
+EDGES = (0.0, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs whose order was to be kept with about the same probability."""
+
+    low: float
+    high: float
+    pairs: int
+    predicted: float  # mean probability
+    kept: float  # share that stands as it was
+    tied: float  # share that is level now
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Display):
+    """What was predicted about the orders of a table, and what a better truth says."""
+
+    signature: str
+    model: str
+    items: int
+    wrong: float  # share of records that the better truth corrects
+    wrong_in_dispute: float  # the same among items on which the algorithms are not all right or all wrong
+    brier: float  # mean square of what was predicted minus what came
+    every: Bin
+    bins: tuple[Bin, ...]
+
+    def main_table(self) -> Table:
+        rows = [*self.bins, self.every]
+        names = [f"{row.low:g} … {row.high:g}" for row in self.bins]
+        shown = {
+            "pairs": [f"{row.pairs:,}" for row in rows],
+            "predicted": [f"{row.predicted:.4f}" for row in rows],
+            "kept": [f"{row.kept:.4f}" for row in rows],
+            "tie": [f"{row.tied:.4f}" for row in rows],
+        }
+        return Table.of("probability", [*names, "all"], shown)
+
+    def contents(self) -> list[Part]:
+        return [
+            f"{self.every.pairs:,} pairs that differ on the record of {self.items:,} items, on a better truth.",
+            f"Wrong records: {self.wrong:.4f} of all, {self.wrong_in_dispute:.4f} where the algorithms differ.",
+            f"Predicted under {self.model}. Brier score {self.brier:.4f}. Pairs share algorithms: they are not "
+            "independent of each other.",
+            self.main_table(),
+            self.signature,
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+
+def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None = None) -> Calibration:
+    """Set what a model predicts about every pair beside what a better truth, one value per item, says.
+
+    Without a model: independent errors at the rate at which records are wrong where the algorithms differ.
+
+    >>> table = Answers.of([1, 1, 0, 0, 1], {"a": [1, 1, 0, 1, 1], "b": [1, 0, 0, 1, 0]})
+    >>> found = calibrate(table, [1, 1, 0, 0, 0])
+    >>> found.wrong, found.wrong_in_dispute, found.every.kept
+    (0.2, 0.5, 0.0)
+    """
+    values = np.array([as_text(v) for v in better])
+    if len(values) != len(table):
+        raise DataError(f"better truth: expected {len(table)} values, one per item, found {len(values)}")
+    names = (*table.labels, *sorted(set(values.tolist()) - set(table.labels)))
+    if table.kind != "labels" and len(names) > 2:
+        raise DataError(f"better truth: expected 0 or 1, found {excerpt(names[2])}")
+    place = {name: k for k, name in enumerate(names)}
+    truth = np.array([place[v] for v in values.tolist()], dtype=table.truth.dtype)
+    is_wrong = truth != table.truth
+    right = np.stack([column == table.truth for column in table.answers])
+    disputed = right.any(axis=0) & ~right.all(axis=0)
+    rates = float(is_wrong.mean()), float(is_wrong[disputed].mean()) if disputed.any() else 0.0
+    model = errors if errors is not None else Bernoulli(min(rates[1], 0.5))
+    found = rank(table, model, draws=1000)
+    after = replace(table, truth=truth, labels=names, confusion=None).tau
+    pairs = [pair for pair in found.pairs if not pair.tied]
+    if not pairs:
+        raise DataError("algorithms: expected two that differ on the record, found none")
+    predicted = np.array([pair.kept for pair in pairs])
+    if np.isnan(predicted).any():
+        raise DataError(f"errors: expected a model that gives probabilities, found {model}")
+    lead = np.array([after[pair.first] - after[pair.second] for pair in pairs])
+    which = np.clip(np.searchsorted(EDGES, predicted, side="right") - 1, 0, len(EDGES) - 2)
+    bins = [gather(EDGES[k], EDGES[k + 1], predicted[which == k], lead[which == k]) for k in np.unique(which)]
+    brier = float(np.mean((predicted - (lead > 0)) ** 2))
+    every = gather(0.0, 1.0, predicted, lead)
+    return Calibration(str(found.signature), str(model), len(table), *rates, brier, every, tuple(bins))
+
+
+def gather(low: float, high: float, predicted: NDArray[np.float64], lead: NDArray[np.float64]) -> Bin:
+    """Some pairs together."""
+    return Bin(low, high, len(lead), float(predicted.mean()), float(np.mean(lead > 0)), float(np.mean(lead == 0)))
+
+
+def read_truth(path: str | Path, table: Answers) -> list[str]:
+    """A better truth in the order of a table's items, from a table with the same item[,interpretation] and truth."""
+    sheet = read_sheet(find_path(path))
+    keys = [name for name in ("item", "interpretation") if name in table.columns]
+    missing = next((name for name in (*keys, "truth") if name not in sheet.head), None)
+    if missing is not None:
+        found = excerpt(",".join(sheet.head))
+        raise ReadError(f"{sheet.path}:1", expected=f"a header {','.join([*keys, 'truth'])}", found=found)
+    known = dict(zip(zip(*(sheet.column(k) for k in keys), strict=True), sheet.column("truth"), strict=True))
+    asked = list(zip(*(table.columns[k] for k in keys), strict=True))
+    absent = next((item for item in asked if item not in known), None)
+    if absent is not None:
+        raise ReadError(
+            sheet.path, expected="every item of the table", found=f"none for {' '.join(map(str, absent))!r}"
+        )
+    return [str(known[item]) for item in asked]
