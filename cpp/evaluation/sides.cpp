@@ -346,11 +346,16 @@ Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Colu
                                std::span<const double> weights, unsigned threads) const {
     Sided side;
     Truths truths;
-    if (added) {
-        side.columns = *added;
-        truths = lay_truths(side, true);
-    }
+    if (added) truths = lay_added(side, *added);
     return evaluation_->change({removed, truths}, by_rank(weights), threads);
+}
+
+Truths KeptEvaluation::lay_added(Sided& side, const Columns& added) const {
+    side.columns = added;
+    for (const std::int32_t label : added.label)
+        if (static_cast<std::uint32_t>(label) >= labels_)
+            throw std::invalid_argument("changes: expected classes of the truth, found others");
+    return lay_truths(side, true);
 }
 
 Part KeptEvaluation::part(std::string about) const {
@@ -375,10 +380,7 @@ std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, 
         if (!weights.empty()) ranked.push_back(by_rank(weights.subspan(i * images, images)));
         if (!changes.empty()) {
             changed.push_back({changes[i].removed, {}});
-            if (changes[i].added) {
-                sides[i].columns = *changes[i].added;
-                changed.back().added = lay_truths(sides[i], true);
-            }
+            if (changes[i].added) changed.back().added = lay_added(sides[i], *changes[i].added);
         }
         drawn.push_back({weights.empty() ? std::span<const double>{} : std::span<const double>(ranked.back()),
                          changes.empty() ? nullptr : &changed.back()});

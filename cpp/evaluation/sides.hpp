@@ -71,6 +71,7 @@ class KeptEvaluation {
 
   private:
     Truths lay_truths(Sided& side, bool is_results) const;
+    Truths lay_added(Sided& side, const Columns& added) const;
     Preds lay_preds(Sided& side) const;
     void lay_places(Sided& side, const char* name) const;
     Objects lay_objects(Sided& side, const char* name) const;

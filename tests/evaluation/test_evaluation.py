@@ -182,6 +182,37 @@ def test_a_changed_truth_is_evaluated_as_if_it_were_written_out(tmp_path: Path, 
     assert compared >= 12
 
 
+OTHER_RULES = (
+    rules_of(CocoSettings(class_agnostic=True)),
+    rules_of(CocoSettings(ignored="explicit", max_dets=(1, 3))),
+    Rules((0.3, 0.5), "corner_box", pixel=1.0, wants="best", equal="first", ties="row", recalls=RECALLS, is_open=True),
+    Rules((0.5,), "corner_box", equal="first", ties="row", recalls=RECALLS, is_strict=True),
+)
+
+
+@pytest.mark.parametrize("rules", OTHER_RULES)
+def test_a_truth_can_be_changed_by_any_rules(tmp_path: Path, rules: Rules) -> None:
+    for seed in range(20):
+        sides = read(tmp_path, *random_set(seed))
+        if not len(sides[0]):
+            continue
+        kept = Evaluation(*sides, rules)
+        removed, added = draw_changes(kept.truth, seed)
+        anew = Evaluation(write_out(kept.truth, removed, added), kept.pred, rules)
+        assert_same(kept.changed(removed, added), anew.native.precision, anew.native.recall)
+
+
+def test_changes_are_of_the_truth_s_own_rows_and_classes() -> None:
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    kept = evaluate(truth, truth)
+    with pytest.raises(ValueError, match="changes: expected rows of the truth, found 1"):
+        kept.changed([1])
+    with pytest.raises(ValueError, match="changes: expected classes of the truth"):
+        kept.changed([0], vt.Annotations.of(["a"], ["dog"], [[0, 0, 9, 9]]))
+    with pytest.raises(ValueError, match="expected images of the truth"):
+        kept.changed([0], vt.Annotations.of(["b"], ["cat"], [[0, 0, 9, 9]]))
+
+
 PARTS = (
     *(("precision", threshold, area, 2) for threshold in (None, 0, 5) for area in range(4)),
     *(("recall", None, area, limit) for area in (0, 2) for limit in range(3)),
