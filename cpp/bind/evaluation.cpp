@@ -10,6 +10,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/views.hpp"
+#include "evaluation/readings.hpp"
 #include "evaluation/sides.hpp"
 
 namespace verite {
@@ -160,6 +161,20 @@ nb::tuple by_class(const KeptEvaluation& kept) {
     return nb::make_tuple(array_of(std::move(rows)), array_of(Array<std::int64_t>(preds.label_offsets)));
 }
 
+// Of every class: the area below all points, the mean at eleven recalls, truths, right and wrong predictions, the best
+// F1 and its confidence.
+nb::list readings(const KeptEvaluation& kept, std::size_t threshold, unsigned threads) {
+    std::vector<Reading> found;
+    {
+        const nb::gil_scoped_release released;
+        found = read_curves(kept.evaluation(), threshold, threads);
+    }
+    nb::list listed;
+    for (const auto& [every, eleven, truths, right, wrong, f1, confidence] : found)
+        listed.append(nb::make_tuple(every, eleven, truths, right, wrong, f1, confidence));
+    return listed;
+}
+
 nb::dict by_image(const KeptEvaluation& kept) {
     ImageNumbers found;
     Array<std::int32_t> order;
@@ -255,6 +270,10 @@ nb::dict stages(const KeptEvaluation& kept) {
 
 void register_evaluations(nb::module_& module) {
     module.def(
+        "mean",
+        [](const std::vector<double>& values) { return sum_pairwise(values) / static_cast<double>(values.size()); },
+        "values"_a, "The mean to the last bit as numpy has it; nan of nothing.");
+    module.def(
         "wants_outlines", [](const std::string& similarity) { return find_similarity(similarity).wants_outlines; },
         "similarity"_a, "Does it look at polygons and masks?");
     nb::class_<Numbers>(module, "Numbers", "Precision and recall of everything, to be averaged.")
@@ -301,6 +320,7 @@ void register_evaluations(nb::module_& module) {
         .def("arrays", &arrays, "absent"_a, "precision, recall and scores in the reference's shapes.")
         .def("outcomes", &outcomes, "threshold"_a, "range"_a = 0, "What became of every object.")
         .def("by_class", &by_class, "Predictions class by class, by falling confidence, and offsets of classes.")
+        .def("readings", &readings, "threshold"_a, "threads"_a = 1, "What is read off the curve of every class.")
         .def("by_image", &by_image, "Every image as if there were no other, in the order of ids.")
         .def("stages", &stages, "Copies of what is kept, slot by slot.")
         .def_prop_ro("truth_counts", [](const KeptEvaluation& kept) { return kept.evaluation().truth_counts(); })

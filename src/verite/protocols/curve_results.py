@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
-from verite.evaluation.curves import Curve
+from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import IGNORED, RIGHT, Evaluation
 from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.settings import ClassSettings
@@ -18,6 +21,8 @@ from verite.settings import Flag, Option, Overlaps, Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 
 IOU: Overlaps = Thresholds(0.5, "IoU from which a prediction is right; may be repeated.", short="-t")
@@ -82,8 +87,8 @@ class CurveResults(Results):
         """The average precision of a curve."""
         return curve.average_precision("all")
 
-    def ap_values(self, threshold: int) -> NDArray[np.float64]:
-        return np.array([self.ap(label, threshold) for label in self.curves[threshold]])
+    def ap_values(self, threshold: int) -> list[float]:
+        return [self.ap(label, threshold) for label in self.curves[threshold]]
 
     @property
     def class_names(self) -> list[str]:
@@ -91,12 +96,12 @@ class CurveResults(Results):
 
     def class_scores(self) -> dict[str, list[float]]:
         """A column for each threshold, a value for each class."""
-        return {name: self.ap_values(t).tolist() for t, name in enumerate(self.scores)}
+        return {name: self.ap_values(t) for t, name in enumerate(self.scores)}
 
     def class_table(self) -> Table:
         """AP of each class, and at a single threshold the counts behind it."""
         if len(self.settings.iou) > 1:
-            columns = {f"AP@{t:.2f}": self.ap_values(i).tolist() for i, t in enumerate(self.settings.iou)}
+            columns = {f"AP@{t:.2f}": self.ap_values(i) for i, t in enumerate(self.settings.iou)}
             truths = [curve.truths for curve in self.curves[0].values()]
             return Table.of("class", self.class_names, {"truths": truths, **columns}, mean=self.mean_row())
         rows = [(self.ap(name), c.truths, c.tp, c.fp, *c.best_f1) for name, c in self.curves[0].items()]
@@ -155,20 +160,85 @@ class CurveResults(Results):
         return {"mAP": score.value, "classes": classes}
 
 
-def mean_of_present(values: NDArray[np.float64]) -> float:
+def mean_of_present(values: Sequence[float]) -> float:
     """The mean over classes that have truths; NaN where none has."""
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if len(present) else np.nan
+    return _core.mean([value for value in values if not isnan(value)])
+
+
+class KeptCurve(Curve):
+    """The curve of a class of an evaluation. What is read off it is known; its points are listed when asked for."""
+
+    def __init__(
+        self,
+        label: str,
+        evaluation: Evaluation,
+        place: int,
+        state: Callable[[], NDArray[np.int8]],
+        reading: Sequence[Any],
+    ) -> None:
+        """`place` of the class in the evaluation, and the `state` of its predictions."""
+        every, eleven, truths, right, wrong, f1, confidence = reading
+        vars(self).update(
+            label=label,
+            truths=truths,
+            weight=None,
+            evaluation=evaluation,
+            place=place,
+            state=state,
+            areas={"all": every, "11": eleven},
+            counts=(right, wrong),
+            best=(f1, confidence),
+        )
+
+    evaluation: Evaluation
+    place: int
+    state: Callable[[], NDArray[np.int8]]
+    areas: dict[str, float]
+    counts: tuple[int, int]
+    best: tuple[float, float]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Curve, (self.label, self.truths, self.confidence, self.is_true, self.rows, self.weight)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        rows = self.evaluation.by_class[self.place]
+        return np.asarray(rows[self.state()[rows] != IGNORED], dtype=np.int64)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        given = self.evaluation.pred.confidence
+        return np.ones(len(self.rows)) if given is None else given[self.rows]
+
+    @cached_property
+    def is_true(self) -> NDArray[np.bool_]:
+        return np.asarray(self.state()[self.rows] == RIGHT)
+
+    @property
+    def tp(self) -> int:
+        return self.counts[0]
+
+    @property
+    def fp(self) -> int:
+        return self.counts[1]
+
+    @property
+    def best_f1(self) -> tuple[float, float]:
+        return self.best
+
+    def average_precision(self, interpolation: Interpolation = "all", *, levels: Floats | None = None) -> float:
+        if levels is None and interpolation in self.areas:
+            return self.areas[interpolation]
+        return super().average_precision(interpolation, levels=levels)
 
 
 def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
     """The curve of every class at the t-th threshold; what is ignored is in none."""
     truth, pred = evaluation.truth, evaluation.pred
-    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    state = evaluation.outcomes(threshold).state
     names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
-    curves = {}
-    for name, positives, rows in zip(names, evaluation.counts[0], evaluation.by_class, strict=True):
-        own = rows[state[rows] != IGNORED].astype(np.int64)
-        curves[name] = Curve(name, positives, confidence[own], state[own] == RIGHT, own)
-    return curves
+    readings = evaluation.kept.readings(threshold, evaluation.threads)
+    state = cache(lambda: evaluation.outcomes(threshold).state)
+    return {
+        name: KeptCurve(name, evaluation, place, state, reading)
+        for place, (name, reading) in enumerate(zip(names, readings, strict=True))
+    }
