@@ -8,16 +8,17 @@ import numpy as np
 
 from verite import _core
 from verite.checks.explanations import Explanation, boxes_under
-from verite.checks.findings import EXAMPLES, Finding, Fix, Side
+from verite.checks.findings import EXAMPLES, Finding, Fix, SideName
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, Reading, code_of, fix_of
 from verite.checks.sample import Sample
-from verite.checks.sides import Pair
+from verite.checks.sides import Pair, Side
 from verite.checks.values import spell
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 
-FEWEST_LINES = 20  # before two text folders are both said to look like corners
+FEWEST_LINES = 20  # before boxes are said to look like corners by themselves
+BEYOND = 0.1  # share of the boxes that leave their images
 
 
 def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
@@ -44,7 +45,7 @@ def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
     yield from corners_on_both_sides(truth, pred)
 
 
-def whose(side: Side) -> str:
+def whose(side: SideName) -> str:
     return "the truth's" if side == "truth" else "the predictions'"
 
 
@@ -79,7 +80,7 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
     small = {side: g.reading.measure == "abs" and looks_like_fractions(g.numbers) for side, g in groups.items()}
     if not any(small.values()) or truth.unit == "rel":
         return
-    sides: list[Side] = [side for side in ("pred", "truth") if small[side]]
+    sides: list[SideName] = [side for side in ("pred", "truth") if small[side]]
     if len(sides) == 1 and not looks_like_pixels(groups["truth" if sides == ["pred"] else "pred"].numbers):
         return
     is_both = len(sides) == 2
@@ -100,7 +101,7 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
 def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
     """Two text folders, read by default as width and height, in which the second point always lies behind the first.
 
-    If both sides are wrong in the same way, overlaps cannot show it.
+    If both sides are wrong in the same way, overlaps cannot show it, and the number would be wrong without a word.
     """
     sides = (truth, pred)
     if not all(s.source.format == "text" and "the default" in s.source.why and s.unit == "px" for s in sides):
@@ -110,12 +111,35 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     fixes = [Fix(side, (("boxes", "xyxy"),)).as_options() for side in ("truth", "pred")]
     yield Finding(
         "V101",
-        "warning",
+        "error",
         f"the boxes of both sides look like {Reading('xyxy').words} read as {Reading('xywh').words}: "
         f"the second point lies behind the first in all {len(truth) + len(pred):,} lines",
         len(truth) + len(pred),
         tuple(spell(numbers) for numbers in truth.regions.values[:EXAMPLES]),
-        f"if so, add {' '.join(fixes)}",
+        f"add {' '.join(fixes)}, or --truth-boxes xywh --pred-boxes xywh if they are widths and heights",
+    )
+
+
+def find_impossible_layout(side: Side) -> Iterator[Finding]:
+    """Boxes that leave their images as read, and every one of which lies inside when read as corners: proof enough."""
+    annotations, tally = side.annotations, side.tally("outside")
+    regions, images = annotations.regions, annotations.images
+    if len(side) < FEWEST_LINES or tally.count < BEYOND * len(side) or regions.kept != "xywh":
+        return
+    first, second = regions.values[:, :2], regions.values[:, 2:]
+    limits = np.stack([images.widths, images.heights], axis=1)[annotations.image]
+    if not np.all((limits > 0) & (second > first) & (first >= -1) & (second <= limits + 1)):
+        return
+    takes_option = annotations.source.format not in ("voc", "openimages")
+    yield Finding(
+        "V114",
+        "error",
+        f"{whose(side.name)} boxes cannot be {Reading('xywh').words}: {tally.count:,} of {len(side):,} leave their "
+        f"image as read, none when read as {Reading('xyxy').words}",
+        tally.count,
+        tuple(spell(regions.values[row]) for row in tally.rows),
+        Fix(side.name, (("boxes", "xyxy"),)) if takes_option else "write them as the format asks",
+        side.name,
     )
 
 

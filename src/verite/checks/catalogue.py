@@ -18,6 +18,8 @@ CHECKS = (
     Check("V103", "error", "boxes are fractions of the image", "`--pred-coords rel`", ("pair",), *MISREAD),
     Check("V104", "error", "x and y are swapped", "`--pred-boxes yxhw`, `yxyx`", ("pair",), *MISREAD),
     Check("V105", "error", "boxes of a resized image", "`--pred-coords 640x640`, `'*2'`", ("pair",), *MISREAD),
+    Check("V114", "error", "boxes leave their images as read, and all lie inside when read as corners",
+          "`--truth-boxes xyxy`, `--pred-boxes xyxy`", SIDES, "boxes:find_impossible_layout", ("outside",)),
     Check("V211", "error", "image ids are off by one", "`--pred-image-offset 1`", ("pair",), *ELSEWHERE),
     Check("V213", "error", "images that the truth does not have", "the nearest name is shown", ("pair",), *ELSEWHERE),
     Check("V201", "error", "class ids are off by one", "`--pred-label-offset 1`", ("pair",), *MISMATCHED),

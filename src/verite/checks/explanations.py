@@ -6,7 +6,7 @@ import numpy as np
 
 from verite import _core
 from verite.checks.evidence import FOUND, PRECISE, best_overlaps
-from verite.checks.findings import Side
+from verite.checks.findings import SideName
 from verite.checks.readings import Reading
 from verite.checks.sample import Sample
 from verite.model.layouts import Floats
@@ -20,7 +20,7 @@ SOUND = 0.5  # share of truths overlapped precisely from which nothing else is t
 class Explanation:
     """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
 
-    side: Side
+    side: SideName
     reading: Reading
     shift: int
     overlaps: Floats
@@ -42,18 +42,18 @@ class Explanation:
         return self.possible > 0 and int((self.overlaps >= PRECISE).sum()) >= SOUND * self.possible
 
 
-def boxes_under(sample: Sample, side: Side, reading: Reading, shift: int) -> tuple[Floats, Floats]:
+def boxes_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> tuple[Floats, Floats]:
     """Truths and predictions, one of them read anew."""
     truth, pred = sample.truth, sample.preds[shift]
     return truth.corners(reading if side == "truth" else None), pred.corners(reading if side == "pred" else None)
 
 
-def overlaps_under(sample: Sample, side: Side, reading: Reading, shift: int) -> Floats:
+def overlaps_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> Floats:
     truth, pred = boxes_under(sample, side, reading, shift)
     return best_overlaps(truth, sample.truth.image, pred, sample.preds[shift].image)
 
 
-def share_outside(sample: Sample, side: Side, reading: Reading, shift: int) -> float:
+def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) -> float:
     """Share of boxes that leave their image by more than a tenth of it."""
     pred = sample.preds[shift]
     if not sample.truth.is_sized or not pred.is_sized:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from verite.errors import DataError, DataWarning, did_you_mean, one_line
 from verite.records import record
 
-Side = Literal["truth", "pred"]
+SideName = Literal["truth", "pred"]
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst first
 EXAMPLES = 5
@@ -26,7 +26,7 @@ class Fix:
     boxes="cxcywh", coords="rel", image_size=(640, 480)
     """
 
-    side: Side
+    side: SideName
     options: tuple[tuple[str, object], ...]  # keyword arguments of verite.read
 
     def as_options(self) -> str:
@@ -54,7 +54,7 @@ class Finding:
     count: int
     examples: tuple[str, ...]
     fix: Fix | str
-    side: Side = "pred"  # whose file is at fault
+    side: SideName = "pred"  # whose file is at fault
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", one_line(self.message))

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verite.checks.findings import Side
+from verite.checks.findings import SideName
 from verite.checks.readings import NAMES, READINGS, SCALED, Measure, Reading
 from verite.checks.sample import Group, Sample
 from verite.checks.scaling import USUAL, estimate
 from verite.model.layouts import Floats
 
-Tried = tuple[Side, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
+Tried = tuple[SideName, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
 
 
 def plain_readings(sample: Sample) -> Iterator[Tried]:
     """Every reading without an estimate. Fractions are tried only for numbers that look like fractions."""
-    sides: list[tuple[Side, int]] = [*(("pred", shift) for shift in sample.shifts), ("truth", 0)]
+    sides: list[tuple[SideName, int]] = [*(("pred", shift) for shift in sample.shifts), ("truth", 0)]
     for side, shift in sides:
         group = sample.preds[shift] if side == "pred" else sample.truth
         own = group.reading

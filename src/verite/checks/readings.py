@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from verite.checks.findings import Fix, Side
+from verite.checks.findings import Fix, SideName
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats, keep, spell_as, to_corners
 from verite.records import record
@@ -136,7 +136,7 @@ def code_of(was: Reading, found: Reading) -> str:
     return "V102" if "cxcywh" in layouts else "V101"
 
 
-def fix_of(side: Side, format: str, was: Reading, found: Reading) -> Fix | str:
+def fix_of(side: SideName, format: str, was: Reading, found: Reading) -> Fix | str:
     """What to paste so that a file is read as `found`."""
     coords = found.coords
     takes_size = format in ("text", "yolo")

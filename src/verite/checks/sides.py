@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks.explanations import Explanation
-    from verite.checks.findings import Side as Name
+    from verite.checks.findings import SideName
     from verite.checks.sample import Sample
 
 MANY = 0.1  # share of the images with objects that may be without predictions
@@ -42,7 +42,7 @@ class Side:
         self.annotations, self.is_truth = annotations, is_truth
 
     @property
-    def name(self) -> Name:
+    def name(self) -> SideName:
         return "truth" if self.is_truth else "pred"
 
     def __len__(self) -> int:

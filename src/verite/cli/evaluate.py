@@ -66,7 +66,7 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
     """The results of every system, read as the options say; what is suspicious is said on the way."""
-    from verite.cli.output import describe, hint, note, warn
+    from verite.cli.output import describe, note, warn
 
     requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
@@ -79,7 +79,6 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
         describe("pred", predictions, quiet=quiet)
         results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
-        hint(results[-1], truth, path, quiet=quiet)
     note("", quiet=quiet)
     return results
 

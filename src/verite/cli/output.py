@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.model.annotations import Annotations
-    from verite.model.results import Results
     from verite.model.tables import Table
 
 Given = dict[str, Any]
@@ -125,15 +124,3 @@ def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) 
         if line not in said:
             said.add(line)
             print(line, file=sys.stderr)
-
-
-LOW = 0.05  # a headline below it, with objects on both sides, is more often a mistake than a detector
-
-
-def hint(result: Results, truth: str, pred: str, *, quiet: bool) -> None:
-    """One line below a number near zero: what is likeliest wrong, or where to look."""
-    name, score = next(iter(result.scores.items()))
-    if not score.value < LOW or not len(result.truth) or not len(result.pred):
-        return
-    cause = f"{result.findings[0].code} above says why" if result.findings else f"try verite inspect {truth} {pred}"
-    note(f"{name} is below {LOW}: {cause}; if --class-agnostic is high, classes are wrong, not boxes", quiet=quiet)
