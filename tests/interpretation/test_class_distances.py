@@ -46,6 +46,7 @@ def test_what_is_written_is_read_again(tmp_path):
         ),
         ("class,cat,dog\ncat,0,-0.5\ndog,-0.5,0\n", "no negative distance, found -0.5 for 'cat' and 'dog'"),
         ("class,cat,dog\ncat,0,3\ndog,3,0\n", "distances from 0 to 1, found 3 for 'cat' and 'dog'; divide"),
+        ("class,cat,dog\ncat,1,0.2\ndog,0.2,1\n", "did you mean 1 - S?"),
         ("class,cat,dog\ncat,0.1,1\ndog,1,0\n", "a distance of 0 from a class to itself, found 0.1 for 'cat'"),
         ("class,cat,dog\ncat,0,nan\ndog,nan,0\n", "a number for every two classes, found nan"),
         ("class,cat,dog\ncat,0,x\ndog,1,0\n", "csv:2: expected a number from 0 to 1, found 'x'"),

@@ -210,3 +210,13 @@ def test_wrong_settings_are_named(how, said):
 def test_matrices_of_different_shapes_are_refused():
     with pytest.raises(BadParameter, match=r"recognition: expected a matrix \(1, 1\)"):
         vt.Trace.of([[1.0]], [[0.0]], [[0.0, 0.0]])
+
+
+def test_more_matches_than_truths_are_explained_where_they_are_shown():
+    # One truth and two halves of it: each overlaps it by half.
+    truth = vt.Annotations.of(["a"], ["x"], [[0, 0, 10, 10]], sizes={"a": (20, 20)})
+    halves = vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 10, 5], [0, 5, 10, 10]], sizes={"a": (20, 20)})
+    found = vt.interpret(truth, halves, checks="off")
+    assert "2 matches of 1 truth" in str(found)
+    assert "an object may have several" in str(found)
+    assert "matches of" not in str(vt.interpret(truth, halves, matching="one-to-one", checks="off"))

@@ -11,14 +11,15 @@ from PIL import Image
 
 import verite as vt
 from verite.cli import run
+from verite.errors import BadParameter
 from verite.formats.voc_segmentation import read_segmentation
 from verite.interpretation.score import ScoreRules
-from verite.model.rasters import frames_of
+from verite.model.rasters import array_of, frames_of
 from verite.model.regions import Regions
 from verite.studies.alterations import Outline, draw
 from verite.studies.claims import checks_of, jumps_of
 from verite.studies.interpretation import study_interpretation
-from verite.studies.localization_errors import WAYS, alter_scenes, masks_of, ways
+from verite.studies.localization_errors import POWERS, WAYS, alter_scenes, masks_of, ways
 from verite.studies.scenes import CLASSES, COUNTS, synthetic_scenes
 
 FEW = {1: 4, 2: 3, 3: 2}
@@ -144,6 +145,8 @@ def test_every_check_can_fail(study):
         "a wrong class weighs": replace(c, wrong=[0.1] * 21),
         "class distances, potted": replace(c, example=jump),
         "class distances, all": replace(c, mean={**c.mean, "with": c.mean["without"]}),
+        "symmetry": replace(c, asymmetric=1, asymmetry=0.1),
+        "matches are lost sooner": replace(c, lost={**c.lost, "scale": dict.fromkeys(c.lost["scale"], [1.0] * 20)}),
         "detection weighs": replace(c, recognition={**c.recognition, 1: [0, 2.0]}),
     }
     claims = [check.claim for check in study.checks]
@@ -152,6 +155,36 @@ def test_every_check_can_fail(study):
         assert named
         assert not any(check.passed for check in named), words
     assert all(any(words in claim for words in wrong) for claim in claims)
+
+
+def test_a_claim_holds_with_a_margin(study):
+    costs = [0.01 * power for power in range(1, 21)]
+    c = replace(study.curves, localization={kind: dict.fromkeys(FEW, costs) for kind in study.curves.localization},
+                recognition={n: [0, 0.185] for n in FEW}, removed={n: [0, 1.0] for n in FEW})  # fmt: skip
+    (check,) = [check for check in checks_of(c, 0.8) if "detection weighs" in check.claim]
+    # Two of twenty powers of each of four alterations cost more than a wrong class.
+    assert (check.verdict, check.exceptions, check.cases) == ("holds except", 8, 80)
+    assert "not for translation from 19 px on, scale from 19 px on, rotation from 19° on" in check.found
+    assert "FAILED" not in str(study)
+
+
+def test_scaling_from_a_corner_moves_one_side_by_twice_the_power():
+    mask = np.zeros((60, 60), dtype=bool)
+    mask[20:30, 20:30] = True
+    outline = Outline.of(mask)
+    scale = len(POWERS) * 2  # translation comes first
+    for anchor, rows in (("centre", (17, 33)), ("corner", (20, 36))):
+        taller = array_of(draw(outline, ways(outline, anchor)[[scale + 2]]), 0)
+        found = np.flatnonzero(taller.any(axis=1))
+        assert (found[0], found[-1] + 1) == rows
+    with pytest.raises(BadParameter, match="anchor: expected centre or corner"):
+        study_interpretation(synthetic_scenes(0, {1: 1}), anchor="middle")
+
+
+def test_a_measure_that_is_not_symmetric_is_told(scenes):
+    found = study_interpretation(scenes, localization="pixel_recall")
+    (check,) = [check for check in found.checks if check.claim.startswith("symmetry")]
+    assert check.exceptions > 0
 
 
 def test_a_jump_needs_quiet_neighbours():
@@ -172,7 +205,8 @@ def test_the_study_is_told_and_kept(tmp_path, capsys, scenes):
     assert [p.name[:9] for p in sorted(home.glob("figure-*.png"))] == figures
     document = json.loads((home / "results.json").read_text())
     assert set(document["tables"]["localization"]) == {"translation", "scale", "rotation", "perspective"}
-    assert {"claim", "figure", "passed", "found"} == set(document["checks"][0])
+    assert list(document["checks"][0]) == ["claim", "figure", "passed", "verdict", "exceptions", "cases", "found"]
+    assert document["signature"].count("anchor:centre") == 1
 
 
 def test_boxes_alone_are_drawn_as_rectangles(tmp_path, capsys):

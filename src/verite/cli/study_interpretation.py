@@ -30,6 +30,8 @@ Examples:
               help="The class distances of figure 15.")  # fmt: skip
 @click.option("--shapes", type=click.Choice(["masks", "boxes"]), default="masks", show_default=True,
               help="The objects themselves, or the boxes around them.")  # fmt: skip
+@click.option("--anchor", type=click.Choice(["centre", "corner"]), default="centre", show_default=True,
+              help="What scaling leaves in place: the centre of an object's box, or its upper left.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the synthetic scenes.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and figures 10 to 15.")
@@ -60,6 +62,7 @@ def interpretation(source: str | None, **given: Any) -> None:
             alpha=given["alpha"],
             distance=given["distance"],
             shapes=given["shapes"],
+            anchor=given["anchor"],
             threads=given["jobs"],
             report=advance,
         )

@@ -159,7 +159,10 @@ def check(names: tuple[str, ...], values: Floats, symmetric: bool, where: Any) -
     complain(~np.isfinite(values), "a number for every two classes")
     complain(values < 0, "no negative distance")
     complain(values > 1, "distances from 0 to 1", "divide them by the largest")
-    complain(np.diag(np.diag(values) != 0), "a distance of 0 from a class to itself")
+    itself = np.diag(values)
+    is_similarity = len(names) > 1 and bool(((itself > 0) & (itself >= values.max(axis=1))).all())
+    remedy = "these look like similarities, 1 for the same class: did you mean 1 - S?" if is_similarity else ""
+    complain(np.diag(np.diag(values) != 0), "a distance of 0 from a class to itself", remedy)
     if symmetric:
         differs = np.abs(values - values.T) > TOLERANCE
         if differs.any():

@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 QUANTILES = {"best": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "worst": 1.0}
 MOST_IMAGES = 10  # listed in the terminal, the worst first
+HEADS = {"matched": "matches"}  # counted by couple: an object may have several
 
 
 @protocol(InterpretSettings, examples="", best=0.0)
@@ -190,7 +191,7 @@ class InterpretationResults(Results):
         """The images, the worst first."""
         order = self.worst_first[:most]
         columns: dict[str, Sequence[Any]] = {"score": self.judged.score[order].tolist()}
-        columns |= {key: values[order].tolist() for key, values in self.image_counts().items()}
+        columns |= {HEADS.get(key, key): values[order].tolist() for key, values in self.image_counts().items()}
         title = "worst images" if len(order) < len(self.known) else ""
         return Table.of("image", [self.known.name(int(i)) for i in order], columns, title=title)
 
@@ -249,8 +250,8 @@ class InterpretationResults(Results):
         return Table.of(
             "class",
             [self.class_names[i] for i in shown],
-            {key: [values[i] for i in shown] for key, values in columns.items()},
-            mean=totals,
+            {HEADS.get(key, key): [values[i] for i in shown] for key, values in columns.items()},
+            mean={HEADS.get(key, key): value for key, value in totals.items()},
         )
 
     # One image.
@@ -317,9 +318,18 @@ class InterpretationResults(Results):
             quantiles,
             self.image_table(MOST_IMAGES),
             self.class_table(),
+            *self.about_matches(),
             self.signature,
             *self.notes,
         ]
+
+    def about_matches(self) -> list[str]:
+        """Why there are more matches than truths, if there are."""
+        matches, truths = int(self.judged.matched.sum()), len(self.members.truth)
+        if matches <= truths:
+            return []
+        found = f"{matches:,} matches of {truths:,} truth" + "s" * (truths != 1)
+        return [f"{found}: with multiple matching an object may have several; one-to-one gives each at most one"]
 
     def details(self) -> dict[str, Any]:
         counts = {key: values.tolist() for key, values in self.image_counts().items()}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric
 from verite.interpretation.score import Objects, Possible, ScoreRules, indicator, judge, recognition_score
@@ -19,8 +19,18 @@ from verite.model.display import Display, Part
 from verite.model.tables import Table
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS
-from verite.studies.claims import Check, checks_of
-from verite.studies.localization_errors import WAYS, Altered, alter_scenes, box_masks, masks_of
+from verite.studies.claims import EXACT, Check, checks_of
+from verite.studies.localization_errors import (
+    ANCHORS,
+    DIRECTIONS,
+    POWERS,
+    WAYS,
+    Altered,
+    Anchor,
+    alter_scenes,
+    box_masks,
+    masks_of,
+)
 
 Floats = NDArray[np.float64]
 Shapes = Literal["masks", "boxes"]
@@ -41,10 +51,13 @@ class Curves:
     unpunished: dict[str, int]  # ... and those of them whose scene scores 0
     alterations: dict[str, int]
     pooled: dict[str, float]  # mean over all objects and powers
+    asymmetric: int  # altered scenes whose score changes if truth and result are exchanged, ...
+    asymmetry: float  # ... and by how much at most
     recognition: dict[int, list[float]]  # figure 11: number of objects, wrong classes from 0
     removed: dict[int, list[float]]  # figure 12: number of objects, removed from 0
     added: dict[int, list[float]]
     matching: dict[str, dict[str, list[float]]]  # figure 13: kind, way of matching, power
+    lost: dict[str, dict[str, list[float]]]  # share of objects without their match: kind, threshold, power
     right: list[float]  # figure 14: by confidence
     wrong: list[float]
     example: dict[str, list[Any]]  # figure 15a: classes from near to far, with and without distances
@@ -81,9 +94,17 @@ class InterpretationStudy(Display):
             ),
             self.cost_table(),
             self.check_table(),
-            f"{sum(check.passed for check in self.checks)} of {len(self.checks)} claims hold",
+            self.tally(),
             self.signature,
         ]
+
+    def tally(self) -> str:
+        """How many claims hold, hold except somewhere, and fail."""
+        words = [check.verdict for check in self.checks]
+        parts = [f"{words.count('holds')} of {len(words)} claims hold"]
+        parts += [f"{words.count('holds except')} with exceptions"] * ("holds except" in words)
+        failing = words.count("fails")
+        return ", ".join([*parts, *[f"{failing} fail" + "s" * (failing == 1)] * (failing > 0)])
 
     def cost_table(self) -> Table:
         """What an altered object costs its scene, by how many objects there are."""
@@ -95,7 +116,7 @@ class InterpretationStudy(Display):
         return Table.of("objects", [str(n) for n in counts], columns)
 
     def check_table(self) -> Table:
-        rows = tuple((check.claim, "passed" if check.passed else "FAILED", check.found) for check in self.checks)
+        rows = tuple((check.claim, check.verdict, check.found) for check in self.checks)
         widest = max(len(row[2]) for row in rows)
         return Table(("claim", "", "found".ljust(widest)), tuple((a, b, c.ljust(widest)) for a, b, c in rows))
 
@@ -116,12 +137,11 @@ class InterpretationStudy(Display):
                 "removed": by_number(c.removed),
                 "added": by_number(c.added),
                 "matching": c.matching,
+                "lost": c.lost,
                 "confidence": {"confidence": CONFIDENCES.tolist(), "right": c.right, "wrong": c.wrong},
                 "class_distance": {"example": c.example, "mean": c.mean},
             },
-            "checks": [
-                {"claim": k.claim, "figure": k.figure, "passed": k.passed, "found": k.found} for k in self.checks
-            ],
+            "checks": [check.to_dict() for check in self.checks],
         }
 
     def to_json(self, *, indent: int = 0) -> str:
@@ -141,13 +161,17 @@ def study_interpretation(
     alpha: float = 0.8,
     distance: Any = "voc",
     shapes: Shapes = "masks",
+    anchor: Anchor = "centre",
     threads: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> InterpretationStudy:
     """Alter every object of every image, and hold the paper's claims against what the score then says.
 
-    `shapes="boxes"` takes the box around each object instead of its pixels. `report` is told of objects done.
+    `shapes="boxes"` takes the box around each object instead of its pixels; `anchor` is what a scale change leaves in
+    place, the centre of an object's box or its upper left corner. `report` is told of objects done.
     """
+    if anchor not in ANCHORS:
+        raise BadParameter(f"anchor: expected {' or '.join(ANCHORS)}, found {anchor!r}{did_you_mean(anchor, ANCHORS)}")
     if shapes not in ("masks", "boxes"):
         raise BadParameter(f"shapes: expected masks or boxes, found {shapes!r}")
     rules, metric, distances = ScoreRules(alpha=alpha), localization_metric(localization), class_distances(distance)
@@ -168,7 +192,7 @@ def study_interpretation(
         raise DataError(
             f"{truth.source.path or 'scenes'}: expected objects with pixels, found none for one in {where!r}"
         )
-    groups = alter_scenes(chosen.image, masks, metric, threads=threads, report=report)
+    groups = alter_scenes(chosen.image, masks, metric, anchor=anchor, threads=threads, report=report)
     labels = {group.count: labels_of(chosen, group) for group in groups}
     curves = measure(groups, labels, rules, distances)
     return InterpretationStudy(
@@ -186,6 +210,7 @@ def study_interpretation(
             shapes=shapes,
             powers="1-20",
             scale="each-side",
+            anchor=anchor,
             rotation="degrees",
             rev=1,
         ),
@@ -209,8 +234,11 @@ def measure(
     errors: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
     total = dict.fromkeys(kinds, 0.0)
     differing, unpunished, alterations = (dict.fromkeys(kinds, 0) for _ in range(3))
+    asymmetric, asymmetry = 0, 0.0
     for group in groups:
         scores = group.scores(rules)
+        apart = np.abs(scores - group.scores(rules, exchanged=True))
+        asymmetric, asymmetry = asymmetric + int((apart > EXACT).sum()), max(asymmetry, float(apart.max()))
         own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1).reshape(scores.shape)
         for i, kind in enumerate(kinds):
             part = scores[:, :, i]
@@ -228,6 +256,9 @@ def measure(
         differing=differing,
         unpunished=unpunished,
         alterations=alterations,
+        asymmetric=asymmetric,
+        asymmetry=asymmetry,
+        lost=lost_matches(groups[0]),
         pooled={kind: total[kind] / alterations[kind] for kind in kinds},
         recognition={g.count: wrong_classes(g, labels[g.count], rules) for g in groups},
         removed={g.count: removed_objects(g, labels[g.count], rules) for g in groups},
@@ -290,6 +321,16 @@ def matching_modes(groups: list[Altered], rules: ScoreRules) -> dict[str, dict[s
     modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
     scores = {name: group.scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
     return {kind: {name: values[i].tolist() for name, values in scores.items()} for i, kind in enumerate(ALTERATIONS)}
+
+
+def lost_matches(group: Altered) -> dict[str, dict[str, list[float]]]:
+    """On the images with the fewest objects: the share of altered objects that no longer overlap their truth enough."""
+    own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1)
+    own = own.reshape(*own.shape[:2], len(ALTERATIONS), DIRECTIONS, len(POWERS))
+    return {
+        kind: {f"threshold {t:g}": (own[:, :, i] < t).mean(axis=(0, 1, 2)).tolist() for t in THRESHOLDS}
+        for i, kind in enumerate(ALTERATIONS)
+    }
 
 
 def class_curves(distances: ClassDistances) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,22 +41,22 @@ class Altered:
     base_localization: Floats
     overlap: Floats  # [image, object, way, truth]
     localization: Floats
+    base_exchanged: Floats  # localization with truth and pred exchanged, in the same places
+    exchanged: Floats
 
-    def scores(self, rules: ScoreRules) -> Floats:
-        """The score of every altered scene, [image, object, kind, direction, power]."""
+    def scores(self, rules: ScoreRules, *, exchanged: bool = False) -> Floats:
+        """The score of every altered scene, [image, object, kind, direction, power]; `exchanged` takes it for truth."""
         images, count = len(self.images), self.count
         # Column k of a scene's matrix is the altered object, the others are as in the truth.
         shape = (images, count, WAYS, count, count)
         matrices = []
-        for base, altered in (
-            (self.base_overlap, self.overlap),
-            (self.base_localization, self.localization),
-        ):
+        places = (self.base_exchanged, self.exchanged) if exchanged else (self.base_localization, self.localization)
+        for base, altered in ((self.base_overlap, self.overlap), places):
             whole = np.broadcast_to(base[:, None, None], shape).copy()
             for k in range(count):
                 whole[:, k, :, :, k] = altered[:, k]
             matrices.append(whole.reshape(-1, count, count))
-        overlap, localization = matrices
+        overlap, localization = (matrix.transpose(0, 2, 1) for matrix in matrices) if exchanged else matrices
         scene, truth, pred = np.nonzero(overlap)
         of_object = np.repeat(np.arange(len(overlap)), count)
         possible = Possible(
@@ -84,7 +85,11 @@ def box_masks(masks: Runs) -> Runs:
     return rasterised(Regions(frames_of(masks)), masks.sizes)
 
 
-def ways(outline: Outline) -> Warps:
+Anchor = Literal["centre", "corner"]
+ANCHORS = ("centre", "corner")
+
+
+def ways(outline: Outline, anchor: Anchor = "centre") -> Warps:
     """Every alteration of one object: kinds, then directions, then powers."""
     found = []
     for name, alter in ALTERATIONS.items():
@@ -92,7 +97,12 @@ def ways(outline: Outline) -> Warps:
             found += [alter(outline, POWERS, 0.0), alter(outline, -POWERS, 0.0)]
         else:
             found += [alter(outline, POWERS, 0.0), alter(outline, 0.0, POWERS)]
-    return np.concatenate(found)
+    warps = np.concatenate(found)
+    if anchor == "corner":  # a side moves by twice the power, the opposite one not at all
+        first = list(ALTERATIONS).index("scale") * DIRECTIONS * len(POWERS)
+        warps[first : first + len(POWERS), 1, 0] += POWERS
+        warps[first + len(POWERS) : first + 2 * len(POWERS), 0, 0] += POWERS
+    return warps
 
 
 def pairs_between(truths: Runs, preds: Runs, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
@@ -100,29 +110,29 @@ def pairs_between(truths: Runs, preds: Runs, rows: NDArray[np.int64], columns: N
     return Pairs.from_shapes(mine, theirs, rows, columns)
 
 
-def compare(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats]:
-    """Overlap and localization of every truth with every pred, [pred, truth]."""
+def compare(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats, Floats]:
+    """Overlap and localization of every truth with every pred, both ways round, [pred, truth]."""
     rows = np.tile(np.arange(len(truths)), len(preds))
     columns = np.repeat(np.arange(len(preds)), len(truths))
     pairs = pairs_between(truths, preds, rows, columns)
     union = pairs.truth_area + pairs.pred_area - pairs.shared_area
     overlap = np.divide(pairs.shared_area, union, out=np.zeros(len(union)), where=union > 0)
-    localization = np.zeros(len(overlap))
+    localization, exchanged = np.zeros((2, len(overlap)))
     touching = np.flatnonzero(overlap)
-    localization[touching] = localization_score(metric, pairs.take(touching))
-    return overlap.reshape(len(preds), len(truths)), localization.reshape(len(preds), len(truths))
+    chosen = pairs.take(touching)
+    localization[touching] = localization_score(metric, chosen)
+    exchanged[touching] = localization_score(metric, chosen.swapped)
+    shape = len(preds), len(truths)
+    return overlap.reshape(shape), localization.reshape(shape), exchanged.reshape(shape)
 
 
-def alter_image(truths: Runs, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
-    """One image: what its objects share with each other, and with each of them altered."""
-    base_overlap, base_localization = compare(truths, truths, metric)
-    overlap, localization = [], []
-    for k in range(len(truths)):
-        outline = Outline.of(array_of(truths, k))
-        found = compare(truths, draw(outline, ways(outline)), metric)
-        overlap.append(found[0])
-        localization.append(found[1])
-    return base_overlap.T, base_localization.T, np.array(overlap), np.array(localization)
+def alter_image(truths: Runs, metric: Metric, anchor: Anchor = "centre") -> tuple[Floats, ...]:
+    """One image: what its objects share with each other, and with each of them altered; in the order of `Altered`."""
+    base = [part.T for part in compare(truths, truths, metric)]
+    outlines = [Outline.of(array_of(truths, k)) for k in range(len(truths))]
+    altered = [compare(truths, draw(outline, ways(outline, anchor)), metric) for outline in outlines]
+    overlap, localization, exchanged = (np.array(part) for part in zip(*altered, strict=True))
+    return base[0], base[1], overlap, localization, base[2], exchanged
 
 
 def alter_scenes(
@@ -130,6 +140,7 @@ def alter_scenes(
     masks: Runs,
     metric: Metric = PAPER,
     *,
+    anchor: Anchor = "centre",
     threads: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> list[Altered]:
@@ -138,8 +149,8 @@ def alter_scenes(
     names, starts, counts = np.unique(image[order], return_index=True, return_counts=True)
     rows = np.split(order, starts[1:])
 
-    def one(i: int) -> tuple[Floats, Floats, Floats, Floats]:
-        found = alter_image(masks.take(rows[i]), metric)
+    def one(i: int) -> tuple[Floats, ...]:
+        found = alter_image(masks.take(rows[i]), metric, anchor)
         if report is not None:
             report(len(rows[i]))
         return found
@@ -155,6 +166,6 @@ def alter_scenes(
     groups = []
     for count in np.unique(counts).tolist():
         members = np.flatnonzero(counts == count)
-        parts = [np.stack([found[i][part] for i in members]) for part in range(4)]
+        parts = [np.stack([found[i][part] for i in members]) for part in range(6)]
         groups.append(Altered(count, names[members], *parts))
     return groups
