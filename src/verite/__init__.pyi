@@ -1,6 +1,7 @@
 """The public names and where each lives, for type checkers and for `verite` itself, which imports them when used."""
 
 from verite import truth_errors as truth_errors
+from verite.analysis.explain import explain as explain
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter
 from verite.errors import DataError as DataError

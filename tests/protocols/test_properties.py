@@ -80,6 +80,19 @@ def test_a_class_without_objects_is_nan_and_does_not_count(protocol: Protocol[An
 
 
 @every
+def test_a_floor_of_confidence_leaves_weaker_predictions_out(protocol: Protocol[Any, Any]) -> None:
+    if "confidence" not in protocol.settings.declared:
+        pytest.skip("takes predictions whatever their confidence")
+    truth, pred = random_sides(7)
+    assert pred.confidence is not None
+    found = protocol(truth, pred, confidence=0.5, checks="off")
+    expected = protocol(truth, pred.where(pred.confidence >= 0.5), checks="off")
+    assert values(found) == pytest.approx(values(expected), abs=0, rel=0, nan_ok=True)
+    assert values(found) != pytest.approx(values(evaluate(protocol)), nan_ok=True)
+    assert ("confidence", "0.50") in found.signature.settings
+
+
+@every
 def test_no_predictions_get_the_worst_value(protocol: Protocol[Any, Any]) -> None:
     truth, pred = random_sides(7)
     found = values(protocol(truth, without_objects(pred), checks="off"))

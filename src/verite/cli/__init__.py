@@ -21,6 +21,7 @@ OTHERS = {
     "interpret": "interpret",
     "class-distance": "interpret",
     "compare": "compare",
+    "explain": "explain",
     "rank": "rank",
     "study": "study",
     "inspect": "files",

@@ -47,6 +47,24 @@ THREADS: Option[int | None] = Count(
 )
 
 
+class RankedSettings(ClassSettings):
+    """What evaluations can be asked that take predictions by falling confidence."""
+
+    confidence: Option[float | None] = Number(
+        None, "Leave out predictions below this confidence.", default_text="none is left out", is_common=True
+    )
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with the chosen classes alone, and predictions that are sure enough."""
+        truth, pred = super().choose(truth, pred)
+        return truth, self.choose_sure(pred)
+
+    def choose_sure(self, pred: Annotations) -> Annotations:
+        if self.confidence is None or pred.confidence is None:
+            return pred
+        return pred.where(pred.confidence >= self.confidence)
+
+
 class Confidence(Number[float | None, float | None]):
     """A floor; None: no prediction is left out."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from verite.evaluation.settings import THREADS, ClassSettings
+from verite.evaluation.settings import THREADS, RankedSettings
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 
 On = Literal["box", "mask", "boundary"]
@@ -59,7 +59,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
         return ",".join(map(spell_area, value))
 
 
-class CocoSettings(ClassSettings):
+class CocoSettings(RankedSettings):
     """What is compared, from which overlap, for objects of which size, and how many predictions count."""
 
     on: Option[On] = Choice("box", "Compare boxes, masks, or masks and their boundaries.", On)

@@ -13,7 +13,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import IGNORED, RIGHT, Evaluation
 from verite.evaluation.low_scores import explain_low_score
-from verite.evaluation.settings import ClassSettings
+from verite.evaluation.settings import RankedSettings
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IOU: Overlaps = Thresholds(0.5, "IoU from which a prediction is right; may be repeated.", short="-t")
 
 
-class CurveSettings(ClassSettings):
+class CurveSettings(RankedSettings):
     """What every protocol of this kind can be asked."""
 
     SCORE: ClassVar[str]  # what signatures call the number

@@ -15,7 +15,7 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, ClassSettings
+from verite.evaluation.settings import THREADS, RankedSettings
 from verite.model.verdicts import ABSENT, INCOMPLETE
 from verite.protocols.coco import CocoResults, rules_of
 from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
@@ -38,7 +38,7 @@ class ImageLimit(Count[int, int]):
         return f"{value} per image"
 
 
-class LvisSettings(ClassSettings):
+class LvisSettings(RankedSettings):
     """What LVIS can be asked; everything else is COCO's default, and classes are judged where they were sought."""
 
     on: Option[On] = Choice("box", "Compare boxes or masks.", On)

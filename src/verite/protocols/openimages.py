@@ -140,6 +140,7 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         wanted = {codes.get(label, label) for label in settings.labels}
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
+    pred = settings.choose_sure(pred)
     curves = evaluate(settings, truth, pred, thread_count(settings.threads))
     shown = [
         {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in at.items()} for at in curves
