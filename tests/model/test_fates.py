@@ -26,12 +26,21 @@ def results():
 def test_every_object_has_one_fate(results):
     frame = results.objects().to_pandas()
     assert frame["side"].tolist() == ["truth"] * 3 + ["pred"] * 2
-    assert frame["fate"].tolist() == ["found", "not asked for", "missed", "right", "unmatched"]
+    assert frame["fate"].tolist() == ["found", "not asked for", "missed", "right", "wrong"]
     assert frame["image"].tolist() == ["a", "a", "b", "a", "b"]
     assert frame["row"].tolist() == [0, 1, 2, 0, 1]
     assert frame["partner"].isna().tolist() == [False, True, True, False, True]
     assert frame["partner"].dropna().tolist() == [0, 0]
     assert frame["confidence"].dropna().tolist() == [0.9, 0.8]
+
+
+def test_predictions_on_ignored_truths_are_left_out():
+    truth = vt.Annotations.of(["a", "a"], ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]], crowd=[False, True])
+    boxes = [[20, 20, 29, 29], [50, 50, 59, 59]]
+    pred = vt.Annotations.of(["a"] * 2, ["cat"] * 2, boxes, confidence=[0.9, 0.8])
+    for results in (vt.voc(truth, pred), vt.coco(truth, pred), vt.localize(truth, pred, "iou")):
+        fates = results.objects(0.5).to_pandas()["fate"].tolist()
+        assert fates == ["missed", "not asked for", "left out", "wrong"]
 
 
 def test_weak_predictions_that_were_not_looked_at_are_left_out(results):

@@ -47,9 +47,11 @@ def gate_options(command: F) -> F:
 
 def requirements_of(given: Given) -> list[Requirement]:
     """The requirements; what is wrong with them is told before a large file is read."""
-    from verite.analysis.gate import Requirement
+    parsed: list[Requirement] = []
+    if given["requirements"]:
+        from verite.analysis.gate import Requirement
 
-    parsed = [Requirement.parse(text) for text in given["requirements"]]
+        parsed = [Requirement.parse(text) for text in given["requirements"]]
     if given["sure"] is not None and (given["base"] or not parsed):
         raise click.UsageError(NO_IMAGES if given["base"] else "--sure: expected --require, found none")
     if given["summary"] and not os.environ.get("GITHUB_STEP_SUMMARY"):

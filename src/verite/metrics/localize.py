@@ -164,7 +164,9 @@ class LocalizationResults(Results):
         taken[self.matched.truth] = self.matched.pred
         asked = taken >= 0
         asked[self.matched.missed] = True
-        return Finds(self.settings.iou, asked, taken, self.settings.confidence)
+        claims = np.zeros(len(self.pred), dtype=np.bool_)
+        claims[self.matched.pred] = claims[self.matched.spurious] = True
+        return Finds(self.settings.iou, asked, taken, self.settings.confidence, claims)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from verite.model.results import Results
 
 SIDES = ("truth", "pred")
-FATES = ("found", "missed", "not asked for", "right", "unmatched", "left out")
-FOUND, MISSED, NOT_ASKED, RIGHT, UNMATCHED, LEFT_OUT = range(6)
+FATES = ("found", "missed", "not asked for", "right", "wrong", "left out")
+FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
 
 
 @record(eq=False)
@@ -46,10 +46,10 @@ class Column:
 
 @record(eq=False)
 class Fates(Display):
-    """Every truth (found, missed, not asked for) and every prediction (right, unmatched, left out), a row each.
+    """Every truth (found, missed, not asked for) and every prediction (right, wrong, left out), a row each.
 
-    `row` is its place in its file, `partner` the row of the object on the other side that it was matched with. A
-    prediction is unmatched where it took no object that was asked for: it is wrong, or lies on one that is ignored.
+    `row` is its place in its file, `partner` the row of the object on the other side that it was matched with. What is
+    left out neither rewards nor punishes: a prediction on an ignored truth, or one that was not looked at.
     """
 
     columns: dict[str, Column]
@@ -102,7 +102,9 @@ def fates_of(results: Results, iou: float | None = None) -> Fates:
     partner[: len(truth)] = finds.taken
     partner[len(truth) + finds.taken[is_found]] = np.flatnonzero(is_found)
     of_truths = np.where(is_found, FOUND, np.where(finds.asked, MISSED, NOT_ASKED))
-    of_preds = np.where(partner[len(truth) :] >= 0, RIGHT, UNMATCHED)
+    of_preds = np.where(partner[len(truth) :] >= 0, RIGHT, WRONG)
+    if finds.claims is not None:
+        of_preds[~finds.claims & (of_preds != RIGHT)] = LEFT_OUT
     if finds.least is not None and pred.confidence is not None:
         of_preds[(pred.confidence < finds.least) & (of_preds != RIGHT)] = LEFT_OUT
     none = np.full(len(truth), np.nan)
