@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from math import exp, isnan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,3 +147,14 @@ def test_the_largest_rate_is_one_at_which_the_order_holds(name):
     found = rank(table, example(name, table))
     rate = found.pairs[0].largest_epsilon
     assert found.kept_at("A1", "A2", [rate])[0] == pytest.approx(0.95, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.__module__.startswith("verite.")])
+@pytest.mark.parametrize("page", ["docs/explain/ranking.md", "docs/reference/python.md"])
+def test_the_documentation_names_every_model(name, page):
+    text = (Path(__file__).parent.parent.parent / page).read_text()
+    kind = MODELS[name].__name__
+    assert f"truth_errors.{kind}" in text
+    if page.startswith("docs/explain"):
+        row = next(line for line in text.splitlines() if line.startswith("| `--") and f"truth_errors.{kind}(" in line)
+        assert all(option.flag in row for option in options_of(MODELS[name]) if option.needed)

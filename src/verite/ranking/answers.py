@@ -24,6 +24,16 @@ def numbered_item(row: int) -> str:
     return f"item {row + 1}"
 
 
+@dataclass(frozen=True)
+class NamedItems:
+    """Items that have names; an object instead of a function, so that tables pickle."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, row: int) -> str:
+        return f"item {self.names[row]!r}"
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """One answer of every algorithm for every item, beside the recorded one.
@@ -90,11 +100,10 @@ class Answers:
         names = tuple(str(name) for name in answers)
         where: Where = numbered_item
         if isinstance(truth, Mapping):
-            items = [str(item) for item in truth]
             check_items(truth, answers)
             listed = [np.asarray([answers[name][item] for item in truth]) for name in answers]
             recorded = np.asarray(list(truth.values()))
-            where = lambda i: f"item {items[i]!r}"  # noqa: E731
+            where = NamedItems(tuple(str(item) for item in truth))
         else:
             recorded = np.asarray(truth)
             listed = [np.asarray(answers[name]) for name in answers]

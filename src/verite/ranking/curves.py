@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, isnan, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,15 @@ class Curves:
     contest: Contest
     draws: int
     seed: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was worked out: it is made of functions, which do not pickle."""
+        return {"contest": self.contest, "draws": self.draws, "seed": self.seed}
+
+    def kept_of(self, one: str, two: str) -> Callable[[float], float] | None:
+        """`kept_curve` by names."""
+        names = self.contest.names
+        return self.kept_curve(names.index(one), names.index(two))
 
     @cached_property
     def many(self) -> int:

@@ -109,6 +109,18 @@ class Finds(Answers):
         return model.words if model.is_worst_case else f"{model.words}; {how}"
 
 
+@dataclass(frozen=True, eq=False)
+class ObjectNames:
+    """How objects of a truth are called."""
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.str_]
+    images: tuple[str, ...]
+
+    def __call__(self, item: int) -> str:
+        return f"object {self.rows[item] + 1} ({str(self.labels[item])!r} in {self.images[item]!r})"
+
+
 def find_in(
     results: Mapping[str, Any] | Iterable[Any],
     *,
@@ -135,11 +147,8 @@ def find_in(
             f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"
         )
 
-    def where(item: int) -> str:
-        row = int(asked[item])
-        label, image = truth.labels.name(int(truth.label[row])), truth.images.name(int(truth.image[row]))
-        return f"object {row + 1} ({label!r} in {image!r})"
-
+    labels = np.array(truth.labels.all_names)[truth.label[asked]]
+    images = tuple(truth.images.name(i) for i in truth.image[asked].tolist())
     return Finds(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
@@ -147,10 +156,10 @@ def find_in(
         labels=("missed", "found"),
         kind="found",
         columns={
-            "label": np.array(truth.labels.all_names)[truth.label[asked]],
+            "label": labels,
             "image": truth.image[asked],
         },
-        where=where,
+        where=ObjectNames(asked, labels, images),
         source=truth.source.path,
         confidence=confidence,
         iou=taken[0].iou,

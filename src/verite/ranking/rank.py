@@ -129,5 +129,5 @@ def ranking(contest: Contest, table: Answers | Confidences, found: Assessment) -
         whole_interval=None if isnan(whole) else whole_interval(found),
         rank_intervals=rank_intervals(found),
         table=table,
-        curve_of=lambda one, two: found.curves.kept_curve(contest.names.index(one), contest.names.index(two)),
+        curve_of=found.curves.kept_of,
     )

@@ -18,6 +18,27 @@ from verite.files import read_text
 HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
 
 
+@dataclass(frozen=True)
+class Lines:
+    """How rows of a text file are called."""
+
+    path: Path
+    lines: tuple[int, ...]
+
+    def __call__(self, row: int) -> str:
+        return f"{self.path}:{self.lines[row]}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How rows of a file without lines are called."""
+
+    path: Path
+
+    def __call__(self, row: int) -> str:
+        return f"{self.path}: row {row + 1}"
+
+
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """A file's columns of text, and how to call a row of it."""
@@ -73,7 +94,7 @@ def read_csv(path: Path) -> Sheet:
     except csv.Error as error:
         raise ReadError(f"{path}:{reader.line_num}", expected="comma-separated values", found=str(error)) from None
     columns = [np.array(column) for column in zip(*rows, strict=True)] or [np.zeros(0, dtype=np.str_) for _ in head]
-    return Sheet(path, head, tuple(columns), lambda i: f"{path}:{lines[i]}")
+    return Sheet(path, head, tuple(columns), Lines(path, tuple(lines)))
 
 
 def read_parquet(path: Path) -> Sheet:
@@ -92,7 +113,7 @@ def read_parquet(path: Path) -> Sheet:
     except (pyarrow.ArrowException, OSError) as error:
         raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
     columns = [write_texts(column.to_pylist()) for column in table.columns]
-    return Sheet(path, tuple(table.column_names), tuple(columns), lambda i: f"{path}: row {i + 1}")
+    return Sheet(path, tuple(table.column_names), tuple(columns), Rows(path))
 
 
 def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:

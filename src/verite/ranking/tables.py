@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
-from verite.ranking.answers import Answers, code_columns
+from verite.ranking.answers import Answers, Where, code_columns
 from verite.ranking.confidence import Confidences, weigh_labels
 from verite.ranking.detectors import Finds
 from verite.ranking.sheets import HEADER, Sheet, delimiter_of, is_parquet, read_numbers, read_sheet
@@ -165,6 +166,18 @@ def check_once(sheet: Sheet, keys: Sequence[str]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class ItemRows:
+    """How items of several rows are called: by the first of them."""
+
+    where: Where
+    first: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __call__(self, item: int) -> str:
+        return f"{self.where(self.first[item])} (item {self.names[item]!r})"
+
+
 def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> Confidences:
     """A long table, one row an item and label, as confidences."""
     check_once(sheet, ["item", "label"])
@@ -180,10 +193,7 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
             found=f"none for {str(labels[k])!r}",
         )
     first = place[:, 0]
-
-    def where(item: int) -> str:
-        return f"{sheet.where(int(first[item]))} (item {str(items[item])!r})"
-
+    where = ItemRows(sheet.where, tuple(first.tolist()), tuple(str(item) for item in items))
     known = tuple(str(v) for v in labels)
     true = read_numbers(sheet, "truth")[place]
     is_sure = bool(np.isin(true, [0, 1]).all())
