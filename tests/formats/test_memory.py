@@ -57,6 +57,7 @@ def tables():
     yield "pandas", lambda c: pandas.DataFrame(c)
     yield "columns", lambda c: {name: np.array(values) for name, values in c.items()}
     yield "old pandas", lambda c: WithoutArrow(pandas.DataFrame(c))
+    yield "pandas without pyarrow", lambda c: WithoutPyarrow(pandas.DataFrame(c))
     for name, make in (("polars", lambda c, m: m.DataFrame(c)), ("duckdb", duckdb_table)):
         try:
             module = __import__(name)
@@ -82,6 +83,13 @@ class WithoutArrow:
 
     def to_numpy(self):
         raise NotImplementedError
+
+
+class WithoutPyarrow(WithoutArrow):
+    """pandas 2, which offers a stream but cannot give one by itself."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise ImportError("pyarrow is required")
 
 
 @pytest.mark.parametrize(("name", "make"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
@@ -178,7 +186,7 @@ def test_mapping_names_unusual_columns(truth):
         ({"image_id": None, "imageid": [7, 7]}, r"a column image_id, image or file_name, .*; did you mean 'imageid'\?"),
         (
             {"category_id": None},
-            r"a column category_id, label or class, .*; name it with columns={'category_id': …}",
+            r"a column category_id, label or class, .*; name it with columns={'category_id': '…'}",
         ),
         ({"width": None, "widht": [1, 2]}, r"columns x, y, width, height or x1, y1, x2, y2 or bbox, .*'widht'\?"),
         ({"score": ["high", 1]}, "row 1: expected a number in score, found 'high'"),

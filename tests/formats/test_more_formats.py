@@ -177,6 +177,19 @@ def test_table_of_other_names_is_read_by_a_mapping(tmp_path):
     assert boxes(vt.read(path, format="table", columns=columns)) == [[1, 2, 4, 6]]
 
 
+def test_columns_are_an_option_of_the_command_line(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("img,kind,l,t,w,h\npier,boat,1,2,3,4\n")
+    words = ["convert", str(path), str(tmp_path / "b.json"), "--to", "coco", "--format", "table"]
+    named = "image=img,label=kind,x=l,y=t,width=w,height=h"
+    assert cli.run([*words, "--columns", named]) == 0
+    assert boxes(vt.read(tmp_path / "b.json")) == [[1, 2, 4, 6]]
+    assert cli.run(words) == 1
+    assert "did you mean 'img'?; name it with --columns image=img" in capsys.readouterr().err
+    assert cli.run([*words, "--columns", "image"]) == 2
+    assert "expected OURS=THEIRS such as image=img,label=kind, found 'image'" in capsys.readouterr().err
+
+
 def test_parquet_on_the_command_line(tmp_path, capsys):
     pytest.importorskip("pyarrow")
     out = tmp_path / "pred.parquet"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.options import (
+    COLUMNS,
     COORDS,
     FORMATS,
     IMAGE_SIZE,
@@ -95,6 +96,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @IMAGES
 @NAMES
 @SPLIT
+@COLUMNS
 @click.option("--label-offset", type=int, default=0, help="Added to every class id.")
 @click.option("--image-offset", type=int, default=0, help="Added to every image id.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")

@@ -46,6 +46,18 @@ class ImageSize(click.ParamType):  # type: ignore[type-arg]
         return int(parts[0]), int(parts[1])
 
 
+class ColumnNames(click.ParamType):  # type: ignore[type-arg]
+    """OURS=THEIRS, several of them with commas between."""
+
+    name = "OURS=THEIRS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, str]:
+        pairs = [part.partition("=") for part in str(value).split(",")]
+        if not all(ours.strip() and theirs.strip() for ours, _, theirs in pairs):
+            self.fail(f"expected OURS=THEIRS such as image=img,label=kind, found {value!r}", param, ctx)
+        return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
 class AreaRange(click.ParamType):  # type: ignore[type-arg]
     """NAME:LOW:HIGH in square pixels."""
 
@@ -117,6 +129,8 @@ def settings_given(settings: type[Settings], given: Given) -> Given:
 
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
 IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
+COLUMNS = click.option("--columns", metavar="OURS=THEIRS,...", type=ColumnNames(),
+                       help="Columns of a table under other names, e.g. image=img,label=kind.")  # fmt: skip
 SPLIT = click.option("--split", metavar="NAME", help="Which part of a data set is the truth: train, val or test.")
 NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
 
@@ -136,7 +150,7 @@ def side_options(side: str) -> list[Callable[[F], F]]:
 def reading_options(command: F) -> F:
     """How to read truth and predictions, where the files do not say or say it wrongly."""
     both = click.option("--format", "both_format", metavar="NAME", help=f"Format of both sides: {FORMATS}.")
-    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT]
+    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT, COLUMNS]
     for option in reversed(options):
         command = option(command)
     return command
@@ -192,6 +206,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         images=given[f"{side}_images"] or given["images"],
         names=given["names"],
         split=given.get("split") if side == "truth" else None,
+        columns=given.get("columns"),
         like=like,
         side=side,
     )

@@ -98,7 +98,7 @@ def is_structured(given: Any) -> bool:
 
 def is_frame(given: Any) -> bool:
     """A table that knows its columns but not Arrow, as pandas before 3."""
-    return hasattr(given, "columns") and hasattr(given, "__getitem__") and hasattr(given, "to_numpy")
+    return all(hasattr(given, name) for name in ("to_numpy", "__getitem__", "columns"))
 
 
 def is_columns(given: Any) -> bool:
@@ -266,7 +266,11 @@ def masks_of(parts: Sequence[Part], counts: Sequence[int]) -> Runs | None:
 
 
 def take_stream(given: Any, options: Options) -> Annotations:
-    return read_columns("table", read_stream(given), options)
+    try:
+        columns = read_stream(given)
+    except ImportError:  # pandas 2 offers a stream, and needs pyarrow to give one
+        return take_frame(given, options)
+    return read_columns("table", columns, options)
 
 
 def take_structured(given: Any, options: Options) -> Annotations:

@@ -49,10 +49,6 @@ class Package:
         return ReadError(self.rename(error.where), expected=expected, found=found, remedy=hint)
 
 
-def is_package(path: Path) -> bool:
-    return path.suffix.lower() in UNPACKERS and not path.is_dir()
-
-
 def unpack(path: Path) -> Package:
     """The contents of a file that is packed; a package in a package is not opened."""
     check_file(path)

@@ -39,7 +39,7 @@ def read_columns(
     name: str, given: Columns, options: Options, format: str = "memory", *, first_row: int = 1
 ) -> Annotations:
     """The objects of a table, a row each. `name` is what messages call it, `first_row` the number of the first one."""
-    table = ColumnRows(name, rename(name, given, options.columns or {}), first_row)
+    table = ColumnRows(name, rename(name, given, options.columns or {}), options, first_row)
     image, images = table.image_table(options)
     label, labels = table.label_table(options)
     layout, boxes = table.boxes()
@@ -82,8 +82,8 @@ def list_names(names: Columns | Sequence[str]) -> str:
 class ColumnRows:
     """The columns of a table, checked as they are asked for."""
 
-    def __init__(self, name: str, columns: dict[str, Any], first_row: int) -> None:
-        self.name, self.columns, self.first_row = name, columns, first_row
+    def __init__(self, name: str, columns: dict[str, Any], options: Options, first_row: int) -> None:
+        self.name, self.columns, self.options, self.first_row = name, columns, options, first_row
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise BadParameter(f"{name}: expected columns of one length, found {lengths}")
@@ -98,9 +98,13 @@ class ColumnRows:
         return found
 
     def complaint(self, expected: str, names: Sequence[str]) -> ReadError:
+        """What is missing, the nearest name that there is, and how to say that it is meant."""
         others = [key for key in self.columns if key not in KNOWN]
-        near = next((said for key in names if (said := did_you_mean(key, others))), "")
-        remedy = near.removeprefix("; ") or f"name it with columns={{{names[0]!r}: …}}"
+        near = ((key, said) for key in names if (said := did_you_mean(key, others)))
+        ours, said = next(near, (names[0], ""))
+        theirs = said.removeprefix("; did you mean ").strip("'?") or "…"
+        mapping = {ours: theirs} if self.options.side is None else f"{ours}={theirs}"
+        remedy = f"{said}; name it with {self.options.spell('columns', mapping)}".removeprefix("; ")
         return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
