@@ -338,3 +338,18 @@ def test_what_looks_wrong_is_said_and_does_not_stop(tmp_path):
         found = first.loadRes([{"image_id": 1, "category_id": 1, "bbox": [float("nan"), 0, 5, 5], "score": 0.5}])
         with pytest.warns(UserWarning, match="COCOeval: V111 1 of 1 boxes has coordinates that are NaN or infinite"):
             cocoeval.COCOeval(first, found, "bbox").evaluate()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: mask.area({"size": [10, 10], "counts": [2**63 - 1, 2**63 - 1, 102]}),  # 100 modulo 2^64
+        lambda: mask.area({"size": [float("inf"), 10], "counts": b"abc"}),
+        lambda: mask.frPyObjects([[0, 0, 5, 0, 5, 5]], 2**31, 1),
+        lambda: mask.frPyObjects(np.array([[0.0, 0, 5, 5]]), -1, 1),
+    ],
+    ids=["runs that wrap around", "an infinite side", "a side of 2^31", "a negative side"],
+)
+def test_impossible_masks_are_refused(call):
+    with pytest.raises(ValueError, match="mask: expected"):
+        call()

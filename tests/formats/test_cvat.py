@@ -122,3 +122,11 @@ def test_few_bytes_that_stand_for_all_pixels_take_no_memory():
     tracemalloc.stop()
     assert runs.tolist() == [0, side * side]
     assert peak < 36e6  # one byte a pixel would be as much
+
+
+def test_a_rotation_that_is_not_finite_is_refused(tmp_path):
+    box = '<box label="c" occluded="0" xtl="1" ytl="1" xbr="5" ybr="5" rotation="inf"/>'
+    image = f'<image id="0" name="a.jpg" width="9" height="9">{box}</image>'
+    (tmp_path / "a.xml").write_text(f"<annotations><version>1.1</version>{image}</annotations>")
+    with pytest.raises(vt.ReadError, match="expected a finite rotation, found 'inf'"):
+        vt.read(tmp_path / "a.xml")

@@ -8,6 +8,7 @@ import pytest
 import verite as vt
 from tests.interpretation.scenes import judged, scene
 from verite.errors import DataError, ReadError
+from verite.interpretation.class_distances import read_matrix
 from verite.interpretation.taxonomy import read_taxonomy
 
 GOOD = "class,cat,dog,car\ncat,0,0.25,1\ndog,0.25,0,1\ncar,1,1,0\n"
@@ -177,3 +178,10 @@ def test_signatures_tell_matrices_apart():
 def test_no_such_file(tmp_path):
     with pytest.raises(ReadError, match="expected a file or folder, found nothing"):
         vt.class_distances(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize("content", ["a\rb,c\n", "a," + "x" * 140_000], ids=["a lone CR", "a huge field"])
+def test_a_table_that_is_no_table_is_one_line(tmp_path, content):
+    (tmp_path / "d.csv").write_bytes(content.encode())
+    with pytest.raises(vt.ReadError, match="expected comma-separated values"):
+        read_matrix(tmp_path / "d.csv")

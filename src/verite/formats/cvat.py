@@ -132,6 +132,8 @@ def read_box(shape: Element, height: int, width: int) -> Outline:
     """Corners; with a rotation, in degrees around the centre, the polygon they make."""
     left, top, right, bottom = (shape.attribute_number(side) for side in CORNERS)
     angle = math.radians(shape.attribute_number("rotation")) if "rotation" in shape.attributes else 0.0
+    if not math.isfinite(angle):
+        raise ReadError(shape.where, expected="a finite rotation", found=excerpt(shape.attribute("rotation")))
     if not angle:
         return [left, top, right, bottom], None, None
     x, y, cos, sin = (left + right) / 2, (top + bottom) / 2, math.cos(angle), math.sin(angle)

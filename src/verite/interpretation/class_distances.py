@@ -221,7 +221,10 @@ def read_matrix(path: Path, *, symmetric: bool = True) -> ClassDistances:
     """From CSV: class names as header and as first column, in any order of rows."""
     text = read_text(path)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in text.split("\n", 1)[0] else ","
-    lines = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1) if any(row)]
+    try:
+        lines = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1) if any(row)]
+    except csv.Error as error:
+        raise ReadError(path, expected="comma-separated values", found=str(error)) from None
     if len(lines) < 2:
         raise ReadError(path, expected="a header with class names and a row for each class", found="no such rows")
     names = [name.strip() for name in lines[0][1][1:]]

@@ -26,10 +26,12 @@ def runs_of(masks: Sequence[Rle]) -> Runs:
 def size_of(mask: Rle) -> tuple[int, int]:
     try:
         height, width = (int(side) for side in mask["size"])
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, OverflowError):
         raise BadParameter(f"mask: expected a size and counts, found {excerpt(str(mask))}") from None
-    if height < 0 or width < 0 or height * width >= 2**32:
-        raise BadParameter(f"mask: expected a size from 0 up, below 2**32 pixels, found {height} x {width}")
+    if min(height, width) < 0 or max(height, width) >= 2**31 or height * width >= 2**32:
+        raise BadParameter(
+            f"mask: expected sides from 0 up, below 2**31, and fewer than 2**32 pixels, found {height} x {width}"
+        )
     return height, width
 
 
@@ -42,7 +44,8 @@ def counts_of(mask: Rle) -> NDArray[np.uint32]:
         given = np.asarray(counts, dtype=np.int64).reshape(-1)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadParameter(f"mask: expected runs of {height} x {width} pixels, found {error}") from None
-    if (given < 0).any() or int(given.sum()) != height * width:
+    # Each alone first: the sum of a few large ones wraps around.
+    if ((given < 0) | (given > height * width)).any() or sum(given.tolist()) != height * width:
         raise BadParameter(f"mask: expected runs of {height} x {width} pixels, found {excerpt(str(counts))}")
     return given.astype(np.uint32)
 
@@ -158,7 +161,7 @@ NO_RUNS = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.in
 
 def draw_boxes(boxes: NDArray[Any], h: int, w: int) -> list[Rle]:
     values = np.ascontiguousarray(boxes, dtype=np.float64).reshape(-1, 4)
-    sizes = np.tile(np.array([h, w], dtype=np.int32), (len(values), 1))
+    sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(values), 1))
     nothing = np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64)
     return rles_of(Runs(*_core.draw_masks(NO_RUNS, *nothing, values, sizes)))
 
@@ -168,6 +171,6 @@ def draw_polygons(polygons: list[Any], h: int, w: int) -> list[Rle]:
     rings = [np.asarray(ring, dtype=np.float64).reshape(-1) for ring in polygons]
     points = np.concatenate([ring[: len(ring) // 2 * 2] for ring in rings]).reshape(-1, 2)
     offsets = np.cumsum([0, *(len(ring) // 2 for ring in rings)], dtype=np.int64)
-    sizes = np.tile(np.array([h, w], dtype=np.int32), (len(rings), 1))
+    sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(rings), 1))
     objects = np.arange(len(rings) + 1, dtype=np.int64)
     return rles_of(Runs(*_core.draw_masks(NO_RUNS, points, offsets, objects, np.zeros((len(rings), 4)), sizes)))
