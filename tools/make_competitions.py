@@ -14,7 +14,8 @@ import numpy as np
 
 import verite as vt
 from verite.model.labels import Labels
-from verite.model.regions import Regions, Runs
+from verite.model.outlines import Runs
+from verite.model.regions import Regions
 from verite.model.verdicts import ABSENT, INCOMPLETE, PRESENT, Verdicts
 from verite.protocols.coco_masks import masks_of
 

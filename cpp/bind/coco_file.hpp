@@ -1,116 +1,145 @@
-// A COCO file for Python. Its columns stay in the core until Python asks for them; until then kernels can work on them.
+// A COCO file for Python: its columns, and where its segmentations are. Nothing of it stays open.
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <tuple>
-#include <vector>
+#include <utility>
 
-#include "evaluation/facts.hpp"
-#include "evaluation/settled.hpp"
-#include "json/coco.hpp"
-#include "json/mapped.hpp"
+#include "bind/arrays.hpp"
+#include "columns/objects.hpp"
+#include "json/content.hpp"
+#include "json/resolve.hpp"
 #include "json/shapes.hpp"
 
 namespace verite {
 
-namespace nb = nanobind;
-
 // The largest side, number of pixels, number of points and coordinate.
 using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;
 inline const Limits usual_limits{65'535, 500'000'000, 1'000'000, 1e7};
-using Records = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Records = Column1<std::int64_t>;
 
-json::RegionLimits region_limits(const Limits& given, bool is_strict);
+inline json::RegionLimits region_limits(const Limits& given, bool is_strict) {
+    json::RegionLimits limits;
+    limits.is_strict = is_strict;
+    std::tie(limits.side_px, limits.pixels, limits.points, limits.coordinate_px) = given;
+    return limits;
+}
 
-// A path or content, read.
-struct Reading {
-    std::unique_ptr<MappedFile> file;
-    unsigned threads;
-    json::Document document;
+// Bytes of a document that can be had again: those of a large file are read anew, those of a small one or of a pipe are
+// kept.
+struct Source {
+    std::string path;
+    std::optional<json::Stamp> stamp;
+    std::shared_ptr<const json::Content> kept;
+
+    // Calls work(text). Faults are told with their line and file.
+    template <class Work>
+    auto with_text(unsigned threads, Work&& work) const {
+        auto content = kept;
+        if (content && stamp && json::has_changed(path, *stamp)) throw json::ChangedFile(path, "after it was read");
+        if (!content) {
+            content = std::make_shared<const json::Content>(path, threads);
+            if (content->stamp() != stamp) throw json::ChangedFile(path, "after it was read");
+        }
+        try {
+            return work(content->bytes());
+        } catch (json::ParseError& error) {
+            error.line = content->line_of(error.defect.byte);
+            error.path = path;
+            throw;
+        }
+    }
 };
 
+// A document and those of its columns that objects share.
 class CocoFile {
   public:
-    explicit CocoFile(Reading&& reading)
-        : file_(std::move(reading.file)), threads_(reading.threads), document_(std::move(reading.document)) {}
-
-    bool is_results() const { return document_.is_results; }
-    std::vector<std::string> keys() const { return {document_.keys.begin(), document_.keys.end()}; }
-
-    // Columns as arrays, which own them from then on; what kernels have made of them is given up.
-    struct Columns {
-        nb::dict images, categories, annotations;
-    };
-    const Columns& columns();
-
-    nb::object polygons(const Records& records, bool is_strict, const Limits& limits);
-    nb::object runs(const Records& records, bool is_strict, const Limits& limits);
-    nb::object region_kinds() const;
-    nb::object region_bytes() const;
-    nb::object region_lengths() const;
-
-    // The outlines that kernels have read, given up; None where they have read none.
-    nb::object take_shapes();
-
-    // Finds the place of everything in a truth, and of results in the tables of a truth that is settled. False where
-    // something is unusual, and where columns are Python's already.
-    bool settle(const Limits& limits);
-    bool settle_in(CocoFile& truth);
-    // Of a truth, while its columns are here.
-    nb::list class_names() const;
-    std::vector<std::int64_t> class_ids() const;
-
-    // Calls work() while nobody can take the columns of either, without holding the interpreter; nothing where they are
-    // taken already, or where `pred` was not settled in `truth`. Both may be the same.
-    template <class Work>
-    static auto between(CocoFile& truth, CocoFile& pred, Work&& work) -> std::optional<decltype(work())> {
-        const nb::gil_scoped_release released;
-        const std::shared_lock first(truth.taking_);
-        std::shared_lock second(pred.taking_, std::defer_lock);
-        if (&truth != &pred) second.lock();
-        if (truth.is_taken_ || pred.is_taken_ || !truth.ranks_ || !pred.positions_ || pred.truth_ != &truth)
-            return std::nullopt;
-        return work();
+    CocoFile(json::Document&& document, Source source, unsigned threads)
+        : shared_{keep_if_used(document.annotations.boxes),
+                  keep_if_used(document.annotations.scores),
+                  keep_if_used(document.annotations.areas),
+                  keep_if_used(document.annotations.crowds),
+                  keep_if_used(document.annotations.ignores),
+                  keep_if_used(document.annotations.ids.numbers),
+                  {}},
+          image_ids_(keep_if_used(document.images.ids.numbers)),
+          source_(std::move(source)),
+          threads_(threads) {
+        auto located = std::make_shared<json::Document>();
+        located->is_results = document.is_results;
+        auto& regions = located->annotations;
+        regions.count = document.annotations.count;
+        regions.region_kinds = std::move(document.annotations.region_kinds);
+        regions.region_bytes = std::move(document.annotations.region_bytes);
+        regions.region_lengths = std::move(document.annotations.region_lengths);
+        located_ = std::move(located);
+        shared_.kinds = this->located(&json::Annotations::region_kinds);
+        document_ = std::make_shared<const json::Document>(std::move(document));
     }
 
-    const json::Document& document() const { return document_; }
-    const Ranks& ranks() const { return *ranks_; }
-    const Positions& positions() const { return *positions_; }
-    // Read when they are first asked for. Throws where a segmentation is wrong, or the file was changed.
-    const Shapes& shapes(const Limits& limits);
+    const json::Document& document() const { return *document_; }
+    const json::SharedColumns& shared() const { return shared_; }
+    const View<std::int64_t>& image_ids() const { return image_ids_; }
+
+    // A view of a column that stays in the document.
+    template <class T, std::size_t width>
+    View<T> view(const Column<T, width>& column) const {
+        return column.rows() > 0 ? View<T>{column.values(), document_} : View<T>();
+    }
+    template <class T>
+    RaggedView<T> view(const RaggedColumn<T>& column) const {
+        return {{column.values.values(), document_}, {column.starts().values(), document_}};
+    }
+
+    // The same of where segmentations are.
+    template <class T>
+    View<T> located(Column<T> json::Annotations::* column) const {
+        const Column<T>& found = located_->annotations.*column;
+        return found.rows() > 0 ? View<T>{found.values(), located_} : View<T>();
+    }
+
+    // The polygons and masks of all objects, for later.
+    std::shared_ptr<const LazyShapes> shapes(const Limits& limits) const {
+        return std::make_shared<const LazyShapes>(
+            [source = source_, located = located_, threads = threads_, limits = region_limits(limits, true)] {
+                return source.with_text(threads, [&](std::span<const char> text) {
+                    return json::read_shapes(text, *located, limits, threads);
+                });
+            });
+    }
+
+    // Those of some records.
+    template <class Regions>
+    Regions read(Regions (*read)(std::span<const char>, const json::Document&, std::span<const std::int64_t>,
+                                 const json::RegionLimits&, unsigned),
+                 const Records& records, bool is_strict, const Limits& limits) const {
+        const nb::gil_scoped_release released;
+        return source_.with_text(threads_, [&](std::span<const char> text) {
+            return read(text, *located_, span_of(records), region_limits(limits, is_strict), threads_);
+        });
+    }
 
   private:
-    template <class Regions>
-    using ReadRegions = Regions (*)(std::span<const char>, const json::Document&, std::span<const std::int64_t>,
-                                    const json::RegionLimits&, unsigned);
+    template <class T, std::size_t width>
+    static View<T> keep_if_used(Column<T, width>& column) {
+        return column.rows() > 0 ? keep(std::move(column)) : View<T>();
+    }
 
-    template <class Regions>
-    Regions converted(ReadRegions<Regions> read, const Records& records, bool is_strict, const Limits& limits) const;
-    void check_unchanged() const;
-
-    std::unique_ptr<MappedFile> file_;
+    json::SharedColumns shared_;
+    View<std::int64_t> image_ids_;
+    Source source_;
     unsigned threads_;
-    json::Document document_;
-    mutable std::shared_mutex taking_;  // exclusive: columns leave the core
-    bool is_taken_ = false;
-    std::optional<Columns> columns_;
-    // Set when the file is settled.
-    std::optional<Ranks> ranks_;  // of a truth
-    std::optional<Positions> positions_;
-    const CocoFile* truth_ = nullptr;
-    nb::object truth_owner_;  // keeps it alive
-    std::mutex shaping_;
-    std::optional<Shapes> shapes_;
+    std::shared_ptr<const json::Document> located_;  // nothing but where segmentations are
+    std::shared_ptr<const json::Document> document_;
 };
 
-void register_evaluation(nb::module_& module, nb::class_<CocoFile>& file);
+// What each of these files says about the class.
+void bind_columns_as_read(nb::class_<CocoFile>& file);
+void bind_objects(nb::class_<CocoFile>& file);
 
 }  // namespace verite

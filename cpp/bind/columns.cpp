@@ -1,18 +1,28 @@
 // Objects, regions and images for Python: made of arrays, looked at as arrays, pickled as bytes.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 
 #include "bind/arrays.hpp"
 #include "bind/views.hpp"
+#include "columns/facts.hpp"
 #include "columns/objects.hpp"
 
 namespace verite {
 namespace {
 
 using namespace nb::literals;
+
+using FactTuple = std::tuple<std::string, std::size_t, std::uint64_t>;
+
+std::vector<FactTuple> tuples(const std::vector<Fact>& facts) {
+    std::vector<FactTuple> found;
+    for (const auto& [name, bytes, digest] : facts) found.emplace_back(name, bytes, digest);
+    return found;
+}
 
 constexpr int version = 1;  // of what is pickled
 
@@ -34,12 +44,6 @@ View<T> column(nb::handle values, std::size_t count, const char* name) {
 View<std::uint8_t> flags_from(nb::handle values, std::size_t count, const char* name) {
     auto flags = column<std::uint8_t>(values, count, name);
     return std::ranges::find(flags.values, 1) != flags.end() ? flags : View<std::uint8_t>();
-}
-
-BoxLayout layout_from(const std::string& name) {
-    for (const BoxLayout layout : {BoxLayout::corners, BoxLayout::sizes})
-        if (name == name_of(layout)) return layout;
-    throw nb::value_error(("boxes: expected xyxy or xywh, found " + name).c_str());
 }
 
 Shapes shapes_from(nb::handle polygons, nb::handle runs, std::size_t count) {
@@ -212,29 +216,6 @@ std::optional<std::string> outside(const Columns& columns, std::size_t images, s
     return std::nullopt;
 }
 
-// Texts one after the other, with their starts.
-RaggedView<char> texts_from(nb::handle texts) {
-    if (texts.is_none()) return {};
-    std::vector<char> letters;
-    std::vector<std::int64_t> starts{0};
-    for (const nb::handle text : texts) {
-        const auto encoded =
-            nb::steal<nb::bytes>(PyUnicode_AsEncodedString(nb::str(text).ptr(), "utf-8", "surrogatepass"));
-        if (!encoded.is_valid()) throw nb::python_error();
-        letters.insert(letters.end(), encoded.c_str(), encoded.c_str() + encoded.size());
-        starts.push_back(static_cast<std::int64_t>(letters.size()));
-    }
-    return {keep(std::move(letters)), keep(std::move(starts))};
-}
-
-nb::object text_at(const RaggedView<char>& texts, std::size_t row) {
-    const auto text = texts[row];
-    nb::object found =
-        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
-    if (!found.is_valid()) throw nb::python_error();
-    return found;
-}
-
 Images images_from(nb::handle names, nb::handle ids, nb::handle widths, nb::handle heights) {
     Images images{to_view<std::int64_t>(ids, "ids"), texts_from(names), to_view<std::int32_t>(widths, "widths"),
                   to_view<std::int32_t>(heights, "heights")};
@@ -295,6 +276,7 @@ void register_regions(nb::module_& module) {
                      [](const Regions& regions) {
                          return std::ranges::all_of(regions.kinds.values, [](std::uint8_t kind) { return kind == 0; });
                      })
+        .def_prop_ro("has_all_boxes", [](const Regions& regions) { return !regions.boxed; })
         .def_prop_ro("kinds", kind_array)
         .def_prop_ro("boxed", [](const Regions& regions) { return to_flags(regions.boxed); })
         .def("shapes", shape_arrays, "Points, rings and objects of polygons; runs, objects and sizes of masks.")
@@ -308,6 +290,26 @@ void register_regions(nb::module_& module) {
                 return scale(regions, to_view<double>(factors, "factors"));
             },
             "factors"_a)
+        .def(
+            "bound",
+            [](const Regions& regions) {
+                const nb::gil_scoped_release released;
+                return verite::bound(regions);
+            },
+            "With boxes around the polygon or mask of those that came without one.")
+        .def(
+            "with_boxes",
+            [](const Regions& regions, nb::handle boxes, const std::string& layout) {
+                Regions changed = regions;
+                changed.boxes = to_view<double>(boxes, "boxes");
+                changed.layout = layout_from(layout);
+                check_length(changed.count(), regions.count(), "boxes");
+                return changed;
+            },
+            "boxes"_a, "layout"_a, "The same shapes with other boxes.")
+        .def(
+            "load", [](const Regions& regions) { shapes_of(regions); },
+            "Makes polygons and masks now, which are otherwise made when they are needed.")
         .def("__getstate__",
              [](const Regions& regions) {
                  nb::dict state;
@@ -354,12 +356,36 @@ void register_objects(nb::module_& module) {
             [](const Columns& columns, nb::handle rows) { return take(columns, to_view<std::int64_t>(rows, "rows")); },
             "rows"_a)
         .def(
+            "only",
+            [](const Columns& columns, nb::handle labels) {
+                return only(columns, to_view<std::int32_t>(labels, "labels"));
+            },
+            "labels"_a, "The objects whose label has a new one, with it; -1 means none.")
+        .def(
             "move",
             [](const Columns& columns, nb::handle images, nb::handle labels) {
                 return move(columns, to_view<std::int32_t>(images, "images"), to_view<std::int32_t>(labels, "labels"));
             },
             "images"_a.none() = nb::none(), "labels"_a.none() = nb::none(),
             "With other positions of images and labels: those that stand at the present ones.")
+        .def(
+            "with_regions",
+            [](const Columns& columns, const Regions& regions) {
+                check_length(regions.count(), columns.count(), "regions");
+                Columns changed = columns;
+                changed.regions = regions;
+                return changed;
+            },
+            "regions"_a)
+        .def(
+            "facts",
+            [](const Columns& columns, bool with_shapes) {
+                auto facts = tuples(facts_of(columns));
+                if (with_shapes)
+                    std::ranges::move(tuples(facts_of(shapes_of(columns.regions))), std::back_inserter(facts));
+                return facts;
+            },
+            "with_shapes"_a, "Name, size in bytes and digest of every column.")
         .def("__getstate__",
              [](const Columns& columns) {
                  nb::dict state;
@@ -388,6 +414,9 @@ void register_images(nb::module_& module) {
         .def("__len__", &Images::count)
         .def_prop_ro("has_names", [](const Images& images) { return static_cast<bool>(images.names); })
         .def_prop_ro("has_ids", [](const Images& images) { return static_cast<bool>(images.ids); })
+        .def(
+            "facts", [](const Images& images) { return tuples(facts_of(images)); },
+            "Name, size in bytes and digest of every column.")
         .def("name", image_name, "i"_a, "The name of an image, or its id where it has none.")
         .def("names", image_names)
         .def_prop_ro("ids", [](const Images& images) { return to_array(images.ids); })

@@ -9,8 +9,10 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "columns/memory.hpp"
+#include "columns/objects.hpp"
 #include "columns/view.hpp"
 
 namespace verite {
@@ -23,6 +25,7 @@ template <class T, class As = T>
 nb::object to_array(const View<T>& view, std::size_t width = 1) {
     static_assert(sizeof(As) == sizeof(T));
     if (!view) return nb::none();
+    nb::module_::import_("numpy");  // may be interrupted, and then nothing has happened
     const nb::capsule owner(new std::shared_ptr<const void>(view.owner),
                             [](void* kept) noexcept { delete static_cast<std::shared_ptr<const void>*>(kept); });
     const std::size_t shape[2] = {view.size() / width, width};
@@ -87,6 +90,35 @@ View<T> to_view(nb::handle thing, const char* name, bool is_raw = false) {
 template <class T>
 nb::bytes to_bytes(const View<T>& view) {
     return nb::bytes(reinterpret_cast<const char*>(view.data()), view.size() * sizeof(T));
+}
+
+inline BoxLayout layout_from(const std::string& name) {
+    for (const BoxLayout layout : {BoxLayout::corners, BoxLayout::sizes})
+        if (name == name_of(layout)) return layout;
+    throw nb::value_error(("boxes: expected xyxy or xywh, found " + name).c_str());
+}
+
+// Texts one after the other, with their starts.
+inline RaggedView<char> texts_from(nb::handle texts) {
+    if (texts.is_none()) return {};
+    std::vector<char> letters;
+    std::vector<std::int64_t> starts{0};
+    for (const nb::handle text : texts) {
+        const auto encoded =
+            nb::steal<nb::bytes>(PyUnicode_AsEncodedString(nb::str(text).ptr(), "utf-8", "surrogatepass"));
+        if (!encoded.is_valid()) throw nb::python_error();
+        letters.insert(letters.end(), encoded.c_str(), encoded.c_str() + encoded.size());
+        starts.push_back(static_cast<std::int64_t>(letters.size()));
+    }
+    return {keep(std::move(letters)), keep(std::move(starts))};
+}
+
+inline nb::object text_at(const RaggedView<char>& texts, std::size_t row) {
+    const auto text = texts[row];
+    nb::object found =
+        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
+    if (!found.is_valid()) throw nb::python_error();
+    return found;
 }
 
 }  // namespace verite

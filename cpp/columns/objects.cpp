@@ -143,6 +143,14 @@ Columns move(const Columns& columns, const View<std::int32_t>& images, const Vie
     return moved;
 }
 
+Columns only(const Columns& columns, const View<std::int32_t>& labels) {
+    Columns moved = move(columns, {}, labels);
+    Array<std::int64_t> rows;
+    for (std::size_t i = 0; i < moved.count(); ++i)
+        if (moved.label[i] >= 0) rows.push_back(static_cast<std::int64_t>(i));
+    return take(moved, keep(std::move(rows)));
+}
+
 View<double> boxes_as(const Regions& regions, BoxLayout layout) {
     if (layout == regions.layout) return regions.boxes;
     Array<double> boxes(regions.boxes.begin(), regions.boxes.end());

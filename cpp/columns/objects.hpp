@@ -30,6 +30,7 @@ struct Regions {
     std::shared_ptr<const LazyShapes> shapes;  // null: boxes all
 
     std::size_t count() const { return boxes.size() / 4; }
+    RegionKind kind(std::size_t i) const { return kinds ? static_cast<RegionKind>(kinds[i]) : RegionKind::box; }
 };
 
 // What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence among
@@ -65,9 +66,15 @@ Columns take(const Columns& columns, View<std::int64_t> rows);
 // Boxes and polygons of object i stretched by factors[2 i] and factors[2 i + 1]. Masks are made of pixels and stay.
 Regions scale(const Regions& regions, View<double> factors);
 
+// With boxes around the polygon or mask of those that came without one; zeros around an empty mask.
+Regions bound(const Regions& regions);
+
 // Positions of images and labels replaced by what stands at them in a table; an absent table leaves them. Throws
 // std::out_of_range where there is nothing.
 Columns move(const Columns& columns, const View<std::int32_t>& images, const View<std::int32_t>& labels);
+
+// The objects whose label has a new one in a table, with it; those of the others, -1, are left out.
+Columns only(const Columns& columns, const View<std::int32_t>& labels);
 
 // Corners or left, top, width and height, whatever was given.
 View<double> boxes_as(const Regions& regions, BoxLayout layout);

@@ -56,7 +56,7 @@ class Reading {
         run_on_threads(std::min<std::size_t>(options_.threads, slots_.size()),
                        [this](std::size_t thread) { work(thread == 0); });
         if (failure_) std::rethrow_exception(failure_);
-        if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field}, text_);
+        if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field});
         document_.finish();
         return std::move(document_);
     }
@@ -116,7 +116,6 @@ class Reading {
             piece = spare_piece();
             read_ahead(first, last, pass, *piece);
         }
-        options_.on_read(first, std::min(last, text_.size()));
         const std::lock_guard lock(mutex_);
         slots_[index] = {true, std::move(piece)};
         join_pieces();
@@ -160,6 +159,9 @@ class Reading {
             }
             note_progress();
         }
+        // Not before they are joined: a piece whose start was guessed wrong is read again. A failure is worded by what
+        // is before it.
+        if (!stop_) options_.on_joined(spine_.position().byte);
         progress_.notify_all();
     }
 

@@ -16,8 +16,8 @@ struct ReadOptions {
     // A thread reads this much at a time. Small enough for the columns of a piece to stay in cache until they are
     // joined.
     std::size_t piece_bytes = std::size_t{1} << 20;
-    // These bytes were read and will, as a rule, not be read again. Called from any thread.
-    std::function<void(std::size_t first, std::size_t last)> on_read = [](std::size_t, std::size_t) {};
+    // All bytes up to here are read, and will not be looked at again. Called from any thread, one at a time.
+    std::function<void(std::size_t last)> on_joined = [](std::size_t) {};
     // Called between pieces on the calling thread; may throw to give up.
     std::function<void()> on_pause = [] {};
 };

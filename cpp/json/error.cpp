@@ -1,7 +1,5 @@
 #include "json/error.hpp"
 
-#include <algorithm>
-
 namespace verite::json {
 
 std::string_view name_of(Fault fault) {
@@ -36,13 +34,6 @@ std::string_view name_of(Fault fault) {
     return "unknown";
 }
 
-namespace {
-
-std::size_t line_of(std::size_t byte, std::span<const char> text) {
-    const auto before = text.first(std::min(byte, text.size()));
-    return static_cast<std::size_t>(1 + std::count(before.begin(), before.end(), '\n'));
-}
-
 std::string path_of(const Location& where) {
     std::string path = where.section;
     if (where.record >= 0) path.append("[").append(std::to_string(where.record)).append("]");
@@ -50,30 +41,12 @@ std::string path_of(const Location& where) {
     return path;
 }
 
-std::string sentence_of(const Defect& defect, const Location& where, std::size_t line) {
-    const std::string path = path_of(where), byte = std::to_string(defect.byte);
-    std::string sentence;
+std::string ParseError::sentence() const {
+    const std::string place = path_of(where), byte = std::to_string(defect.byte);
     if (defect.fault == Fault::truncated)
-        return sentence.append("the file ends at byte ")
-            .append(byte)
-            .append(" inside ")
-            .append(path.empty() ? "the document" : path);
-    if (!path.empty()) sentence.append(path).append(": ");
-    return sentence.append(defect.message)
-        .append(" (byte ")
-        .append(byte)
-        .append(", line ")
-        .append(std::to_string(line))
-        .append(")");
+        return "the file ends at byte " + byte + " inside " + (place.empty() ? "the document" : place);
+    return (place.empty() ? "" : place + ": ") + "expected " + defect.expected + ", found " + defect.found + " (byte " +
+           byte + ", line " + std::to_string(line) + ")";
 }
-
-}  // namespace
-
-ParseError::ParseError(const Defect& defect, Location where, std::span<const char> text)
-    : std::invalid_argument(sentence_of(defect, where, line_of(defect.byte, text))),
-      fault_(defect.fault),
-      byte_(defect.byte),
-      line_(line_of(defect.byte, text)),
-      where_(std::move(where)) {}
 
 }  // namespace verite::json

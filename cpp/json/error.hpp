@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,7 +32,7 @@ std::string_view name_of(Fault fault);
 struct Defect {
     Fault fault;
     std::size_t byte;
-    std::string message;
+    std::string expected, found;
 };
 
 // Which record it belongs to.
@@ -43,21 +42,22 @@ struct Location {
     std::string_view field;    // "" outside of known fields
 };
 
-// A fault as the user reads it: `annotations[17].bbox: expected 4 numbers, found 3 (byte 1234, line 1)`.
+// A fault with all that is known of it: in parts, because who words it also knows the file.
 class ParseError : public std::invalid_argument {
   public:
-    ParseError(const Defect& defect, Location where, std::span<const char> text);
+    ParseError(Defect defect, Location where)
+        : std::invalid_argument("not a COCO file"), defect(std::move(defect)), where(std::move(where)) {}
 
-    Fault fault() const { return fault_; }
-    std::size_t byte() const { return byte_; }  // counted from 0
-    std::size_t line() const { return line_; }  // counted from 1
-    const std::string& section() const { return where_.section; }
-    std::int64_t record() const { return where_.record; }
+    Defect defect;
+    Location where;
+    std::size_t line = 0;  // counted from 1; whoever has the text sets it
+    std::string path;      // of the file, where it is read once more
 
-  private:
-    Fault fault_;
-    std::size_t byte_, line_;
-    Location where_;
+    // `annotations[17].bbox: expected 4 numbers, found 3 (byte 1234, line 1)`.
+    std::string sentence() const;
 };
+
+// `annotations[17].bbox`; empty outside of records.
+std::string path_of(const Location& where);
 
 }  // namespace verite::json

@@ -9,9 +9,9 @@ namespace verite::json {
 
 namespace {
 
-std::string message_for_repeated(std::string_view key) {
+std::string say_twice(std::string_view key) {
     constexpr std::size_t most_shown = 60;
-    return std::string("expected each key once, found \"")
+    return std::string("\"")
         .append(key.substr(0, most_shown))
         .append(key.size() > most_shown ? "...\"" : "\"")
         .append(" twice");
@@ -137,7 +137,7 @@ void Pass::read_opening() {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (std::string_view(in_.at, in_.end()).starts_with(byte_order_mark)) in_.at += byte_order_mark.size();
     in_.skip_blanks();
-    if (in_.at == in_.end()) throw Defect{Fault::empty, 0, "the file is empty"};
+    if (in_.at == in_.end()) throw Defect{Fault::empty, 0, "a whole JSON document", "the file is empty"};
     in_.depth = 1;
     if (in_.skip_if('[')) {
         out_->is_results = true;
@@ -167,7 +167,7 @@ void Pass::read_member() {
     const char* start = in_.at;
     const std::string key = in_.read_key();
     if (!out_->keys.insert(key).second) {
-        in_.fail_at(start, Fault::repeated_key, message_for_repeated(key));
+        in_.fail_at(start, Fault::repeated_key, "each key once", say_twice(key));
     }
     const Section section = section_named(key);
     if (section == Section::none) return in_.skip_value();
@@ -245,7 +245,7 @@ void Pass::read_record(Table& table, Layout& layout) {
         }
         const unsigned bit = field_bit(field);
         if (seen & bit) [[unlikely]]
-            in_.fail_at(at, Fault::repeated_key, message_for_repeated(Table::names[field]));
+            in_.fail_at(at, Fault::repeated_key, "each key once", say_twice(Table::names[field]));
         seen |= bit;
         const char* end = may_be_quick ? table.read_quickly(at, field) : nullptr;
         if (end) [[likely]] {
@@ -261,7 +261,7 @@ void Pass::read_record(Table& table, Layout& layout) {
     }
     in_.at = at;
     if (const unsigned missing = Table::needed & ~present) [[unlikely]] {
-        in_.fail_at(start, Fault::missing_key, "expected the key " + list_names<Table>(missing) + ", found none");
+        in_.fail_at(start, Fault::missing_key, "the key " + list_names<Table>(missing), "none");
     }
     table.presence.add(table.count, static_cast<FieldSet>(present));
     ++table.count;

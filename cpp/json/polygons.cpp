@@ -51,11 +51,11 @@ void PolygonReader::read_ring(Scanner& in, std::size_t first_point) {
         in.expect(']', "',' or ']'");
     }
     if (count % 2 != 0 || (count < 6 && limits_.is_strict))
-        in.fail_at(
-            start, Fault::ring_points,
-            "expected a ring of 3 points or more as pairs of numbers, found " + std::to_string(count) + " numbers");
+        in.fail_at(start, Fault::ring_points, "a ring of 3 points or more as pairs of numbers",
+                   std::to_string(count) + " numbers");
     if (static_cast<std::int64_t>(polygons_.points.rows() - first_point) > limits_.points)
-        in.fail_at(start, Fault::limit, "more than " + std::to_string(limits_.points) + " points in one object");
+        in.fail_at(start, Fault::limit, "at most " + std::to_string(limits_.points) + " points",
+                   "more than " + std::to_string(limits_.points) + " points in one object");
     polygons_.ring_starts.push(static_cast<std::int64_t>(polygons_.points.rows()));
 }
 
@@ -65,8 +65,7 @@ double PolygonReader::read_coordinate(Scanner& in) const {
     if (std::abs(value) <= limits_.coordinate_px) [[likely]]
         return value;
     in.fail_at(start, Fault::limit,
-               "expected coordinates up to " + std::to_string(static_cast<std::int64_t>(limits_.coordinate_px)) +
-                   ", found a larger one");
+               "coordinates up to " + std::to_string(static_cast<std::int64_t>(limits_.coordinate_px)), "a larger one");
 }
 
 void PolygonReader::add_point(double x, double y) {

@@ -19,8 +19,8 @@ void Presence::clear() {
 void Ids::settle(Kind found, const char* start, const Scanner& in) {
     if (kind != Kind::none && kind != found)
         in.fail_at(start, Fault::mixed_ids,
-                   found == Kind::text ? "expected a number as in the records before, found text"
-                                       : "expected text as in the records before, found a number");
+                   found == Kind::text ? "a number as in the records before" : "text as in the records before",
+                   found == Kind::text ? "text" : "a number");
     kind = found;
 }
 
@@ -123,14 +123,14 @@ bool Annotations::read_box(Scanner& in) {
     double* box = boxes.place(count);
     for (int i = 0; i < 4; ++i) {
         if (i > 0) {
-            if (*in.at == ']') in.fail(Fault::type, "expected 4 numbers in bbox, found " + std::to_string(i));
+            if (*in.at == ']') in.fail(Fault::type, "4 numbers in bbox", std::to_string(i));
             in.expect(',', "','");
             in.skip_blanks();
         }
         box[i] = in.read_double(Constants::allowed);
         in.skip_blanks();
     }
-    if (*in.at == ',') in.fail(Fault::type, "expected 4 numbers in bbox, found more");
+    if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox", "more");
     in.expect(']', "']'");
     boxes.keep(count);
     return true;
@@ -217,7 +217,7 @@ bool Categories::read(Scanner& in, unsigned field) {
             const char* start = in.at;
             const std::string text = in.read_string();
             if (text != "r" && text != "c" && text != "f")
-                in.fail_at(start, Fault::type, "expected frequency \"r\", \"c\" or \"f\"");
+                in.fail_at(start, Fault::type, "frequency \"r\", \"c\" or \"f\"", "\"" + text.substr(0, 20) + "\"");
             frequencies.put(count, text[0]);
             return true;
         }

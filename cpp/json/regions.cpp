@@ -42,7 +42,7 @@ void read_some(std::span<const char> text, const Document& document, std::span<c
             in.at = in.begin() + annotations.region_bytes[static_cast<std::size_t>(record)];
             reader.read(in);
         } catch (const Defect& defect) {
-            throw ParseError(defect, {document.section_of_annotations(), record, "segmentation"}, text);
+            throw ParseError(defect, {document.section_of_annotations(), record, "segmentation"});
         }
     }
 }

@@ -13,8 +13,8 @@ namespace {
 enum Field : unsigned { size, counts };
 constexpr std::array<std::string_view, 2> names{"size", "counts"};
 
-std::string between(std::int64_t least, std::int64_t most, std::int64_t found) {
-    return "from " + std::to_string(least) + " to " + std::to_string(most) + ", found " + std::to_string(found);
+std::string between(std::int64_t least, std::int64_t most) {
+    return "from " + std::to_string(least) + " to " + std::to_string(most);
 }
 
 // The next run, or its difference to another, of packed text that ends with a zero byte: five bits a character, the
@@ -70,8 +70,7 @@ void RunReader::read_fields(Scanner& in) {
             in.skip_value();
             continue;
         }
-        if (has[field])
-            in.fail(Fault::repeated_key, "expected each key once, found \"" + std::string(names[field]) + "\" twice");
+        if (has[field]) in.fail(Fault::repeated_key, "each key once", "\"" + std::string(names[field]) + "\" twice");
         has[field] = true;
         if (field == size)
             read_size(in);
@@ -81,15 +80,14 @@ void RunReader::read_fields(Scanner& in) {
             read_counts(in);
     }
     for (const unsigned field : {size, counts})
-        if (!has[field])
-            in.fail_at(start, Fault::missing_key, "expected the key " + std::string(names[field]) + ", found none");
+        if (!has[field]) in.fail_at(start, Fault::missing_key, "the key " + std::string(names[field]), "none");
 }
 
 std::int64_t RunReader::read_side(Scanner& in) const {
     const char* start = in.at;
     const std::int64_t side = in.read_integer();
     if (side >= 1 && side <= limits_.side_px) return side;
-    in.fail_at(start, Fault::limit, "expected sides " + between(1, limits_.side_px, side));
+    in.fail_at(start, Fault::limit, "sides " + between(1, limits_.side_px), std::to_string(side));
 }
 
 void RunReader::read_size(Scanner& in) {
@@ -105,15 +103,14 @@ void RunReader::read_size(Scanner& in) {
     in.skip_blanks();
     in.expect(']', "']'");
     if (height_ * width_ > limits_.pixels)
-        in.fail_at(start, Fault::limit,
-                   "expected at most " + std::to_string(limits_.pixels) + " pixels, found " +
-                       std::to_string(height_ * width_));
+        in.fail_at(start, Fault::limit, "at most " + std::to_string(limits_.pixels) + " pixels",
+                   std::to_string(height_ * width_));
 }
 
 // The size may come later, so only the limits hold here; check_sum knows the rest.
 std::uint32_t RunReader::checked(std::int64_t length, const char* where, const Scanner& in) {
     if (length < 0 || length > limits_.pixels)
-        in.fail_at(where, Fault::limit, "expected runs " + between(0, limits_.pixels, length));
+        in.fail_at(where, Fault::limit, "runs " + between(0, limits_.pixels), std::to_string(length));
     sum_ += static_cast<std::uint64_t>(length);
     return static_cast<std::uint32_t>(length);
 }
@@ -146,7 +143,7 @@ void RunReader::read_packed_counts(Scanner& in) {
     while (at < end) {
         std::int64_t length;
         at = unpack(at, length);
-        if (!at) in.fail_at(start, Fault::number, "expected characters from '0' to 'o' in counts, found another");
+        if (!at) in.fail_at(start, Fault::number, "characters from '0' to 'o' in counts", "another");
         if (count > 2)
             length += lengths[count - 2];  // from the fourth on, the difference to the run two before is packed
         if (static_cast<std::uint64_t>(length) > most) checked(length, start, in);  // fails
@@ -161,11 +158,10 @@ void RunReader::check_sum(const char* where, const Scanner& in) const {
     const auto pixels = static_cast<std::uint64_t>(height_ * width_);
     const std::size_t count = runs_.lengths.rows() - static_cast<std::size_t>(runs_.starts[runs_.starts.rows() - 1]);
     if (count > pixels + 1)
-        in.fail_at(where, Fault::limit,
-                   "expected at most " + std::to_string(pixels + 1) + " runs, found " + std::to_string(count));
+        in.fail_at(where, Fault::limit, "at most " + std::to_string(pixels + 1) + " runs", std::to_string(count));
     if (sum_ == pixels || (sum_ < pixels && !limits_.is_strict)) return;
     const auto size = std::to_string(height_) + " x " + std::to_string(width_) + " = " + std::to_string(pixels);
-    in.fail_at(where, Fault::run_sum, "expected runs of " + size + " pixels, found " + std::to_string(sum_));
+    in.fail_at(where, Fault::run_sum, "runs of " + size + " pixels", std::to_string(sum_));
 }
 
 void RunReader::append(const RunReader& next) {

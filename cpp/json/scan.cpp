@@ -78,13 +78,13 @@ Utf8 encode(char32_t c) {
 
 }  // namespace
 
-void Scanner::fail_at(const char* where, Fault fault, std::string message) const {
-    if (where >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}};
-    throw Defect{fault, static_cast<std::size_t>(where - begin_), std::move(message)};
+void Scanner::fail_at(const char* where, Fault fault, std::string expected, std::string found) const {
+    if (where >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}, {}};
+    throw Defect{fault, static_cast<std::size_t>(where - begin_), std::move(expected), std::move(found)};
 }
 
 void Scanner::fail_expected(Fault fault, std::string_view expected) const {
-    fail(fault, std::string("expected ").append(expected).append(", found ").append(describe(at)));
+    fail(fault, std::string(expected), describe(at));
 }
 
 void Scanner::give_up() { throw TooFar{}; }
@@ -139,7 +139,7 @@ std::int64_t Scanner::read_integer_slowly() {
         constexpr std::ptrdiff_t most_shown = 40;
         const std::string shown =
             end - at <= most_shown ? std::string(at, end) : std::string(at, at + most_shown) + "...";
-        fail(Fault::number, "expected an integer of 64 bits, found " + shown);
+        fail(Fault::number, "an integer of 64 bits", shown);
     }
     at = end;
     return *value;
@@ -154,7 +154,7 @@ bool Scanner::read_flag() {
     const char* start = at;
     const std::int64_t value = read_integer();
     if (value == 0 || value == 1) return value == 1;
-    fail_at(start, Fault::number, "expected 0, 1, false or true, found " + std::to_string(value));
+    fail_at(start, Fault::number, "0, 1, false or true", std::to_string(value));
 }
 
 char32_t Scanner::read_four_hex_digits() {
@@ -167,7 +167,7 @@ char32_t Scanner::read_four_hex_digits() {
         else if (lower >= 'a' && lower <= 'f')
             value = value * 16 + static_cast<char32_t>(lower - 'a' + 10);
         else
-            fail(Fault::syntax, "expected four hexadecimal digits after \\u, found " + describe(at));
+            fail(Fault::syntax, "four hexadecimal digits after \\u", describe(at));
     }
     return value;
 }
@@ -180,8 +180,7 @@ char32_t Scanner::read_escape() {
         constexpr std::string_view names = "\"\\/bfnrt";
         constexpr std::string_view values = "\"\\/\b\f\n\r\t";
         const auto which = c == '\0' ? std::string_view::npos : names.find(c);
-        if (which == std::string_view::npos)
-            fail(Fault::syntax, "expected an escape such as \\n, found \\ before " + describe(at));
+        if (which == std::string_view::npos) fail(Fault::syntax, "an escape such as \\n", "\\ before " + describe(at));
         ++at;
         return static_cast<char32_t>(values[which]);
     }
@@ -194,7 +193,7 @@ char32_t Scanner::read_escape() {
         const char32_t second = read_four_hex_digits();
         if (is_low(second)) return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
     }
-    fail_at(at < end_ ? start : at, Fault::encoding, "expected text, found half a surrogate pair");
+    fail_at(at < end_ ? start : at, Fault::encoding, "text", "half a surrogate pair");
 }
 
 // The length of the UTF-8 sequence at `at`, which starts outside ASCII. Follows table 3-7 of the Unicode standard.
@@ -210,14 +209,14 @@ std::size_t Scanner::measure_sequence() const {
     else if (lead >= 0xF0 && lead <= 0xF4)
         count = 4;
     else
-        fail(Fault::encoding, "expected UTF-8 text, found " + describe(at));
+        fail(Fault::encoding, "UTF-8 text", describe(at));
     if (lead == 0xE0) lowest = 0xA0;
     if (lead == 0xED) highest = 0x9F;
     if (lead == 0xF0) lowest = 0x90;
     if (lead == 0xF4) highest = 0x8F;
     for (std::size_t i = 1; i < count; ++i, lowest = 0x80, highest = 0xBF) {
         if (byte(i) >= lowest && byte(i) <= highest) continue;
-        fail_at(at + i, Fault::encoding, "expected UTF-8 text, found " + describe(at + i) + " inside a character");
+        fail_at(at + i, Fault::encoding, "UTF-8 text", describe(at + i) + " inside a character");
     }
     return count;
 }
@@ -241,7 +240,8 @@ void Scanner::scan_string(Sink&& sink) {
             sink(std::span(at, count));
             at += count;
         } else {
-            fail(Fault::syntax, "a control character (" + describe(at) + ") inside a string; JSON wants it escaped");
+            fail(Fault::syntax, "control characters to be escaped",
+                 "a control character (" + describe(at) + ") inside a string");
         }
     }
     ++at;
@@ -327,7 +327,7 @@ void Scanner::skip_value() {
         case '[':
         case '{':
             if (depth >= deepest)
-                fail(Fault::depth, "expected at most " + std::to_string(deepest) + " levels of nesting, found more");
+                fail(Fault::depth, "at most " + std::to_string(deepest) + " levels of nesting", "more");
             ++depth;
             *at == '[' ? skip_array() : skip_object();
             --depth;

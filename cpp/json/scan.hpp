@@ -51,9 +51,11 @@ class Scanner {
     std::size_t byte() const { return static_cast<std::size_t>(at - begin_); }
 
     // Reports a fault; at the end of the text, every fault is that the text ends.
-    [[noreturn]] void fail_at(const char* where, Fault fault, std::string message) const;
-    [[noreturn]] void fail(Fault fault, std::string message) const { fail_at(at, fault, std::move(message)); }
-    // "expected ..., found ..."
+    [[noreturn]] void fail_at(const char* where, Fault fault, std::string expected, std::string found) const;
+    [[noreturn]] void fail(Fault fault, std::string expected, std::string found) const {
+        fail_at(at, fault, std::move(expected), std::move(found));
+    }
+    // What is found is at hand.
     [[noreturn]] void fail_expected(Fault fault, std::string_view expected) const;
 
     // Whether the quick functions may look at the bytes before `at`.

@@ -29,9 +29,9 @@ from verite.model.annotations import Annotations as Annotations
 from verite.model.comparison import compare as compare
 from verite.model.images import Images as Images
 from verite.model.labels import Labels as Labels
-from verite.model.regions import Polygons as Polygons
+from verite.model.outlines import Polygons as Polygons
+from verite.model.outlines import Runs as Runs
 from verite.model.regions import Regions as Regions
-from verite.model.regions import Runs as Runs
 from verite.model.results import Results as Results
 from verite.model.results import Score as Score
 from verite.model.shapes import Contour as Contour

@@ -19,7 +19,8 @@ from tests.oracles.coco_sets import random_mask_set, random_set
 from verite import _core
 from verite.errors import DataError
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Part, Rules
-from verite.model.regions import Polygons, Regions, Runs
+from verite.model.outlines import Polygons, Runs
+from verite.model.regions import Regions
 from verite.protocols.coco import rules_of
 from verite.protocols.coco_settings import RECALLS, CocoSettings
 

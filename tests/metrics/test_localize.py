@@ -16,8 +16,9 @@ from verite.metrics.localize import localize
 from verite.metrics.settings import LocalizeSettings
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.outlines import Polygons
 from verite.model.rasters import runs_of
-from verite.model.regions import Polygons, Regions
+from verite.model.regions import Regions
 
 SIZES = {"a": (40, 30), "b": (40, 30)}
 

@@ -100,7 +100,7 @@ def test_polygons_and_runs_are_taken_with_their_objects():
 def test_each_object_is_stretched_by_its_own_factors():
     regions = vt.Regions(
         [[1, 2, 3, 4], [1, 2, 3, 4]], "xywh", polygons=vt.Polygons.of([[[1, 2, 4, 2, 4, 6]], [[1, 2, 4, 2, 4, 6]]])
-    ).scaled(np.array([[1, 1], [10, 100]]))
+    ).scale(np.array([[1, 1], [10, 100]]))
     assert regions.sizes.tolist() == [[1, 2, 3, 4], [10, 200, 30, 400]]
     assert regions.polygons[0][0].tolist() == [[1, 2], [4, 2], [4, 6]]
     assert regions.polygons[1][0].tolist() == [[10, 200], [40, 200], [40, 600]]

@@ -12,8 +12,9 @@ from scipy import ndimage
 import verite as vt
 from tests.random_masks import random_mask, random_pairs
 from verite import _core
+from verite.model.outlines import Polygons, Runs
 from verite.model.rasters import array_of, filled, frames_of, outlines_of, rasterised, runs_of
-from verite.model.regions import Polygons, Regions, Runs
+from verite.model.regions import Regions
 
 
 def random_ring(rng, kind):

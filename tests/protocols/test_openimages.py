@@ -12,7 +12,7 @@ import verite as vt
 from tests.oracles import openimages as oracle
 from tests.oracles.openimages import Pred, Truth
 from verite.model.hierarchy import Hierarchy
-from verite.model.regions import Runs
+from verite.model.outlines import Runs
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts
 
 SIDE = 8

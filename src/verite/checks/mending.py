@@ -62,8 +62,7 @@ def clip_boxes(old: Annotations) -> tuple[Annotations, list[str]]:
     if not is_moved.any():
         return old, []
     new = np.where(is_moved[:, None], clipped, boxes)
-    kinds, boxed = old.regions.kinds, old.regions.boxed
-    regions = Regions(new, "xyxy", outlines=lambda: old.regions.outlines, kinds=kinds, boxed=boxed)
+    regions = old.regions.with_boxes(new, "xyxy")
     area = old.area
     if area is not None:  # as stated, unless it was that of the box
         before, after = (np.prod(b[:, 2:] - b[:, :2], axis=1) for b in (boxes, new))

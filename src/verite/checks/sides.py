@@ -9,17 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
-from verite.arrays import np
 from verite.checks.chance import NATS, surprise
-from verite.checks.findings import EXAMPLES
 from verite.model.annotations import Annotations
-from verite.model.unopened import unopened_pair
 from verite.records import record
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verite.checks.explanations import Explanation
     from verite.checks.findings import SideName
     from verite.checks.sample import Sample
@@ -51,22 +46,9 @@ class Side:
     @cached_property
     def census(self) -> dict[str, Tally]:
         """How many objects have each kind of fault, by name."""
-        unopened, threads = self.annotations.unopened, thread_count()
-        if unopened is not None:
-            found = _core.coco_census(unopened.truth.file, unopened.file, self.is_truth, threads)
-            if found is not None:
-                return tallies(found)
-        images = self.annotations.images
-        sizes = np.stack([images.widths, images.heights], axis=1).astype(np.int32)
-        if self.annotations.unit == "rel":
-            sizes = np.ones_like(sizes)
-        found = _core.census(columns_of(self.annotations, sizes), len(images), self.is_truth, threads)
-        unscored, confidence = self.annotations.flags.get("unscored"), self.annotations.confidence
-        if unscored is not None and confidence is not None:
-            found["unscored"] = first_of(unscored)
-            found["confidence_not_finite"] = first_of(~np.isfinite(confidence) & ~unscored)
-        found["repeated_names"] = find_repeated(images.names or ()) if self.is_truth else (0, [])
-        return tallies(found)
+        side = self.annotations
+        is_relative = side.unit == "rel"
+        return tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
 
     def tally(self, fault: str) -> Tally:
         return self.census[fault]
@@ -84,11 +66,7 @@ class Pair:
     @cached_property
     def fit(self) -> dict[str, Any]:
         """How predictions fit in a sample of the images, in plain numbers."""
-        pair = unopened_pair(self.truth, self.pred)
-        found = _core.coco_fit(pair[0].file, pair[1].file) if pair else None
-        if found is None:
-            found = _core.quick_fit(columns_of(self.truth), columns_of(self.pred), len(self.pred.images))
-        return found
+        return _core.quick_fit(self.truth.columns, self.pred.columns, len(self.pred.images))
 
     @cached_property
     def faults(self) -> dict[str, int]:
@@ -97,7 +75,7 @@ class Pair:
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
         unpredicted = fit["unpredicted"][0]
         is_rare = unpredicted <= MANY * fit["asked"] or surprise(unpredicted, fit["expected"]) < NATS
-        is_exchanged = truth.unopened is None and truth.confidence is not None and pred.confidence is None
+        is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         is_text = truth.source.format == pred.source.format == "text"
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
@@ -128,26 +106,5 @@ class Pair:
         return explain(self.sample) if self.sample else (None, None)
 
 
-def columns_of(side: Annotations, sizes: NDArray[np.int32] | None = None) -> tuple[Any, ...]:
-    """What the core counts; `sizes` of the images where it is to look for boxes outside."""
-    is_corners = side.regions.kept == "xyxy"
-    optional = (side.confidence, side.area, side.flags.get("crowd"), side.ids)
-    return side.image, side.label, side.regions.values, is_corners, *optional, sizes
-
-
 def tallies(found: dict[str, tuple[int, list[int]]]) -> dict[str, Tally]:
     return {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
-
-
-def first_of(flags: NDArray[np.bool_]) -> tuple[int, list[int]]:
-    rows = np.flatnonzero(flags)
-    return len(rows), rows[:EXAMPLES].tolist()
-
-
-def find_repeated(names: tuple[str, ...]) -> tuple[int, list[int]]:
-    """Which names an earlier one is equal to."""
-    if len(set(names)) == len(names):
-        return 0, []
-    seen: set[str] = set()
-    rows = [i for i, name in enumerate(names) if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    return len(rows), rows[:EXAMPLES]

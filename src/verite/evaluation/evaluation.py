@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
-from verite.errors import DataError
+from verite.errors import DataError, VeriteError
+from verite.model.complaints import in_our_words
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -296,13 +297,13 @@ def evaluate(
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:
         with_outlines = _core.wants_outlines(rules.similarity)
-        preds = columns_of(pred, with_outlines=with_outlines or pred.regions.boxed is not None)
+        preds = columns_of(pred, with_outlines=with_outlines or not pred.columns.regions.has_all_boxes)
         if preds.outside(len(widest.images), 2**31 - 1):
             raise unknown_image(truth, pred)
         return _core.Evaluation(
             columns_of(truth, with_outlines=with_outlines),
             preds,
-            images_of(widest),
+            widest.images.table,
             max(len(truth.labels), len(pred.labels)) if rules.is_open else len(truth.labels),
             None if order is None else int32s(invert(order)),
             **given,
@@ -310,7 +311,7 @@ def evaluate(
             pred_is_results=pred.source.format == RESULTS,
             threads=threads,
         )
-    except DataError:
+    except VeriteError:
         raise
     except ValueError as error:
         side, _, rest = str(error).partition(": ")
@@ -342,20 +343,8 @@ def int32s(values: Sequence[int]) -> Any:
 
 
 def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
-    """The columns of annotations as the core has them."""
-    regions = side.regions
-    polygons, runs = regions.outlines if with_outlines else (None, None)
-    held = _core.Regions(
-        regions.values,
-        regions.kept,
-        None if polygons is None else (polygons.points, polygons.rings, polygons.objects),
-        None if runs is None else runs.arrays,
-        regions.boxed,
-    )
-    return _core.Columns(held, side.image, side.label, side.confidence, side.area, side.ids, dict(side.flags))
-
-
-def images_of(side: Annotations) -> _core.Images:
-    images = side.images
-    names = list(images.names) if images.has_names and images.names is not None else None
-    return _core.Images(names, images.ids, images.widths, images.heights)
+    """The columns of annotations; what is wrong with their outlines is said here."""
+    if with_outlines:
+        with in_our_words():
+            side.columns.regions.load()
+    return side.columns

@@ -9,12 +9,11 @@ from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
-from verite.model.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.model.regions import Runs
+    from verite.model.outlines import Runs
 
 Checks = Literal["stop", "warn", "off"]
 NOT_FINITE = ("V111", "V302")
@@ -56,8 +55,7 @@ def put_nowhere(side: Annotations) -> Annotations:
         confidence = np.where(is_sure, confidence, confidence[is_sure].min(initial=0.0))
     old = side.regions
     values = np.where(is_odd[:, None], NOWHERE if old.kept == "xywh" else [*NOWHERE[:2], *NOWHERE[:2]], old.values)
-    regions = Regions(values, old.kept, outlines=lambda: old.outlines, kinds=old.kinds, boxed=old.boxed)
-    return replace(side, regions=regions, confidence=confidence)
+    return replace(side, regions=old.with_boxes(values, old.kept), confidence=confidence)
 
 
 def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: Runs) -> None:

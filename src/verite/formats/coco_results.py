@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from verite import _core
-from verite.arrays import np
 from verite.errors import ReadError
-from verite.formats import coco
-from verite.formats.coco_file import open_coco, region_limits
+from verite.formats import coco, coco_file
+from verite.formats.coco_file import open_coco
 from verite.formats.format import Format, Look, Options
-from verite.model.annotations import Annotations, Source
-from verite.model.ids import Ids, Positions, distinct
+from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
-from verite.model.unopened import Unopened
 from verite.threads import thread_count
 
 
@@ -30,54 +28,56 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    file = open_coco(path)
-    later = unopened(path, file, options)
-    return later if later is not None else results(path, file, options)
-
-
-def unopened(path: Path, file: _core.CocoFile, options: Options) -> Annotations | None:
-    """The file as it is, where the truth knows every id in it and nothing is unusual."""
-    truth = options.like.unopened if options.like is not None else None
-    if options.like is None or truth is None or options.given:
-        return None
-    if not file.settle_in(truth.file):
-        return None
-    kept = Unopened(file, lambda: results(path, file, options), region_limits(), truth)
-    return Annotations.later(kept, options.like.labels, Source(str(path), "coco-results"))
+    return results(path, open_coco(path), options)
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
-    """An array of results."""
+    """An array of results, as opposed to a whole document."""
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
-    used = coco.id_column(file.annotations["image_id"])
-    classes = coco.column(file.annotations["category_id"], np.int64)
-    if not isinstance(used, list) and (known := known_positions(used, classes, options)):
-        images, labels, image, label = known
-        return coco.columns(path, "coco-results", file, images, labels, image, label, options)
-    if isinstance(used, list):
-        names = sorted(set(used))
-        order = {name: i for i, name in enumerate(names)}
-        images, image = Images(names), np.array([order[name] for name in used], dtype=np.int32)
-    else:
-        image_ids, image = distinct(used)
-        images = Images(None, image_ids + options.image_offset)
-    label_ids, label = distinct(classes)
-    labels = Labels(None, label_ids + options.label_offset)
-    return coco.columns(path, "coco-results", file, images, labels, image, label, options)
+    found = in_tables_of_truth(file, options) or in_own_tables(path, file, options)
+    return coco.objects(path, "coco-results", file, *found, options)
 
 
-def known_positions(used: Ids, classes: Ids, options: Options) -> tuple[Images, Labels, Positions, Positions] | None:
-    """The truth's own tables and the places in them, where the truth knows every id: the common case, done quickly."""
+Found = tuple[_core.Columns, Images, Labels]
+
+
+def in_tables_of_truth(file: _core.CocoFile, options: Options) -> Found | None:
+    """The truth's own images and classes, where it knows every id: the common case, done quickly."""
     truth = options.like
-    if truth is None or truth.images.ids is None or truth.labels.ids is None:
+    if truth is None or not truth.images.table.has_ids or truth.labels.numbers is None or not file.object_count:
         return None
-    threads = thread_count()
-    image, strange = _core.find_positions(used, truth.images.ids - options.image_offset, threads)
-    if strange:
-        return None
-    label, strange = _core.find_positions(classes, truth.labels.ids - options.label_offset, threads)
-    return None if strange else (truth.images, truth.labels, image, label)
+    columns, _ = place(file, truth.images, truth.labels.numbers, options)
+    return None if columns is None else (columns, truth.images, truth.labels)
+
+
+def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
+    """Images and classes that occur, by their ids."""
+    image_ids, label_ids = file.ids_used()
+    if image_ids and isinstance(image_ids[0], str):
+        images = Images.over(_core.Images(image_ids))
+    else:
+        images = Images.over(_core.Images(None, array("q", [id + options.image_offset for id in image_ids])))
+    labels = Labels(None, [id + options.label_offset for id in label_ids])
+    columns, faults = place(file, images, labels.numbers or (), options)
+    coco_file.refuse_faults(path, file, faults)
+    assert columns is not None
+    return columns, images, labels
+
+
+def place(
+    file: _core.CocoFile, images: Images, label_ids: Sequence[int], options: Options
+) -> tuple[_core.Columns | None, list[coco_file.Fault]]:
+    """The objects in these tables."""
+    return file.objects_in(
+        images.table,
+        label_ids,
+        options.image_offset,
+        options.label_offset,
+        coco.kept_layout(options),
+        coco_file.region_limits(),
+        thread_count(),
+    )
 
 
 def write(annotations: Annotations, path: Path) -> None:

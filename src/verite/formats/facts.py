@@ -9,7 +9,8 @@ from verite.formats.outlines import bounds_of_runs
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
-from verite.model.regions import MASK, POLYGON, Polygons, Regions
+from verite.model.outlines import Polygons
+from verite.model.regions import MASK, POLYGON, Regions
 
 
 def facts_of(annotations: Annotations) -> set[str]:

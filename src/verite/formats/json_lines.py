@@ -12,10 +12,10 @@ from verite import _core
 from verite.errors import ReadError
 from verite.files import read_bytes, write_atomically
 from verite.formats import coco_results
-from verite.formats.coco_file import translated
 from verite.formats.format import Format, Look, Options
 from verite.limits import limit
 from verite.model.annotations import Annotations
+from verite.model.complaints import in_our_words
 from verite.threads import thread_count
 
 
@@ -33,7 +33,8 @@ def read(path: Path, options: Options) -> Annotations:
 def read_results(path: Path, content: bytes, options: Options, format: str) -> Annotations:
     """Results out of an array that is not quite the file's: numbers of bytes would be those of another text."""
     try:
-        file = translated(path, lambda: _core.read_coco_bytes(content, thread_count(), limit("json_depth")))
+        with in_our_words(path):
+            file = _core.read_coco_bytes(content, thread_count(), limit("json_depth"))
     except ReadError as error:
         found = re.sub(r" at byte \d+", "", error.found)
         raise ReadError(error.where, expected=error.expected, found=found, remedy=error.remedy) from None

@@ -206,7 +206,7 @@ def write(annotations: Annotations, path: Path) -> None:
     """Tasks to import: a truth as annotations, predictions as predictions with their scores."""
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)
-    regions = fractions(annotations, path).scaled(np.full((len(annotations), 2), 100.0))
+    regions = fractions(annotations, path).scale(np.full((len(annotations), 2), 100.0))
     images, confidence = annotations.images, annotations.confidence
     results: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
     boxes = regions.sizes.tolist()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco
-from verite.formats.coco_file import open_coco, presence
+from verite.formats.coco_file import open_coco
 from verite.formats.format import Format, Look, Options, tail_of
 from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
@@ -42,21 +42,23 @@ def recognise(look: Look) -> str | None:
 def read(path: Path, options: Options) -> Annotations:
     file = open_coco(path)
     plain = coco.document(path, file, options)
+    images, categories = file.images, file.categories
     for key in LISTS:
-        need(path, "images", file.images, key)
-    need(path, "categories", file.categories, "frequency")
-    groups = [chr(letter) for letter in file.categories["frequency"]]
-    labels = Labels(plain.labels.names, plain.labels.ids, groups=groups)
+        need(path, "images", images, key)
+    need(path, "categories", categories, "frequency")
+    groups = [chr(letter) for letter in categories["frequency"]]
+    labels = Labels(plain.labels.names, plain.labels.numbers, groups=groups)
     assert labels.ids is not None
-    parts = [verdicts_of(path, file.images, key, labels.ids - options.label_offset) for key in LISTS]
+    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset) for key in LISTS]
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
     source = replace(plain.source, format="lvis")
-    return replace(plain, labels=labels, verdicts=Verdicts(*columns), source=source)
+    return plain.changed(labels=labels, verdicts=Verdicts(*columns), source=source)
 
 
 def need(path: Path, section: str, table: dict[str, Any], key: str) -> None:
     """Every record must have this key."""
-    is_there = presence(table, key)
+    present = table["present"][key]
+    is_there = np.full(table["count"], present) if isinstance(present, bool) else present
     if not is_there.all():
         place = f"{path}: {section}[{int(np.argmin(is_there))}]"
         remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"

@@ -22,8 +22,9 @@ from verite.formats.tables import Columns, read_columns
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.outlines import Runs
 from verite.model.rasters import runs_of
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 from verite.records import record
 
 
@@ -42,7 +43,7 @@ def take(given: object, options: Options) -> Annotations:
         if kind.matches(given):
             annotations = kind.take(given, options)
             source = annotations.source
-            return annotations.said_to_be(replace(source, why="; ".join(w for w in (kind.title, source.why) if w)))
+            return annotations.changed(source=replace(source, why="; ".join(w for w in (kind.title, source.why) if w)))
     listed = ", ".join(kind.title for kind in KINDS)
     raise BadParameter(f"annotations: expected a path or {listed}; found {describe(given)}")
 
@@ -128,15 +129,16 @@ def encode_coco(name: Path, given: Any) -> Any:
     import json
 
     from verite import _core
-    from verite.formats.coco_file import translated
     from verite.limits import limit
+    from verite.model.complaints import in_our_words
     from verite.threads import thread_count
 
     try:
         content = json.dumps(given, default=to_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise BadParameter(f"{name}: expected what JSON can hold, found {error}") from None
-    return translated(name, lambda: _core.read_coco_bytes(content, thread_count(), limit("json_depth")))
+    with in_our_words(name):
+        return _core.read_coco_bytes(content, thread_count(), limit("json_depth"))
 
 
 def to_plain(value: Any) -> Any:

@@ -19,8 +19,9 @@ from verite.formats.sizes import check_size, picture
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
-from verite.model.regions import MASK, Regions, Runs
+from verite.model.regions import Regions
 
 LARGEST_ID = 256**3 - 1
 
@@ -91,7 +92,7 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
         labels=labels,
         image=np.array(image, dtype=np.int32),
         label=np.array(label, dtype=np.int32),
-        regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs, kinds=np.full(len(runs), MASK, np.uint8)),
+        regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs),
         area=areas,
         flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
         source=Source(str(path), "panoptic", notes=tuple(notes)),

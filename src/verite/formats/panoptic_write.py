@@ -16,7 +16,8 @@ from verite.formats.format import file_stems
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.panoptic import THING
 from verite.model.annotations import Annotations
-from verite.model.regions import MASK, Runs
+from verite.model.outlines import Runs
+from verite.model.regions import MASK
 
 
 def write_panoptic(annotations: Annotations, path: Path) -> None:

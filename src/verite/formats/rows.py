@@ -18,7 +18,8 @@ from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
-from verite.model.regions import Polygons, Regions, Runs
+from verite.model.outlines import Polygons, Runs
+from verite.model.regions import Regions
 
 
 class Rows:

@@ -54,7 +54,7 @@ def fractions(annotations: Annotations, path: Path) -> Regions:
     if len(unsized):
         found = f"none for {images.name(int(annotations.image[unsized[0]]))!r}"
         raise ReadError(path, expected="the size of every image", found=found, remedy=GIVE_SIZES)
-    return annotations.regions.scaled(1 / sizes)
+    return annotations.regions.scale(1 / sizes)
 
 
 def check_order(annotations: Annotations, path: Path) -> None:
@@ -71,11 +71,11 @@ def in_pixels(
     """Regions in pixels, or still in fractions of the image where a size is not known."""
     frame = frame_of(coords)
     if not frame.is_relative:
-        return (regions if frame.factor == 1 else regions.scaled(np.full((len(regions), 2), frame.factor))), "px"
+        return (regions if frame.factor == 1 else regions.scale(np.full((len(regions), 2), frame.factor))), "px"
     sides = np.stack([images.widths[image], images.heights[image]], axis=1).astype(np.float64)
     is_sized = bool((sides > 0).all())
     scale = (sides if is_sized else np.ones_like(sides)) / [frame.width, frame.height]
-    return regions.scaled(scale), "px" if is_sized else "rel"
+    return regions.scale(scale), "px" if is_sized else "rel"
 
 
 def pictures_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:

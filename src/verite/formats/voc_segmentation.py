@@ -18,8 +18,9 @@ from verite.files import find_path
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.outlines import Runs
 from verite.model.rasters import frames_of, runs_of
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 
 OBJECTS, CLASSES = "SegmentationObject", "SegmentationClass"
 VOID = 255

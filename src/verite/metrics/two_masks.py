@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import DataError
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of
-from verite.model.regions import Runs
 from verite.pairs import Array, Pairs
 
 

@@ -23,25 +23,22 @@ def align(pred: Annotations, truth: Annotations) -> Annotations:
     """Predictions with the truth's images and labels; those the truth does not know are added behind."""
     if pred.images is truth.images and pred.labels is truth.labels and pred.unit == truth.unit:
         return pred
-    images, image = pred.images, pred.image
-    labels, label = pred.labels, pred.label
-    verdicts = pred.verdicts
+    images, labels, columns, verdicts = pred.images, pred.labels, pred.columns, pred.verdicts
     notes = list(pred.source.notes)
     if images is not truth.images:
         found, note = match_images(images, truth.images)
         images, new = extended(truth.images, images, found, extend_images)
-        image = new[image]
-        verdicts = verdicts.moved(new, np.arange(len(labels))) if verdicts is not None else None
+        columns = columns.move(images=new)
+        verdicts = verdicts.move(new, np.arange(len(labels))) if verdicts is not None else None
         notes += note
     if labels is not truth.labels:
         found, note = match_labels(labels, truth.labels)
         labels, new = extended(truth.labels, labels, found, extend_labels)
-        label = new[label]
-        verdicts = verdicts.moved(np.arange(len(images)), new) if verdicts is not None else None
+        columns = columns.move(labels=new)
+        verdicts = verdicts.move(np.arange(len(images)), new) if verdicts is not None else None
         notes += note
     source = replace(pred.source, notes=tuple(notes))
-    tables = {"images": images, "labels": labels, "image": image, "label": label}
-    aligned = replace(pred, **tables, verdicts=verdicts, source=source)  # type: ignore[arg-type]
+    aligned = pred.changed(columns=columns, images=images, labels=labels, verdicts=verdicts, source=source)
     return in_unit(aligned, truth)
 
 
@@ -156,5 +153,5 @@ def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
     factors = np.stack([widths, heights], axis=1).astype(np.float64)
-    regions = pred.regions.scaled(factors if pred.unit == "rel" else 1 / factors)
-    return replace(pred, regions=regions, unit=truth.unit)
+    regions = pred.regions.scale(factors if pred.unit == "rel" else 1 / factors)
+    return pred.changed(columns=pred.columns.with_regions(regions.native), unit=truth.unit)

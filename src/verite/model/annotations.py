@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from verite.arrays import np
+from verite import _core
 from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
-from verite.model.regions import Regions, frozen
-from verite.model.unopened import Unopened, unopened_pair
+from verite.model.regions import Regions
 from verite.records import record
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
     import pyarrow
     from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,8 @@ class Source:
 class Annotations:
     """Objects in images. Nothing in it can be changed; every filter returns a new one.
 
+    The objects are `columns` in the core; an array is a view of one of them, made when somebody asks.
+
     >>> truth = Annotations.of(["a.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"],
     ...                        [[0, 0, 9, 9], [5, 5, 20, 20], [1, 1, 4, 4]])
     >>> truth
@@ -61,25 +63,68 @@ class Annotations:
     source: Source = field(default_factory=Source)
 
     def __post_init__(self) -> None:
-        count = len(self.regions)
-        for name, dtype in (("image", "int32"), ("label", "int32"), *OPTIONAL.items()):
-            column = getattr(self, name)
-            if column is None:
-                continue
-            if len(column) != count:
-                raise BadParameter(f"{name}: expected {count} values, one a region, found {len(column)}")
-            object.__setattr__(self, name, frozen(column, dtype))
-        for name, column in self.flags.items():
+        from verite.model.freeze import freeze
+
+        own = vars(self)
+        given = {name: own.pop(name) for name in ("regions", *COLUMNS, "flags")}
+        for name in given["flags"]:
             if name not in FLAGS:
                 raise BadParameter(f"flags: expected names out of {', '.join(FLAGS)}, found {name!r}")
-            if len(column) != count:
-                raise BadParameter(f"{name}: expected {count} values, one a region, found {len(column)}")
-        # A flag that no object carries is no fact: left out, so that two ways of saying no are equal.
-        kept = {name: frozen(self.flags[name], np.bool_) for name in FLAGS if np.any(self.flags.get(name, False))}
-        object.__setattr__(self, "flags", kept)
-        for name, column, table in (("image", self.image, self.images), ("label", self.label, self.labels)):
-            if count and (column.min() < 0 or column.max() >= len(table)):
-                raise BadParameter(f"{name}: expected positions from 0 to {len(table) - 1}")
+        columns = {name: None if given[name] is None else freeze(given[name], COLUMNS[name]) for name in COLUMNS}
+        flags = {name: freeze(values, "bool") for name, values in given["flags"].items()}
+        try:
+            own["columns"] = _core.Columns(given["regions"].native, **columns, flags=flags)
+        except ValueError as error:
+            raise BadParameter(str(error)) from None
+        self.check_positions()
+
+    if TYPE_CHECKING:
+
+        @property
+        def columns(self) -> _core.Columns:
+            """The objects in the core."""
+
+    @classmethod
+    def over(
+        cls,
+        columns: _core.Columns,
+        images: Images,
+        labels: Labels,
+        *,
+        verdicts: Verdicts | None = None,
+        unit: Literal["px", "rel"] = "px",
+        source: Source | None = None,
+    ) -> Annotations:
+        """Of columns that are in the core already."""
+        made = object.__new__(cls)
+        vars(made).update(columns=columns, images=images, labels=labels, verdicts=verdicts, unit=unit)
+        vars(made)["source"] = Source() if source is None else source
+        made.check_positions()
+        return made
+
+    def check_positions(self) -> None:
+        outside = self.columns.outside(len(self.images), len(self.labels))
+        if outside is not None:
+            table: Images | Labels = self.images if outside == "image" else self.labels
+            raise BadParameter(f"{outside}: expected positions from 0 to {len(table) - 1}")
+
+    def changed(self, **changes: Any) -> Annotations:
+        """The same with other columns, images, labels, verdicts, unit or source."""
+        kept = {name: getattr(self, name) for name in ("columns", "images", "labels", "verdicts", "unit", "source")}
+        return Annotations.over(**(kept | changes))
+
+    def said_to_be(self, source: Source) -> Annotations:
+        """The same objects with another word on where they came from."""
+        return self.changed(source=source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore, (self.columns, self.images, self.labels, self.verdicts, self.unit, self.source)
+
+    def __copy__(self) -> Annotations:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Annotations:
+        return self
 
     @classmethod
     def of(
@@ -99,6 +144,8 @@ class Annotations:
 
         `sizes` gives (width, height) per image; `images` and `labels` name those that have no object, too.
         """
+        import numpy as np
+
         image_names = list(dict.fromkeys([*images, *(sizes or {}), *image]))
         label_names = list(dict.fromkeys([*labels, *label]))
         known = sizes or {}
@@ -113,63 +160,29 @@ class Annotations:
             labels=Labels(label_names),
             image=np.array([where[name] for name in image], dtype=np.int32),
             label=np.array([what[name] for name in label], dtype=np.int32),
-            # Copies: what the caller does to the arrays later must not show here.
-            regions=Regions(np.array(boxes, dtype=np.float64), layout),
-            confidence=None if confidence is None else np.array(confidence, dtype=np.float64),
-            flags={name: np.array(values, dtype=np.bool_) for name, values in flags.items()},
+            regions=Regions(boxes, layout),
+            confidence=None if confidence is None else np.asarray(confidence, dtype=np.float64),
+            flags={name: np.asarray(values, dtype=np.bool_) for name, values in flags.items()},
         )
 
-    @classmethod
-    def later(cls, unopened: Unopened, labels: Labels, source: Source) -> Annotations:
-        """The objects of a file that is opened when somebody asks for more than is said here."""
-        same = object.__new__(cls)
-        vars(same).update(_unopened=unopened, labels=labels, verdicts=None, unit="px", source=source)
-        return same
-
-    @property
-    def unopened(self) -> Unopened | None:
-        """The file these objects are in, as long as nobody has asked for a column."""
-        return vars(self).get("_unopened")
-
-    if not TYPE_CHECKING:  # a type checker would believe in every attribute
-
-        def __getattr__(self, name: str) -> object:
-            """A field that is not there yet: open the file."""
-            unopened = self.unopened
-            if unopened is not None and name in self.__dataclass_fields__:
-                for field, value in vars(unopened.opened).items():
-                    vars(self).setdefault(field, value)
-                vars(self).pop("_unopened", None)
-            return object.__getattribute__(self, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.__dataclass_fields__})
+    def __len__(self) -> int:
+        return len(self.columns)
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many objects, labels and images there are; no file is opened for that."""
-        unopened = self.unopened
-        if unopened is not None:
-            return unopened.file.object_count, len(self.labels), unopened.truth.file.image_count
-        return len(self.regions), len(self.labels), len(self.images)
-
-    def __len__(self) -> int:
-        return self.counts[0]
+        """How many objects, labels and images there are."""
+        return len(self), len(self.labels), len(self.images)
 
     def __repr__(self) -> str:
-        what = "objects" if self.confidence is None else "predictions"
+        what = "predictions" if self.columns.has_confidence else "objects"
         where = f" ({self.source.format}: {self.source.path})" if self.source.path else ""
         objects, labels, images = self.counts
         return f"Annotations: {objects} {what} of {labels} labels in {images} images{where}"
 
-    def said_to_be(self, source: Source) -> Annotations:
-        """The same objects with another word on where they came from."""
-        same = object.__new__(Annotations)
-        same.__dict__.update(self.__dict__, source=source)
-        return same
-
     def flag(self, name: str) -> NDArray[np.bool_]:
         """A flag for every object, False where the file does not say."""
+        import numpy as np
+
         found = self.flags.get(name)
         return found if found is not None else np.zeros(len(self), dtype=np.bool_)
 
@@ -198,41 +211,39 @@ class Annotations:
         """Objects that neither reward nor punish, whatever their file calls that."""
         return self.ignore | self.crowd | self.difficult | self.group_of
 
-    def take(self, rows: NDArray[np.integer]) -> Annotations:
+    def take(self, rows: ArrayLike) -> Annotations:
         """These objects, in this order; images and labels stay."""
-        rows = np.asarray(rows, dtype=np.int64)
-        optional = {name: getattr(self, name) for name in OPTIONAL}
-        columns: dict[str, Any] = {name: None if c is None else c[rows] for name, c in optional.items()}
-        return replace(
-            self,
-            image=self.image[rows],
-            label=self.label[rows],
-            regions=self.regions.take(rows),
-            flags={name: column[rows] for name, column in self.flags.items()},
-            **columns,
-        )
+        from verite.model.freeze import freeze
+
+        return self.changed(columns=self.columns.take(freeze(rows, "int64")))
 
     def where(self, mask: NDArray[np.bool_]) -> Annotations:
         """The objects for which `mask` is true."""
+        import numpy as np
+
         return self.take(np.flatnonzero(mask))
 
     def only(self, labels: Iterable[str]) -> Annotations:
         """The objects with one of these labels; the other labels are left out of the table as well."""
+        from array import array
+
         names = self.labels.all_names
         wanted = list(dict.fromkeys(labels))
         for name in wanted:
             if name not in names:
                 raise BadParameter(f"label: expected one of {len(names)}, found {name!r}{did_you_mean(name, names)}")
-        keep = np.array([i for i, name in enumerate(names) if name in wanted], dtype=np.int64)
-        new = np.full(len(names), -1, dtype=np.int32)
-        new[keep] = np.arange(len(keep))
-        chosen = self.where(new[self.label] >= 0)
-        said = self.verdicts.moved(np.arange(len(self.images)), new) if self.verdicts is not None else None
-        return replace(chosen, label=new[chosen.label], labels=self.labels.take(keep), verdicts=said)
+        keep = [i for i, name in enumerate(names) if name in wanted]
+        new = [-1] * len(names)
+        for place, old in enumerate(keep):
+            new[old] = place
+        columns, verdicts = self.columns.only(array("i", new)), self.verdicts
+        if verdicts is not None:
+            verdicts = verdicts.move(range(len(self.images)), new)
+        return self.changed(columns=columns, labels=self.labels.take(keep), verdicts=verdicts)
 
     def like(self, truth: Annotations) -> Annotations:
         """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
-        if unopened_pair(truth, self):
+        if self.images is truth.images and self.labels is truth.labels and self.unit == truth.unit:
             return self
         from verite.model.alignment import align
 
@@ -271,4 +282,23 @@ class Annotations:
         return digest_of(self, with_outlines=False)
 
 
-OPTIONAL = {"confidence": "float64", "area": "float64", "ids": "int64"}
+def restore(
+    columns: _core.Columns, images: Images, labels: Labels, verdicts: Verdicts | None, unit: Any, source: Source
+) -> Annotations:
+    """What a pickle holds."""
+    return Annotations.over(columns, images, labels, verdicts=verdicts, unit=unit, source=source)
+
+
+COLUMNS = {"image": "int32", "label": "int32", "confidence": "float64", "area": "float64", "ids": "int64"}
+
+
+def make_when_asked(name: str, make: Callable[[Annotations], object]) -> None:
+    """A field of annotations that is not stored, but made of the columns and kept when somebody asks for it."""
+    made = cached_property(make)
+    made.__set_name__(Annotations, name)
+    setattr(Annotations, name, made)
+
+
+for name in (*COLUMNS, "flags"):
+    make_when_asked(name, lambda annotations, name=name: getattr(annotations.columns, name))  # type: ignore[misc]
+make_when_asked("regions", lambda annotations: Regions.over(annotations.columns.regions))

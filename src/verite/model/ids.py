@@ -27,23 +27,5 @@ def positions_in(table: Ids, ids: Ids) -> Positions:
     return _core.find_positions(ids, table)[0]
 
 
-def distinct(ids: Ids) -> tuple[Ids, Positions]:
-    """The ids that occur, rising, and the position of each given id among them.
-
-    >>> distinct(np.array([7, 3, 7]))
-    (array([3, 7]), array([1, 0, 1], dtype=int32))
-    """
-    if not len(ids):
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-    low, high = int(ids.min()), int(ids.max())
-    if is_dense(high - low, len(ids)):
-        is_there = np.zeros(high - low + 1, dtype=np.bool_)
-        is_there[ids - low] = True
-        table = np.flatnonzero(is_there) + low
-        return table, positions_in(table, ids)
-    table, inverse = np.unique(ids, return_inverse=True)
-    return table, inverse.astype(np.int32)
-
-
 def is_dense(span: int, count: int) -> bool:
     return span < max(SMALL, SPREAD * count)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from verite.arrays import np
+from verite import _core
 from verite.errors import BadParameter
-from verite.model.regions import frozen
-from verite.model.texts import Texts
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
@@ -33,49 +32,71 @@ class Images:
 
     def __init__(
         self,
-        names: Sequence[str] | Texts | None = None,
+        names: Sequence[str] | None = None,
         ids: ArrayLike | None = None,
         *,
         widths: ArrayLike | None = None,
         heights: ArrayLike | None = None,
     ) -> None:
-        # Many names that may never be asked for stay as the file has them.
-        self.texts = names if names is None or isinstance(names, Texts) else tuple(names)
-        self.ids: NDArray[np.int64] | None = frozen(ids, np.int64) if ids is not None else None
-        if not self.has_names and self.ids is None:
+        from verite.model.freeze import freeze
+
+        if names is None and ids is None:
             raise BadParameter("images: expected names or ids, found neither")
-        count = len(self)
-        self.widths: NDArray[np.int32] = frozen(widths if widths is not None else np.zeros(count), np.int32)
-        self.heights: NDArray[np.int32] = frozen(heights if heights is not None else np.zeros(count), np.int32)
-        for what, column in (("ids", self.ids), ("widths", self.widths), ("heights", self.heights)):
-            if column is not None and len(column) != count:
-                raise BadParameter(f"images: expected {count} {what}, found {len(column)}")
+        given = (
+            None if v is None else freeze(v, t) for v, t in ((ids, "int64"), (widths, "int32"), (heights, "int32"))
+        )
+        try:
+            self.table = _core.Images(names, *given)
+        except ValueError as error:
+            raise BadParameter(str(error)) from None
+
+    @classmethod
+    def over(cls, table: _core.Images) -> Images:
+        """Of a table that is in the core already."""
+        made = object.__new__(cls)
+        made.table = table
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Images.over, (self.table,)
+
+    def __copy__(self) -> Images:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Images:
+        return self
 
     @property
     def has_names(self) -> bool:
-        return self.texts is not None
+        return self.table.has_names
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
-        return tuple(self.texts) if self.texts is not None else None
+        return tuple(self.table.names()) if self.has_names else None
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64] | None:
+        return self.table.ids
+
+    @cached_property
+    def widths(self) -> NDArray[np.int32]:
+        return self.table.widths
+
+    @cached_property
+    def heights(self) -> NDArray[np.int32]:
+        return self.table.heights
 
     def __len__(self) -> int:
-        if self.texts is not None:
-            return len(self.texts)
-        assert self.ids is not None
-        return len(self.ids)
+        return len(self.table)
 
     def name(self, i: int) -> str:
         """What to print for image i: its name, or its id where the file gives no name."""
-        if self.texts is not None:
-            return self.texts[i]
-        assert self.ids is not None
-        return str(self.ids[i])
+        return self.table.name(i)
 
     @property
     def sized(self) -> bool:
         """Is every picture's size known?"""
-        return bool(np.all(self.widths > 0) and np.all(self.heights > 0))
+        return bool((self.widths > 0).all() and (self.heights > 0).all())
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:

@@ -7,11 +7,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from verite.arrays import np
 from verite.errors import BadParameter
-from verite.model.regions import frozen
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -33,14 +32,14 @@ class Labels:
         """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`."""
         self.names = tuple(names) if names is not None else None
         self.groups = tuple(groups) if groups is not None else None
-        self._ids = tuple(int(id) for id in ids) if ids is not None else None
-        if self.names is None and self._ids is None:
+        self.numbers = tuple(int(id) for id in ids) if ids is not None else None  # the ids, without numpy
+        if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
-        if self.names is not None and self._ids is not None and len(self.names) != len(self._ids):
-            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self._ids)}")
+        if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
+            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.numbers)}")
         tables: tuple[tuple[str, Mapping[Any, int], Sequence[Any]], ...] = (
             ("name", self.index_of_name, self.names or ()),
-            ("id", self.index_of_id, self._ids or ()),
+            ("id", self.index_of_id, self.numbers or ()),
         )
         for what, index, values in tables:
             if len(index) != len(values):
@@ -51,20 +50,22 @@ class Labels:
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
-        return frozen(self._ids, np.int64) if self._ids is not None else None
+        from verite.model.freeze import freeze
+
+        return freeze(self.numbers, "int64") if self.numbers is not None else None
 
     def __len__(self) -> int:
         if self.names is not None:
             return len(self.names)
-        assert self._ids is not None
-        return len(self._ids)
+        assert self.numbers is not None
+        return len(self.numbers)
 
     def name(self, i: int) -> str:
         """What to print for label i: its name, or its id where the file gives no name."""
         if self.names is not None:
             return self.names[i]
-        assert self._ids is not None
-        return str(self._ids[i])
+        assert self.numbers is not None
+        return str(self.numbers[i])
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -77,20 +78,21 @@ class Labels:
 
     @cached_property
     def index_of_id(self) -> dict[int, int]:
-        return {id: i for i, id in enumerate(self._ids or ())}
+        return {id: i for i, id in enumerate(self.numbers or ())}
 
     @cached_property
     def by_id(self) -> tuple[int, ...] | None:
         """Positions in the order of their ids; None where they stand in it already."""
-        if self._ids is None or all(a < b for a, b in pairwise(self._ids)):
+        if self.numbers is None or all(a < b for a, b in pairwise(self.numbers)):
             return None
-        return tuple(sorted(range(len(self._ids)), key=self._ids.__getitem__))
+        return tuple(sorted(range(len(self.numbers)), key=self.numbers.__getitem__))
 
-    def take(self, rows: NDArray[np.integer]) -> Labels:
+    def take(self, rows: Iterable[int]) -> Labels:
         """These classes, in this order."""
+        rows = list(rows)
         names = None if self.names is None else [self.names[i] for i in rows]
         groups = None if self.groups is None else [self.groups[i] for i in rows]
-        numbers = None if self._ids is None else [self._ids[i] for i in rows]
+        numbers = None if self.numbers is None else [self.numbers[i] for i in rows]
         return Labels(names, numbers, groups=groups)
 
     def __repr__(self) -> str:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.limits import limit, remedy
+from verite.model.outlines import Runs
 from verite.model.ragged import Ints, offsets_of
-from verite.model.regions import BOX, MASK, POLYGON, Regions, Runs
+from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 PolygonRule = Literal["coco", "centre"]
 RULES = ("coco", "centre")

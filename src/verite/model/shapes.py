@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError, excerpt
+from verite.model.outlines import Polygons, Runs
 from verite.model.rasters import Sizes, filled, frames_of, runs_of
-from verite.model.regions import Polygons, Regions, Runs
+from verite.model.regions import Regions
 
 NO_BOX = (0.0, 0.0, 0.0, 0.0)
 LABEL_METRICS = "gce, lce, hamming, hafiane1, hafiane2 or vinet"

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.ids import is_dense
-from verite.model.regions import frozen
 from verite.records import record
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 # PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
 # EXCLUDED: the class does not count in this image.
@@ -34,8 +33,10 @@ class Verdicts:
     kind: NDArray[np.uint8]
 
     def __post_init__(self) -> None:
+        from verite.model.freeze import freeze
+
         for name, dtype in (("image", np.int32), ("label", np.int32), ("kind", np.uint8)):
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
         if not len(self.image) == len(self.label) == len(self.kind):
             lengths = f"{len(self.image)}, {len(self.label)} and {len(self.kind)}"
             raise BadParameter(f"verdicts: expected columns of the same length, found {lengths}")
@@ -54,9 +55,9 @@ class Verdicts:
         rows = np.isin(self.kind, kinds)
         return np.unique(self.image[rows].astype(np.int64) * labels + self.label[rows])
 
-    def moved(self, image: NDArray[Any], label: NDArray[Any]) -> Verdicts:
+    def move(self, image: ArrayLike, label: ArrayLike) -> Verdicts:
         """With new positions of images and labels; those that get -1 are left out."""
-        images, labels = image[self.image], label[self.label]
+        images, labels = np.asarray(image)[self.image], np.asarray(label)[self.label]
         kept = (images >= 0) & (labels >= 0)
         return Verdicts(images[kept], labels[kept], self.kind[kept])
 

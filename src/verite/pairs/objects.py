@@ -11,8 +11,9 @@ from verite.evaluation.prepare import check_mask_sizes
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.images import Images
+from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
-from verite.model.regions import BOX, Regions, Runs
+from verite.model.regions import BOX, Regions
 from verite.model.shapes import NO_BOX, Shapes
 from verite.pairs import Array, Pairs
 

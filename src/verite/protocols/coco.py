@@ -16,7 +16,6 @@ from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part
 from verite.model.results import Finds, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
-from verite.protocols.coco_direct import DirectEvaluation, evaluate_directly
 from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
 from verite.protocols.protocol import protocol
 from verite.threads import thread_count
@@ -74,7 +73,7 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
         )
     truth, pred = settings.choose(truth, pred)
     threads = thread_count(settings.threads)
-    numbers = evaluate_directly(settings, truth, pred, threads) or Evaluation(truth, pred, rules_of(settings), threads)
+    numbers = Evaluation(truth, pred, rules_of(settings), threads)
     return CocoResults(numbers, settings, settings, findings)
 
 
@@ -100,7 +99,7 @@ class CocoResults(Results):
 
     def __init__(
         self,
-        numbers: DirectEvaluation | Evaluation,
+        numbers: Evaluation,
         settings: CocoSettings,
         asked: EvaluationSettings,
         findings: Sequence[Any] = (),
@@ -140,9 +139,7 @@ class CocoResults(Results):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Everything the numbers are made of."""
-        if isinstance(self.numbers, Evaluation):
-            return self.numbers
-        return Evaluation(self.truth, self.pred, rules_of(self.settings), self.numbers.threads)
+        return self.numbers
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """The mean over everything present."""
@@ -172,8 +169,7 @@ class CocoResults(Results):
     @property
     def notes(self) -> list[str]:
         found = [*explain_low_score(self), *super().notes]
-        is_read = isinstance(self.numbers, Evaluation)
-        if is_read and self.settings.on == "box" and self.pred.regions.boxed is not None:
+        if self.settings.on == "box" and not self.pred.columns.regions.has_all_boxes:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
             return [hint, *found]
         return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
-from verite.model.regions import Runs
+from verite.model.outlines import Runs
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations

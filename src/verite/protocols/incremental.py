@@ -15,8 +15,9 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
+from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 from verite.protocols.coco import CocoResults, coco
 
 Item = Mapping[str, Any]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.model.annotations import Annotations
-    from verite.model.regions import Runs
+    from verite.model.outlines import Runs
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

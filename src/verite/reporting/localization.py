@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from verite.errors import BadParameter
 from verite.files import write_atomically
 from verite.metrics.catalogue import metric
+from verite.model.outlines import Runs
 from verite.model.rasters import PolygonRule, array_of, outlines_of
-from verite.model.regions import Runs
 from verite.pairs import Pairs
 from verite.reporting.plots import COLOURS, file_names, render
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.model.regions import Runs
+from verite.model.outlines import Runs
 from verite.model.shapes import binary
 
 Floats = NDArray[np.float64]

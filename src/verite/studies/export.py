@@ -13,8 +13,8 @@ import numpy as np
 from verite import _core
 from verite.errors import BadParameter
 from verite.files import make_folder, write_atomically
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of
-from verite.model.regions import Runs
 from verite.studies.measuring import tasks_of
 from verite.studies.study import Study
 from verite.studies.sweeps import Grid, Sweep

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter
 from verite.metrics import names
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of, outlines_of, runs_of
-from verite.model.regions import Runs
 from verite.studies.alterations import Mask, Outline, draw, translation
 from verite.studies.truths import Truth, box, disc
 

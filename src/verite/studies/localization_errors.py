@@ -15,8 +15,9 @@ from verite.interpretation.localization import PAPER, localization_score
 from verite.interpretation.score import Objects, Possible, ScoreRules, judge
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of, frames_of, rasterised
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, draw

@@ -12,8 +12,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.model.outlines import Runs
 from verite.model.rasters import frames_of, runs_of
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
 from verite.studies.processes import Named, can_move, find_rows, name_rows, run_in_processes

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of, outlines_of, runs_of
-from verite.model.regions import Runs
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -11,8 +11,9 @@ from verite import _core
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.model.outlines import Runs
 from verite.model.rasters import array_of, frames_of, runs_of
-from verite.model.regions import Regions, Runs
+from verite.model.regions import Regions
 
 # How many images have so many objects: VOC 2008's segmentation set, images with more than eight left out.
 COUNTS = {1: 498, 2: 237, 3: 106, 4: 61, 5: 40, 6: 32, 7: 16, 8: 12}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
 from verite.metrics import names
-from verite.model.regions import Runs
+from verite.model.outlines import Runs
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, compose, draw
 from verite.studies.local import BEYOND, LOCAL, check_steps
 from verite.studies.truths import Truth

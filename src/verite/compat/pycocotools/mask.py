@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, excerpt
-from verite.model.regions import Runs
+from verite.model.outlines import Runs
 
 Rle = dict[str, Any]
 

@@ -15,7 +15,8 @@ from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
-from verite.model.regions import Regions, Runs
+from verite.model.outlines import Runs
+from verite.model.regions import Regions
 from verite.protocols.coco_settings import HIGHEST
 from verite.threads import thread_count
 

@@ -1,7 +1,6 @@
-"""Files that nobody has opened: numbers, findings and digests of the core are those of the open files, to the last bit.
+"""COCO's files: numbers, findings and digests need no numpy, and do not depend on who has asked for arrays before.
 
-That both are the reference's is shown in test_coco_reference.py, which compares means of the core and arrays of the
-stages.
+That they are the reference's is shown in test_coco_reference.py.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ import pytest
 
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite import _core
-from verite.evaluation.evaluation import Evaluation
-from verite.protocols.coco_direct import DirectEvaluation
 
 Documents = tuple[dict[str, Any], list[dict[str, Any]]]
 SETTINGS: list[dict[str, Any]] = [
@@ -30,7 +26,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"iou": [0.5, 0.31, 1.0]},
     {"iou": np.linspace(0.05, 0.95, 19)},  # more than sixteen
     {"iou": 0.6, "max_dets": 3},
-    {"max_dets": [2, 50, 200], "ignore": "explicit"},
+    {"max_dets": [2, 50, 200], "ignored": "explicit"},
     {"areas": {"whole": (0, 1e9), "tiny": (0, 100), "none": (1e8, 1e9)}},
 ]
 
@@ -47,8 +43,7 @@ def read(paths: tuple[Path, Path], *, is_open: bool = False) -> tuple[vt.Annotat
     pred = vt.read(paths[1], like=truth)
     if is_open:
         for side in (truth, pred):
-            side.image  # noqa: B018  opens it
-            assert side.unopened is None
+            assert len(side.image) == len(side.regions.boxes) == len(side.label)
     return truth, pred
 
 
@@ -92,21 +87,17 @@ def facts(results: vt.CocoResults) -> Any:
 
 
 @pytest.mark.parametrize("on", ["box", "mask"])
-@pytest.mark.parametrize("first", range(0, 240, 40))
-def test_open_files_say_the_same(tmp_path: Path, on: Any, first: int) -> None:
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_asking_for_arrays_changes_nothing(tmp_path: Path, on: Any, first: int) -> None:
     if on == "mask":
         pytest.importorskip("pycocotools", reason="random masks are made by pycocotools: pip install pycocotools")
-    direct = 0
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         paths = write(tmp_path, *altered(seed, random_set(seed) if on == "box" else random_mask_set(seed)))
         settings = {"on": on, "checks": ("warn", "off")[seed % 2], **SETTINGS[seed % len(SETTINGS)]}
         found = vt.coco(*read(paths), **settings)
-        direct += isinstance(found.numbers, DirectEvaluation)
         expected = vt.coco(*read(paths, is_open=True), **settings)
-        assert isinstance(expected.numbers, Evaluation)
         assert facts(found) == facts(expected), seed
         assert (found.truth.digest, found.pred.digest) == (expected.truth.digest, expected.pred.digest), seed
-    assert direct >= (20 if on == "box" else 6)  # masks without stated areas, or without boxes, go the long way
 
 
 def sample(tmp_path: Path, **changes: Any) -> tuple[Path, Path]:
@@ -143,14 +134,12 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path: Path, on: Any) -> 
     documents = set()
     for threads in (1, 2, 3, 7, 1000):
         found = vt.coco(*read(paths), on=on, threads=threads)
-        assert isinstance(found.numbers, DirectEvaluation)
         documents.add((str(found), found.to_json()))
     assert len(documents) == 1
 
 
 def test_stages_are_there_for_who_asks(tmp_path: Path) -> None:
     results = vt.coco(*read(sample(tmp_path)))
-    assert isinstance(results.numbers, DirectEvaluation)
     values = results.arrays.precision[:, :, :, 0, -1]
     assert results.scores["AP"].value == values.ravel().mean()
     assert results.finds(0.5).asked.sum() == 40
@@ -159,12 +148,11 @@ def test_stages_are_there_for_who_asks(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_absent(tmp_path: Path) -> None:
     results = vt.coco(*read(sample(tmp_path)), iou=[0.6], areas={"all": (0, 1e10), "none": (1e9, 1e10)})
-    assert isinstance(results.numbers, DirectEvaluation)
     assert np.isnan([results.scores[key].value for key in ("AP50", "AP75", "APnone", "ARnone")]).all()
     assert np.isnan(results.class_scores()["AP50"]).all()
 
 
-def test_opened_once_for_everybody(tmp_path: Path) -> None:
+def test_predictions_share_the_tables_of_their_truth(tmp_path: Path) -> None:
     truth, pred = read(sample(tmp_path))
     with ThreadPoolExecutor(8) as pool:
         tables = list(pool.map(lambda side: side.images, [pred, truth] * 20))
@@ -174,7 +162,7 @@ def test_opened_once_for_everybody(tmp_path: Path) -> None:
     assert pred.like(truth) is pred
 
 
-def test_opening_and_evaluating_at_the_same_time(tmp_path: Path) -> None:
+def test_looking_and_evaluating_at_the_same_time(tmp_path: Path) -> None:
     paths = sample(tmp_path)
     expected = vt.coco(*read(paths, is_open=True), on="mask").to_json()
     for _ in range(30):
@@ -212,7 +200,6 @@ def test_what_is_wrong_is_said_when_it_is_read(tmp_path: Path, change: Any) -> N
 
 def test_classes_of_the_same_name_are_told_apart_at_once(tmp_path: Path) -> None:
     truth = vt.read(sample(tmp_path, categories=[{"id": 2, "name": "cat"}, {"id": 1, "name": "cat"}])[0])
-    assert truth.unopened is None
     assert truth.labels.names == ("cat (id 2)", "cat (id 1)")
 
 
@@ -243,14 +230,15 @@ def test_a_confidence_that_is_no_number(tmp_path: Path) -> None:
         vt.coco(*read(paths), checks="off")
 
 
-def test_who_shares_a_file_shares_what_is_opened(tmp_path: Path) -> None:
+def test_nothing_is_kept_that_nobody_has(tmp_path: Path) -> None:
     truth, pred = read(sample(tmp_path))
-    same = truth.said_to_be(truth.source)
-    assert isinstance(vt.coco(same, pred).numbers, DirectEvaluation)
-    assert same.images is truth.images
-    few = truth.only(["cat"])
-    assert few.unopened is None
-    assert len(few) == 20
+    gc.disable()  # what goes, goes at once
+    try:
+        gone = [weakref.ref(side) for side in (truth, pred, truth.regions)]
+        del truth, pred
+        assert [side() for side in gone] == [None, None, None]
+    finally:
+        gc.enable()
 
 
 def test_attributes_that_are_nowhere(tmp_path: Path) -> None:
@@ -266,26 +254,6 @@ def test_images_with_one_side_that_is_nothing(tmp_path: Path) -> None:
         paths = sample(tmp_path, images=[{"id": i, side: 0} for i in (3, 5, 7, 11)])
         with pytest.raises(vt.DataError, match="expected the size of every image to draw masks"):
             vt.coco(*read(paths), on="mask", checks="off")
-
-
-def test_nothing_is_kept_that_nobody_has(tmp_path: Path) -> None:
-    truth, pred = read(sample(tmp_path))
-    gc.disable()  # what goes, goes at once
-    try:
-        file = weakref.ref(truth.unopened)  # type: ignore[arg-type]
-        regions = weakref.ref(truth.regions)
-        assert len(pred.image) == 40
-        assert truth.unopened is None
-        assert pred.unopened is None
-        assert file() is None
-        del truth
-        assert regions() is None
-        other = vt.read(tmp_path / "truth.json")
-        file = weakref.ref(other.unopened)  # type: ignore[arg-type]
-        del other
-        assert file() is None
-    finally:
-        gc.enable()
 
 
 def test_masks_that_were_read_need_no_file(tmp_path: Path) -> None:
@@ -327,40 +295,10 @@ def test_limits_may_be_raised_beyond_measure(tmp_path: Path, monkeypatch: pytest
     assert vt.coco(*read(sample(tmp_path)), on="mask").scores["AP50"].value == 1
 
 
-def test_the_core_refuses_what_is_not_there(tmp_path: Path) -> None:
-    truth, results = (_core.read_coco(path) for path in sample(tmp_path))
-    assert not results.settle()
-    assert not results.settle_in(truth)  # it is not settled itself
-    assert truth.settle()
-    assert not truth.settle()
-    assert not truth.settle_in(truth)
-    assert results.settle_in(truth)
-    numbers = _core.coco_numbers(truth, results, False, [0.5, 0.7], [0, 1e10], [0.0, 0.5, 1.0], [1, 100], False)
-    assert numbers is not None
-    assert numbers.mean(True, None, 0, 1) > 0
-    assert np.isnan([numbers.mean(True, -1, 0, 1), *numbers.class_means(False, -1, 0, 1)]).all()
-    for part in [(2, 0, 0), (-2, 0, 0), (2**50, 0, 0), (0, 1, 0), (0, 2**40, 0), (0, 0, 2), (0, 0, 2**40)]:
-        for is_precision in (True, False):
-            for average in (numbers.mean, numbers.class_means):
-                with pytest.raises(ValueError, match="expected one of the thresholds"):
-                    average(is_precision, *part)
-    with pytest.raises(ValueError, match="expected a threshold"):
-        _core.coco_numbers(truth, results, False, [], [0, 1e10], [0.0], [1], False)
-    assert truth.images["count"] == 4  # from here on columns are Python's
-    assert _core.coco_numbers(truth, results, False, [0.5], [0, 1e10], [0.0], [1], False) is None
-    assert _core.coco_facts(truth, results, True) is None
-    assert _core.coco_fit(truth, results) is None
-    assert _core.coco_census(truth, truth, True) is None
-    with pytest.raises(ValueError, match="expected a file whose columns are still here"):
-        truth.class_names()
-
-
 def test_counts_and_names_of_fields_are_known_at_once(tmp_path: Path) -> None:
     truth, pred = read(sample(tmp_path))
     assert (truth.counts, pred.counts) == ((40, 2, 4), (40, 2, 4))
     assert {"image", "label", "regions", "confidence", "take"} <= set(dir(truth))
-    assert truth.unopened is not None
-    assert pred.unopened is not None
 
 
 def test_commands_need_no_numpy_either(tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+// A COCO file as it is: every column as an array, made when somebody asks.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <type_traits>
+
+#include "bind/coco_file.hpp"
+#include "bind/views.hpp"
+
+namespace verite {
+namespace {
+
+using namespace nb::literals;
+
+// What numpy calls our types: text and enumerations are bytes to it.
+template <class T>
+using Shown = std::conditional_t<std::is_same_v<T, char> || std::is_enum_v<T>, std::uint8_t, T>;
+
+template <class T>
+nb::object to_arrays(const RaggedView<T>& column) {
+    return nb::make_tuple(to_array<T, Shown<T>>(column.values), to_array(column.starts));
+}
+
+nb::object ids_array(const CocoFile& file, const json::Ids& ids, const View<std::int64_t>& numbers) {
+    return ids.kind == json::Ids::Kind::text ? to_arrays(file.view(ids.text)) : to_array(numbers);
+}
+
+// For each field: True if every record has it, False if none has, else an array of bool.
+template <class Table>
+nb::dict presence_of(const Table& table) {
+    nb::dict present;
+    for (unsigned field = 0; field < Table::names.size(); ++field) {
+        const json::FieldSet bit = json::field_bit(field);
+        nb::object answer;
+        if (table.count > 0 && (table.presence.every & bit)) {
+            answer = nb::bool_(true);
+        } else if (!(table.presence.some & bit)) {
+            answer = nb::bool_(false);
+        } else {
+            Array<std::uint8_t> has_it;
+            for (const json::FieldSet fields : table.presence.fields.values()) has_it.push_back((fields & bit) != 0);
+            answer = to_flags(keep(std::move(has_it)));
+        }
+        present[nb::cast(std::string(Table::names[field]))] = answer;
+    }
+    return present;
+}
+
+nb::dict image_columns(const CocoFile& file) {
+    const json::Images& images = file.document().images;
+    nb::dict columns;
+    columns["count"] = images.count;
+    columns["present"] = presence_of(images);
+    columns["id"] = ids_array(file, images.ids, file.image_ids());
+    columns["file_name"] = to_arrays(file.view(images.file_names));
+    columns["width"] = to_array(file.view(images.widths));
+    columns["height"] = to_array(file.view(images.heights));
+    columns["neg_category_ids"] = to_arrays(file.view(images.negatives));
+    columns["not_exhaustive_category_ids"] = to_arrays(file.view(images.not_exhaustives));
+    return columns;
+}
+
+nb::dict category_columns(const CocoFile& file) {
+    const json::Categories& categories = file.document().categories;
+    nb::dict columns;
+    columns["count"] = categories.count;
+    columns["present"] = presence_of(categories);
+    columns["id"] = to_array(file.view(categories.ids));
+    columns["name"] = to_arrays(file.view(categories.labels));
+    columns["supercategory"] = to_arrays(file.view(categories.supercategories));
+    columns["frequency"] = to_array<char, std::uint8_t>(file.view(categories.frequencies));
+    return columns;
+}
+
+nb::dict annotation_columns(const CocoFile& file) {
+    const json::Annotations& annotations = file.document().annotations;
+    const json::SharedColumns& shared = file.shared();
+    nb::dict columns;
+    columns["count"] = annotations.count;
+    columns["present"] = presence_of(annotations);
+    columns["image_id"] = ids_array(file, annotations.image_ids, file.view(annotations.image_ids.numbers));
+    columns["id"] = ids_array(file, annotations.ids, shared.ids);
+    columns["category_id"] = to_array(file.view(annotations.category_ids));
+    columns["bbox"] = to_array(shared.boxes, 4);
+    columns["score"] = to_array(shared.scores);
+    columns["area"] = to_array(shared.areas);
+    columns["iscrowd"] = to_array(shared.crowds);
+    columns["ignore"] = to_array(shared.ignores);
+    return columns;
+}
+
+template <class T>
+nb::object located_array(const CocoFile& file, Column<T> json::Annotations::* column) {
+    return to_array<T, Shown<T>>(file.located(column));
+}
+
+nb::object polygon_arrays(const CocoFile& file, const Records& records, bool is_strict, const Limits& limits) {
+    auto found = file.read(json::read_polygons, records, is_strict, limits);
+    return nb::make_tuple(to_array(keep(std::move(found.points)), 2), to_array(keep(std::move(found.ring_starts))),
+                          to_array(keep(std::move(found.object_starts))));
+}
+
+nb::object run_arrays(const CocoFile& file, const Records& records, bool is_strict, const Limits& limits) {
+    auto found = file.read(json::read_runs, records, is_strict, limits);
+    return nb::make_tuple(to_array(keep(std::move(found.lengths))), to_array(keep(std::move(found.starts))),
+                          to_array(keep(std::move(found.sizes)), 2));
+}
+
+}  // namespace
+
+void bind_columns_as_read(nb::class_<CocoFile>& file) {
+    file.def_prop_ro("images", image_columns)
+        .def_prop_ro("categories", category_columns)
+        .def_prop_ro("annotations", annotation_columns)
+        .def_prop_ro("region_kinds",
+                     [](const CocoFile& file) { return located_array(file, &json::Annotations::region_kinds); })
+        .def_prop_ro("region_bytes",
+                     [](const CocoFile& file) { return located_array(file, &json::Annotations::region_bytes); })
+        .def_prop_ro("region_lengths",
+                     [](const CocoFile& file) { return located_array(file, &json::Annotations::region_lengths); })
+        .def("polygons", polygon_arrays, "records"_a, "strict"_a = true, "limits"_a = usual_limits)
+        .def("runs", run_arrays, "records"_a, "strict"_a = true, "limits"_a = usual_limits);
+}
+
+}  // namespace verite

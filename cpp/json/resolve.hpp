@@ -1,0 +1,62 @@
+// Which image and which class does each record of a COCO file speak of, and what is wrong with that?
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "columns/objects.hpp"
+#include "json/document.hpp"
+
+namespace verite::json {
+
+// Something that a record says and that cannot be. All of them are collected, up to a limit, for somebody to word.
+struct RecordFault {
+    std::string_view code;  // repeated_id size unknown_id mixed_ids no_region
+    std::string_view section;
+    std::size_t record;
+    std::string_view field = {};
+    std::int64_t other = -1;  // another record that has part in it
+};
+
+struct SizeLimits {
+    std::int64_t side_px, pixels;
+};
+
+// What is wrong with the tables of a truth: ids that are there twice, sizes that are no sizes of a picture.
+std::vector<RecordFault> faults_of(const Images& images, std::span<const std::int64_t> image_ids,
+                                   const Categories& categories, const SizeLimits& limits, std::size_t most);
+
+// Where ids are looked for: ids of images are numbers or texts.
+struct IdTables {
+    std::span<const std::int64_t> image_ids;
+    RaggedView<char> image_names;
+    std::span<const std::int64_t> label_ids;
+};
+
+// The columns of a file that objects share; the others are read once and left behind.
+struct SharedColumns {
+    View<double> boxes, scores, areas;
+    View<std::uint8_t> crowds, ignores;
+    View<std::int64_t> ids;
+    View<RegionKind> kinds;
+};
+
+struct ResolvedObjects {
+    Columns columns;
+    std::vector<RecordFault> faults;  // where there are some, the columns are of no use
+};
+
+// The objects of a document; `shapes` are those of its segmentations. Objects without a box of their own are not
+// bounded yet.
+ResolvedObjects resolve(const Document& document, const SharedColumns& shared, const IdTables& tables,
+                        const std::shared_ptr<const LazyShapes>& shapes, BoxLayout layout, unsigned threads,
+                        std::size_t most);
+
+// Ids that occur, rising, each once.
+std::vector<std::int64_t> distinct(std::span<const std::int64_t> ids);
+std::vector<std::string> distinct(const RaggedColumn<char>& texts);
+
+}  // namespace verite::json
