@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import verite as vt
-from verite.reporting.plots import render
+from verite.reporting.plots import plot_class, render
 
 
 @pytest.fixture
@@ -58,5 +58,7 @@ def test_pictures_carry_the_signature(results):
 def test_names_are_not_taken_for_formulas():
     names = ["$x^2$", "a_b", "$\\frac$"]
     truth = vt.Annotations.of(["a"] * 3, names, [[0, 0, 9, 9], [20, 0, 29, 9], [40, 0, 49, 9]])
-    results = vt.voc(truth, truth.take([0, 1, 2]), checks="off")
-    assert render(results.plot("classes").figure, "svg")
+    results = vt.voc(truth, truth.take([0, 1, 2]), name="$\\frac$", checks="off")
+    for kind in ("pr", "f1", "classes"):
+        assert r"$\frac$" in render(results.plot(kind).figure, "svg").decode()
+    assert r"$\frac$" in render(plot_class(results, "$\\frac$"), "svg").decode()

@@ -12,7 +12,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
-from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style
+from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +44,7 @@ def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None)
     KINDS[chosen].draw(results, axes)
     first = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
+    take_literally(axes.figure)
     return axes
 
 
@@ -102,7 +103,7 @@ def draw_bars(comparison: Comparison, axes: Axes) -> None:
     for i, name in enumerate(comparison.names):
         at = np.arange(len(rows)) + (i - (systems - 1) / 2) * height
         axes.barh(at, [row[1 + i] for row in rows], height, color=COLOURS[i % len(COLOURS)], label=name)
-    axes.set_yticks(np.arange(len(rows)), [row[0] for row in rows], parse_math=False)
+    axes.set_yticks(np.arange(len(rows)), [row[0] for row in rows])
     axes.set(xlabel=comparison.headline, ylim=(len(rows) - 0.5, -0.5))
     axes.set_title(f"{comparison.headline} of each class")
     axes.spines[["top", "right"]].set_visible(False)

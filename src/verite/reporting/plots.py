@@ -125,6 +125,7 @@ def render(figure: Figure, format: str) -> bytes:
     """The bytes of a picture; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
+    take_literally(figure)
     out = io.BytesIO()
     about = str(figure.get_label()) or None  # what was measured
     stamps = {
@@ -135,6 +136,23 @@ def render(figure: Figure, format: str) -> bytes:
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
         figure.savefig(out, format=format, dpi=120, metadata=stamps[format])
     return out.getvalue()
+
+
+def take_literally(figure: Any) -> None:
+    """Names are text, also where matplotlib would take them for formulas; numbers at ticks are its own business."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+    counted = {
+        id(label)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        if not isinstance(axis.get_major_formatter(), (FixedFormatter, FuncFormatter))
+        for label in [*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)]
+    }
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and id(text) not in counted:
+            text.set_parse_math(False)
 
 
 def file_names(labels: Iterable[str]) -> list[str]:
