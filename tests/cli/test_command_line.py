@@ -123,6 +123,15 @@ def test_wrong_verb_gets_a_suggestion(typed):
     assert "did you mean 'voc'?" in complaint(err)
 
 
+@pytest.mark.parametrize(
+    ("word", "name"), [("--threshold", "--iou"), ("--jobs", "--threads"), ("--conf", "--confidence")]
+)
+def test_what_others_call_an_option_leads_to_it(typed, word, name):
+    status, _, err = typed("voc" if name != "--threads" else "coco", TRUTH, PRED, word, "0.5")
+    assert status == 2
+    assert f"did you mean '{name}'?" in complaint(err)
+
+
 def test_wrong_option_gets_a_suggestion(typed):
     status, _, err = typed("voc", TRUTH, PRED, "--interpolaton", "11")
     assert status == 2

@@ -31,6 +31,10 @@ OTHERS = {
 }
 
 
+# What people call an option that has another name here, and no similar one.
+OPTION_WORDS = {"--threshold": "--iou", "--iou-threshold": "--iou", "--jobs": "--threads", "--conf": "--confidence"}
+
+
 def verbs() -> list[str]:
     """All verbs in the order in which help lists them: the tour, the protocols, the others."""
     first, *rest = OTHERS
@@ -118,6 +122,9 @@ def run(args: Sequence[str] | None = None) -> int:
         return error.exit_code
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        known = OPTION_WORDS.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
+        if isinstance(error, click.NoSuchOption) and known:
+            return complain(f"no option {error.option_name!r}; did you mean {known!r}?{hint}", 2)
         return complain(error.format_message().rstrip(".") + hint, 2)
     except (BadParameter, UnknownMetric) as error:
         return complain(str(error), 2)
