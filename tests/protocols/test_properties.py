@@ -235,10 +235,6 @@ def test_results_pickle(protocol: Protocol[Any, Any]) -> None:
     assert copy.deepcopy(results).to_json() == results.to_json()
 
 
-unpicklable = pytest.mark.xfail(raises=TypeError, strict=True, reason="a file that the core holds does not pickle yet")
-
-
-@unpicklable
 @every
 def test_results_of_files_pickle(protocol: Protocol[Any, Any], tmp_path: Any) -> None:
     truth, pred = write_sides(tmp_path)
@@ -247,7 +243,6 @@ def test_results_of_files_pickle(protocol: Protocol[Any, Any], tmp_path: Any) ->
     assert pickle.loads(pickle.dumps(results)).to_json() == results.to_json()
 
 
-@unpicklable
 def test_results_of_files_that_nobody_opened_pickle(tmp_path: Any) -> None:
     truth, pred = random_sides(7)
     vt.write(truth, tmp_path / "truth.json", "coco")
