@@ -33,6 +33,14 @@ class ReadError(VeriteError, ValueError):
         line = f"{self.where}: expected {expected}, found {found}" + (f"; {remedy}" if remedy else "")
         super().__init__(one_line(line))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return read_error, (self.where, self.expected, self.found, self.remedy)
+
+
+def read_error(where: str, expected: str, found: str, remedy: str) -> ReadError:
+    """What a pickle holds."""
+    return ReadError(where, expected=expected, found=found, remedy=remedy)
+
 
 class DataError(VeriteError, ValueError):
     """Files can be read, but do not fit each other or the question asked."""
