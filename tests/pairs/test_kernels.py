@@ -13,7 +13,7 @@ import verite as vt
 from tests.random_masks import random_mask, random_pairs
 from verite import _core
 from verite.model.outlines import Polygons, Runs
-from verite.model.rasters import array_of, filled, frames_of, outlines_of, rasterised, runs_of
+from verite.model.rasters import array_of, fill, frames_of, outlines_of, rasterise, runs_of
 from verite.model.regions import Regions
 
 
@@ -50,7 +50,7 @@ def test_polygons_of_several_rings_are_united_as_pycocotools_merges_them():
         rings = [random_ring(rng, (i + k) % 5) for k in range(rng.integers(1, 5))]
         merged = coco.merge(coco.frPyObjects([r.ravel().tolist() for r in rings], height, width))
         regions = Regions([[0, 0, 1, 1]], polygons=Polygons.of([rings]))
-        runs = rasterised(regions, np.array([[height, width]], dtype=np.int32))
+        runs = rasterise(regions, np.array([[height, width]], dtype=np.int32))
         assert _core.encode_runs(runs.counts) == merged["counts"]
 
 
@@ -93,7 +93,7 @@ def test_a_polygon_by_the_centre_rule_has_the_pixels_whose_middle_it_holds():
     ],
 )
 def test_a_box_has_the_pixels_whose_middle_it_holds(box, columns, rows):
-    runs = rasterised(Regions([box]), np.array([[7, 9]], dtype=np.int32))
+    runs = rasterise(Regions([box]), np.array([[7, 9]], dtype=np.int32))
     expected = np.zeros((7, 9), dtype=bool)
     expected[np.ix_(list(rows), list(columns))] = True
     np.testing.assert_array_equal(array_of(runs, 0), expected)
@@ -103,7 +103,7 @@ def test_boxes_on_whole_pixels_are_what_coco_makes_of_them():
     rng = np.random.default_rng(11)
     for _ in range(300):
         x, y, w, h = (float(v) for v in rng.integers(0, 12, size=4))
-        runs = rasterised(Regions([[x, y, w, h]], "xywh"), np.array([[20, 21]], dtype=np.int32))
+        runs = rasterise(Regions([[x, y, w, h]], "xywh"), np.array([[20, 21]], dtype=np.int32))
         expected = coco.frPyObjects(np.array([[x, y, w, h]]), 20, 21)[0]["counts"]
         assert _core.encode_runs(runs.counts) == expected
 
@@ -135,7 +135,7 @@ def test_contours_are_masks_less_their_erosion():
 def test_closed_curves_are_filled_as_scipy_fills_holes():
     for truth, _ in random_pairs(seed=14, count=200, most=70):
         curve = truth & ~ndimage.binary_erosion(truth)
-        found = array_of(filled(runs_of(curve[None])), 0)
+        found = array_of(fill(runs_of(curve[None])), 0)
         np.testing.assert_array_equal(found, ndimage.binary_fill_holes(curve))
 
 
@@ -226,4 +226,4 @@ def test_the_core_trusts_no_array(change, message):
 def test_images_without_a_pixel_have_no_regions():
     runs = runs_of(np.zeros((1, 0, 5), dtype=bool))
     assert frames_of(runs).tolist() == [[0, 0, 0, 0]]
-    assert outlines_of(runs).counts.tolist() == filled(runs).counts.tolist() == [0]
+    assert outlines_of(runs).counts.tolist() == fill(runs).counts.tolist() == [0]

@@ -129,11 +129,11 @@ def polygon(mask: np.ndarray) -> list[list[int]] | None:
     found = [[v for point in simplified(ring, tolerance_px) for v in point] for ring in outlines]
     if min(len(ring) for ring in found) < 6:
         return None
-    drawn = rasterised(found, mask.shape)
+    drawn = rasterise(found, mask.shape)
     return found if (drawn & mask).sum() / (drawn | mask).sum() > 0.93 else None
 
 
-def rasterised(polygons: list[list[int]], shape: tuple[int, int]) -> np.ndarray:
+def rasterise(polygons: list[list[int]], shape: tuple[int, int]) -> np.ndarray:
     """The pixels of polygons as COCO's own library fills them."""
     pieces = coco_mask.frPyObjects(polygons, *shape)
     return coco_mask.decode(coco_mask.merge(pieces)).astype(bool)

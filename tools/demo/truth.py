@@ -64,7 +64,7 @@ def mark(picture: Picture, owner: int, thing: Thing) -> Object:
     is_crowd = thing.count > 1
     found = None if is_crowd else outlines.polygon(mask)
     if found is not None:
-        area = int(outlines.rasterised(found, mask.shape).sum())
+        area = int(outlines.rasterise(found, mask.shape).sum())
     else:
         area = int(mask.sum())
         counts = outlines.runs(mask) if is_crowd else outlines.compressed(mask)

@@ -8,7 +8,7 @@ import numpy as np
 
 from verite.checks.findings import Fix, SideName
 from verite.model.annotations import Annotations
-from verite.model.layouts import Floats, keep, spell_as, to_corners
+from verite.model.layouts import Floats, keep_layout, spell_as, to_corners
 from verite.records import record
 
 # abs     pixels of the image
@@ -33,7 +33,7 @@ class Reading:
 
     def corners(self, numbers: Floats, sizes: Floats) -> Floats:
         """The boxes in pixels of their images, which have these sizes."""
-        boxes = to_corners(*keep(numbers, self.layout))
+        boxes = to_corners(*keep_layout(numbers, self.layout))
         if self.measure == "abs":
             return np.ascontiguousarray(boxes)
         if self.image_size is not None:

@@ -27,13 +27,13 @@ def align(pred: Annotations, truth: Annotations) -> Annotations:
     notes = list(pred.source.notes)
     if images is not truth.images:
         found, note = match_images(images, truth.images)
-        images, new = extended(truth.images, images, found, extend_images)
+        images, new = extend(truth.images, images, found, extend_images)
         columns = columns.move(images=new)
         verdicts = verdicts.move(new, np.arange(len(labels))) if verdicts is not None else None
         notes += note
     if labels is not truth.labels:
         found, note = match_labels(labels, truth.labels)
-        labels, new = extended(truth.labels, labels, found, extend_labels)
+        labels, new = extend(truth.labels, labels, found, extend_labels)
         columns = columns.move(labels=new)
         verdicts = verdicts.move(np.arange(len(images)), new) if verdicts is not None else None
         notes += note
@@ -92,9 +92,7 @@ def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
     return positions_in(theirs.ids, mine.ids)
 
 
-def extended(
-    theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]
-) -> tuple[T, Positions]:
+def extend(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]) -> tuple[T, Positions]:
     """Their table with my unknown rows behind it, and the new position of each of my rows."""
     unknown = np.flatnonzero(found < 0)
     if not len(unknown):

@@ -36,7 +36,7 @@ def layout_name(name: str) -> str:
     return layout
 
 
-def keep(values: Floats, layout: str) -> tuple[Floats, Kept]:
+def keep_layout(values: Floats, layout: str) -> tuple[Floats, Kept]:
     """Boxes of any layout in one of the two that are kept, without rounding where that is possible.
 
     Left, top, width and height stay as they are, because x + w - x is not w in floating point.

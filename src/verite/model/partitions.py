@@ -29,7 +29,7 @@ def has_label_images(things: Any) -> bool:
     return is_list and any(is_label_image(thing) for thing in things)
 
 
-def numbered(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+def number(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """The image with its objects counted from 0 and the background last, and how many objects there are.
 
     Objects count in the order in which a reader meets them, whatever their numbers: where two couples of objects share
@@ -51,7 +51,7 @@ def numbered(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     return number[where.reshape(values.shape)], objects
 
 
-def cropped(*images: NDArray[Any]) -> list[NDArray[Any]]:
+def crop(*images: NDArray[Any]) -> list[NDArray[Any]]:
     """The part of the images in which any of them has an object, at least one pixel."""
     is_used = np.logical_or.reduce([image != 0 for image in images])
     rows, columns = (np.flatnonzero(is_used.any(axis=axis)) for axis in (1, 0))
@@ -67,13 +67,13 @@ def overlap_table(truth: NDArray[Any], pred: NDArray[Any]) -> Floats:
     array([[1., 1.],
            [0., 1.]])
     """
-    (mine, rows), (theirs, columns) = (numbered(image) for image in cropped(truth, pred))
+    (mine, rows), (theirs, columns) = (number(image) for image in crop(truth, pred))
     flat = np.bincount((mine * (columns + 1) + theirs).ravel(), minlength=(rows + 1) * (columns + 1))
     flat[-1] += truth.size - mine.size
     return flat.reshape(rows + 1, columns + 1).astype(np.float64)
 
 
-def stacked(tables: Sequence[Floats]) -> Floats:
+def stack(tables: Sequence[Floats]) -> Floats:
     """Tables of different sizes in one array: regions that do not exist have no pixels."""
     rows = max((table.shape[0] for table in tables), default=2)
     columns = max((table.shape[1] for table in tables), default=2)

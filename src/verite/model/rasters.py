@@ -24,11 +24,11 @@ RULES = ("coco", "centre")
 Sizes = NDArray[np.int32]  # [n, 2] height and width
 
 
-def rasterised(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Runs:
+def rasterise(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Runs:
     """Every region as the pixels it covers in an image of its size.
 
     >>> from verite.model.regions import Regions
-    >>> rasterised(Regions([[1, 0, 3, 2]]), np.array([[2, 4]], np.int32)).counts   # columns 1 and 2 of 2 rows
+    >>> rasterise(Regions([[1, 0, 3, 2]]), np.array([[2, 4]], np.int32)).counts   # columns 1 and 2 of 2 rows
     array([2, 4, 2], dtype=uint32)
     """
     if rule not in RULES:
@@ -45,7 +45,7 @@ def rasterised(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Ru
             parts.append(part_runs(regions.take(rows), kind, sizes[rows], rule))
     back = np.empty(len(regions), dtype=np.int64)
     back[np.concatenate(order) if order else np.empty(0, np.int64)] = np.arange(len(regions))
-    return joined(parts).take(back)
+    return join_runs(parts).take(back)
 
 
 def part_runs(regions: Regions, kind: int, sizes: Sizes, rule: PolygonRule) -> Runs:
@@ -69,7 +69,7 @@ def part_runs(regions: Regions, kind: int, sizes: Sizes, rule: PolygonRule) -> R
     return Runs(*drawn, sizes)
 
 
-def joined(parts: list[Runs]) -> Runs:
+def join_runs(parts: list[Runs]) -> Runs:
     """One column of masks after the other."""
     counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
     lengths = [np.diff(part.objects) for part in parts] or [np.empty(0, np.int64)]
@@ -110,7 +110,7 @@ def outlines_of(runs: Runs) -> Runs:
     return Runs(*_core.outline_runs(runs.counts, runs.objects, runs.sizes), runs.sizes)
 
 
-def filled(outlines: Runs) -> Runs:
+def fill(outlines: Runs) -> Runs:
     """Curves of pixels together with what they enclose."""
     return Runs(*_core.filled_runs(outlines.counts, outlines.objects, outlines.sizes), outlines.sizes)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.errors import BadParameter
 from verite.model.complaints import in_our_words
-from verite.model.layouts import Floats, Kept, keep, layout_name
+from verite.model.layouts import Floats, Kept, keep_layout, layout_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,5 +152,5 @@ def lay_out(boxes: ArrayLike, layout: str) -> tuple[Floats, Kept]:
         values = values.reshape(0, 4)
     if values.ndim != 2 or values.shape[1] != 4:
         raise BadParameter(f"boxes: expected shape (n, 4), found {values.shape}")
-    kept, name = keep(values, layout_name(layout))
+    kept, name = keep_layout(values, layout_name(layout))
     return freeze(kept, np.float64), name

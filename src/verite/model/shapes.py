@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from verite import _core
 from verite.errors import BadParameter, DataError, excerpt
 from verite.model.outlines import Polygons, Runs
-from verite.model.rasters import Sizes, filled, frames_of, runs_of
+from verite.model.rasters import Sizes, fill, frames_of, runs_of
 from verite.model.regions import Regions
 
 NO_BOX = (0.0, 0.0, 0.0, 0.0)
@@ -38,7 +38,7 @@ class Contour:
         """The contour and everything inside it."""
         from verite.model.rasters import array_of
 
-        return array_of(filled(runs_of(self.image[None])), 0)
+        return array_of(fill(runs_of(self.image[None])), 0)
 
 
 def drawn_points(points: NDArray[Any], size: tuple[int, int]) -> NDArray[np.bool_]:
@@ -141,7 +141,7 @@ def shapes_of(things: Any, what: str, layout: str = "xyxy") -> Shapes:
         return of_regions(Regions(checked_boxes(things, what), layout))
     if not isinstance(things, Sequence) and not (isinstance(things, np.ndarray) and things.ndim == 3):
         raise BadParameter(f"{what}: expected a list of regions, found {type(things).__name__}")
-    return joined([one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)])
+    return join_shapes([one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)])
 
 
 def of_regions(regions: Regions) -> Shapes:
@@ -154,7 +154,7 @@ def one(thing: Any, what: str, layout: str = "xyxy") -> Shapes:
     """One region, whatever it is; None is no object at all."""
     if isinstance(thing, Contour):
         outline = runs_of(thing.image[None])
-        runs = filled(outline)
+        runs = fill(outline)
         return Shapes(Regions(frames_of(runs), runs=runs), runs.sizes, outline)
     if thing is None:
         return of_regions(Regions([NO_BOX]))
@@ -240,15 +240,15 @@ def checked_boxes(boxes: NDArray[Any], what: str) -> NDArray[np.float64]:
     return values
 
 
-def joined(parts: Sequence[Shapes]) -> Shapes:
+def join_shapes(parts: Sequence[Shapes]) -> Shapes:
     """Single regions in columns."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return of_regions(Regions(np.empty((0, 4))))
     polygons = [part.regions.polygons[0] if part.regions.polygons else [] for part in parts]
-    runs = [(part.regions.runs[0], sized(part.regions.runs)) if part.regions.runs else None for part in parts]
-    outlines = [(part.outlines[0], sized(part.outlines)) if part.outlines else None for part in parts]
+    runs = [(part.regions.runs[0], size_of(part.regions.runs)) if part.regions.runs else None for part in parts]
+    outlines = [(part.outlines[0], size_of(part.outlines)) if part.outlines else None for part in parts]
     return Shapes(
         Regions(
             np.concatenate([part.regions.boxes for part in parts]),
@@ -260,5 +260,5 @@ def joined(parts: Sequence[Shapes]) -> Shapes:
     )
 
 
-def sized(runs: Runs) -> tuple[int, int]:
+def size_of(runs: Runs) -> tuple[int, int]:
     return int(runs.sizes[0, 0]), int(runs.sizes[0, 1])

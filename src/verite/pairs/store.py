@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError
-from verite.model.partitions import is_image, overlap_table, stacked, table_of_one
-from verite.model.rasters import PolygonRule, Sizes, array_of, rasterised, spell_size
+from verite.model.partitions import is_image, overlap_table, stack, table_of_one
+from verite.model.rasters import PolygonRule, Sizes, array_of, rasterise, spell_size
 from verite.model.regions import BOX
 from verite.model.shapes import Shapes, checked_size, one
 
@@ -185,7 +185,7 @@ class LabelStore(Store):
         self.sizes = agreed_sizes(*(np.array(claim, dtype=np.int32) for claim in claims), sizes_of(size, len(truth)))
         self.is_sized = bool((self.sizes > 0).all())
         couples = zip(*sides, self.known_sizes[:, None], strict=True)
-        self.tables = stacked([overlap_table(pixels(a, s, polygons), pixels(b, s, polygons)) for a, b, s in couples])
+        self.tables = stack([overlap_table(pixels(a, s, polygons), pixels(b, s, polygons)) for a, b, s in couples])
 
     @property
     def table(self) -> Array:
@@ -205,7 +205,7 @@ class LabelStore(Store):
 
 def pixels(side: Shapes | NDArray[Any], size: Sizes, polygons: PolygonRule) -> NDArray[Any]:
     """An image as it is, any other region drawn."""
-    return array_of(rasterised(side.regions, size, polygons), 0) if isinstance(side, Shapes) else side
+    return array_of(rasterise(side.regions, size, polygons), 0) if isinstance(side, Shapes) else side
 
 
 def aligned_images(truth: Any, pred: Any) -> tuple[list[Any], list[Any]]:
@@ -259,7 +259,7 @@ def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> 
         regions = regions.take(rows)
         outlines = outlines.take(rows) if outlines is not None else None
         object_sizes, rows = sizes, np.arange(len(rows), dtype=np.int64)
-    runs = rasterised(regions, object_sizes, polygons)
+    runs = rasterise(regions, object_sizes, polygons)
     given: tuple[Any, Any] = (None, None) if outlines is None else (outlines.counts, outlines.objects)
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     return (runs.counts, runs.objects, np.ascontiguousarray(runs.sizes), rows, *given)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
-def outlines_of(side: Annotations) -> _core.OutlineArrays:
+def outline_arrays_of(side: Annotations) -> _core.OutlineArrays:
     """What is known of the shape of every object, as the core takes it: masks, polygons, boxes, sizes of images."""
     regions = side.regions
     runs, polygons = regions.runs, regions.polygons
@@ -38,6 +38,6 @@ def masks_of(side: Annotations, threads: int) -> Runs:
     if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
         return runs
     try:
-        return Runs(*_core.draw_masks(*outlines_of(side), threads))
+        return Runs(*_core.draw_masks(*outline_arrays_of(side), threads))
     except ValueError as error:
         raise DataError(f"{side.source.path or 'annotations'}: {error}") from None

@@ -125,7 +125,7 @@ class CocoEvaluator:
 
     def labels(self) -> Labels:
         """Those given, or else those that occur."""
-        used = np.unique(joined([c["labels"] for side in self.sides.values() for c in side], np.int64))
+        used = np.unique(concatenate([c["labels"] for side in self.sides.values() for c in side], np.int64))
         if self.names is None:
             return Labels(None, used)
         strange = sorted(set(used.tolist()) - set(self.names))
@@ -137,25 +137,25 @@ class CocoEvaluator:
         """One side of all images as columns."""
         parts = self.sides[side]
         counts = [len(c["labels"]) for c in parts]
-        used = joined([c["labels"] for c in parts], np.int64)
+        used = concatenate([c["labels"] for c in parts], np.int64)
         masks = joined_masks(parts, counts)
-        boxes = joined([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
+        boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
         boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
         layout = self.layout
         if masks is not None and not boxed.all():
             boxes = np.where(boxed[:, None], Regions(boxes, layout).sizes, _core.mask_bounds(masks.arrays))
             layout = "xywh"
-        areas = joined([c["area"] for c in parts], np.float64)
+        areas = concatenate([c["area"] for c in parts], np.float64)
         return Annotations(
             images=images,
             labels=labels,
             image=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
             label=_core.find_positions(used, np.asarray(labels.ids, dtype=np.int64))[0],
             regions=Regions(boxes, layout, runs=masks, boxed=boxed),
-            confidence=joined([c["scores"] for c in parts], np.float64) if side == "predictions" else None,
+            confidence=concatenate([c["scores"] for c in parts], np.float64) if side == "predictions" else None,
             area=areas if not np.isnan(areas).all() else None,
             flags={
-                flag: joined([c[key] for c in parts], np.bool_)
+                flag: concatenate([c[key] for c in parts], np.bool_)
                 for flag, key in (("crowd", "iscrowd"), ("ignore", "ignore"))
             },
         )
@@ -177,17 +177,17 @@ def columns_of(item: Item, side: str, i: int) -> Columns:
     count = len(labels)
     found: Columns = {"labels": labels, "boxed": np.array("boxes" in item)}
     boxes = array_of(item["boxes"], f"{side}[{i}].boxes") if "boxes" in item else np.zeros((count, 4))
-    found["boxes"] = checked(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
+    found["boxes"] = check_count(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
     for key, dtype in (("scores", np.float64), ("area", np.float64), *((flag, np.bool_) for flag in FLAGS)):
         missing: NDArray[Any] = np.full(count, np.nan if dtype is np.float64 else 0, dtype=dtype)
         given = array_of(item[key], f"{side}[{i}].{key}").astype(dtype).reshape(-1) if key in item else missing
-        found[key] = checked(given, count, f"{side}[{i}].{key}")
+        found[key] = check_count(given, count, f"{side}[{i}].{key}")
     if "masks" in item:
         pixels = array_of(item["masks"], f"{side}[{i}].masks")
         if pixels.ndim != 3:
             raise BadParameter(f"{side}[{i}].masks: expected shape (n, height, width), found {pixels.shape}")
-        checked(pixels, count, f"{side}[{i}].masks")
-        found["counts"], found["objects"] = encoded(pixels)
+        check_count(pixels, count, f"{side}[{i}].masks")
+        found["counts"], found["objects"] = encode(pixels)
         found["size"] = np.array(pixels.shape[1:], dtype=np.int32)
     elif "size" in item:
         found["size"] = array_of(item["size"], f"{side}[{i}].size").astype(np.int32).reshape(2)
@@ -208,13 +208,13 @@ def array_of(values: Any, what: str) -> NDArray[Any]:
     return array
 
 
-def checked(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
+def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
     if len(values) != count:
         raise BadParameter(f"{what}: expected {count} values as there are labels, found {len(values)}")
     return values
 
 
-def encoded(pixels: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def encode(pixels: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Runs of masks [n, row, column]: whatever is not 0 is object."""
     columns = np.ascontiguousarray((pixels != 0).transpose(0, 2, 1)).view(np.uint8)
     return _core.encode_masks(columns.transpose(2, 1, 0))
@@ -249,7 +249,7 @@ def size_of(pred: Columns, target: Columns) -> tuple[int, int]:
     return 0, 0
 
 
-def joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+def concatenate(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
 
 
@@ -261,5 +261,5 @@ def joined_masks(parts: list[Columns], counts: list[int]) -> Runs | None:
         for part, n in zip(parts, counts, strict=True)
     ]
     sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
-    runs = joined([part["counts"] for part in parts if "counts" in part], np.uint32)
-    return Runs(runs, offsets_of(joined(lengths, np.int64)), joined(sizes, np.int32).reshape(-1, 2))
+    runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
+    return Runs(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))

@@ -30,7 +30,7 @@ from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
 from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
-from verite.protocols.coco_masks import outlines_of
+from verite.protocols.coco_masks import outline_arrays_of
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
@@ -239,7 +239,7 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
             check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
         mine = truth.where(has_mask)
         part = group_truths(mine.image, mine.label, images=images, labels=labels)
-        outlines = outlines_of(mine), outlines_of(pred)
+        outlines = outline_arrays_of(mine), outline_arrays_of(pred)
         try:
             found = _core.mask_candidates(
                 part.arrays, outlines[0], mine.group_of, pred_cells.arrays, outlines[1], floor, threads

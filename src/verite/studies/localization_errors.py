@@ -16,7 +16,7 @@ from verite.interpretation.score import Objects, Possible, ScoreRules, judge
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.outlines import Runs
-from verite.model.rasters import array_of, frames_of, rasterised
+from verite.model.rasters import array_of, frames_of, rasterise
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
@@ -78,12 +78,12 @@ def masks_of(truth: Annotations) -> Runs:
     if len(unsized):
         name = truth.images.name(int(truth.image[unsized[0]]))
         raise DataError(f"{truth.source.path or 'scenes'}: expected the size of every image, found none for {name!r}")
-    return rasterised(truth.regions, sizes.astype(np.int32))
+    return rasterise(truth.regions, sizes.astype(np.int32))
 
 
 def box_masks(masks: Runs) -> Runs:
     """The boxes around masks, as masks."""
-    return rasterised(Regions(frames_of(masks)), masks.sizes)
+    return rasterise(Regions(frames_of(masks)), masks.sizes)
 
 
 Anchor = Literal["centre", "corner"]

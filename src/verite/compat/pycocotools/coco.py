@@ -20,7 +20,7 @@ from verite.errors import BadParameter, DataError, ReadError
 Record = dict[str, Any]
 
 
-def listed(ids: Any) -> Any:
+def as_list(ids: Any) -> Any:
     """A single id as a list of one."""
     return ids if hasattr(ids, "__iter__") and hasattr(ids, "__len__") else [ids]
 
@@ -74,7 +74,7 @@ class COCO:
         iscrowd: Any = None,
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""
-        images, classes = listed(imgIds), listed(catIds)
+        images, classes = as_list(imgIds), as_list(catIds)
         found: Iterable[Record]
         if len(images):
             found = chain.from_iterable(self.imgToAnns[i] for i in images if i in self.imgToAnns)
@@ -92,14 +92,14 @@ class COCO:
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
         """Ids of the classes with these names, of these groups, with these ids."""
         found = self.dataset["categories"]
-        for key, wanted in (("name", listed(catNms)), ("supercategory", listed(supNms)), ("id", listed(catIds))):
+        for key, wanted in (("name", as_list(catNms)), ("supercategory", as_list(supNms)), ("id", as_list(catIds))):
             if len(wanted):
                 found = [cat for cat in found if cat[key] in wanted]
         return [cat["id"] for cat in found]
 
     def getImgIds(self, imgIds: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
         """Ids of the images among these that have all of these classes."""
-        images, classes = listed(imgIds), listed(catIds)
+        images, classes = as_list(imgIds), as_list(catIds)
         if not len(images) and not len(classes):
             return list(self.imgs)
         found = set(images)
@@ -109,13 +109,13 @@ class COCO:
         return list(found)
 
     def loadAnns(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.anns[i] for i in listed(ids)]
+        return [self.anns[i] for i in as_list(ids)]
 
     def loadCats(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.cats[i] for i in listed(ids)]
+        return [self.cats[i] for i in as_list(ids)]
 
     def loadImgs(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.imgs[i] for i in listed(ids)]
+        return [self.imgs[i] for i in as_list(ids)]
 
     def showAnns(self, anns: Sequence[Record], draw_bbox: bool = False) -> None:  # noqa: N802
         """Draw annotations on matplotlib's current axes."""

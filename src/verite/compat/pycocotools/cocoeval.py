@@ -91,7 +91,7 @@ class COCOeval:
         """For each class, area range and image a dictionary of who matched whom, or None where there is nothing."""
         if self._images is None:
             assert self._prepared is not None
-            self._images = ImageResults(self._prepared, self._paramsEval).listed()
+            self._images = ImageResults(self._prepared, self._paramsEval).to_list()
         return self._images
 
     @evalImgs.setter

@@ -22,7 +22,7 @@ class ImageResults:
     def __init__(self, prepared: Prepared, p: Params) -> None:
         self.p, self.evaluation, self.stages = p, prepared.evaluation, prepared.evaluation.stages
 
-    def listed(self) -> list[dict[str, Any] | None]:
+    def to_list(self) -> list[dict[str, Any] | None]:
         """[class][area range][image], flat, in pycocotools' order."""
         classes = self.p.catIds if self.p.useCats else [-1]
         images = self.p.imgIds
@@ -57,7 +57,7 @@ class ImageResults:
         pred_rows = e.preds[0][preds]
         truth_ids, pred_ids = truth.ids[e.truths[0][truths]], pred.ids[pred_rows]
         count, found = len(truth_ids), len(pred_ids)
-        taken = self.taken(a, truths, preds)
+        taken = self.find_taken(a, truths, preds)
         hit = taken >= 0
         dt_matches = np.where(hit, np.append(truth_ids, 0)[taken], 0).astype(np.float64)
         gt_matches = np.zeros((len(taken), count))
@@ -79,7 +79,7 @@ class ImageResults:
             "dtIgnore": dt_ignore,
         }
 
-    def taken(self, a: int, truths: slice, preds: slice) -> NDArray[np.int64]:
+    def find_taken(self, a: int, truths: slice, preds: slice) -> NDArray[np.int64]:
         """[T, D] which truth of the cell each prediction took, -1 for none."""
         thresholds = len(self.p.iouThrs)
         offsets, truth, _ = self.stages.candidates

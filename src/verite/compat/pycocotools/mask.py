@@ -112,7 +112,7 @@ def merge(rleObjs: list[Rle], intersect: int = 0) -> Rle:  # noqa: N803
 
 def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     """Overlaps of every detection (rows) with every truth (columns), boxes or masks; of crowds over `dt` alone."""
-    mine, others = prepared(dt), prepared(gt)
+    mine, others = prepare(dt), prepare(gt)
     crowd = np.array(pyiscrowd, dtype=np.bool_).reshape(-1)
     if len(crowd) != len(others):
         raise BadParameter(f"iou: expected {len(others)} crowd flags, one a truth, found {len(crowd)}")
@@ -125,7 +125,7 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     return np.asfortranarray(_core.coco_box_overlaps(mine, others, crowd))
 
 
-def prepared(objects: Any) -> NDArray[np.float64] | Runs:
+def prepare(objects: Any) -> NDArray[np.float64] | Runs:
     """Boxes as [n, 4], masks as runs."""
     if isinstance(objects, np.ndarray):
         boxes = np.ascontiguousarray(objects, dtype=np.float64)

@@ -115,7 +115,7 @@ def columns_of(
     image_at = {image: i for i, image in enumerate(images)}
     label_at = {label: i for i, label in enumerate(labels)}
     boxes = np.array([record.get("bbox", (0, 0, 0, 0)) for record in records], dtype=np.float64).reshape(-1, 4)
-    regions = Regions(boxes, "xywh") if kind == "bbox" else Regions(boxes, "xywh", **outlines_of(coco, records))
+    regions = Regions(boxes, "xywh") if kind == "bbox" else Regions(boxes, "xywh", **read_outlines(coco, records))
     return Annotations(
         images=tables[0],
         labels=tables[1],
@@ -136,7 +136,7 @@ def area_of(record: Record) -> float:
     return float(record["bbox"][2] * record["bbox"][3])
 
 
-def outlines_of(coco: COCO, records: list[Record]) -> dict[str, Any]:
+def read_outlines(coco: COCO, records: list[Record]) -> dict[str, Any]:
     """Masks where records have them, polygons drawn for those that have polygons."""
     runs: list[Any] = []
     for record in records:
