@@ -16,6 +16,7 @@ from verite.analysis.saved import Saved, SavedComparison
 from verite.metrics.cards import card, catalogue
 from verite.model.display import STYLES, Display
 from verite.model.tables import Table
+from verite.ranking.calibration import calibrate
 from verite.studies.sensitivity import sensitivity
 
 PLAIN = ["cat", "dog"]
@@ -38,10 +39,13 @@ def compare_many(names):
     return vt.compare(*(vt.voc(truth, pred, name=name, checks="off") for name in [*names, *PLAIN, *"abcdef"]))
 
 
-def rank(names):
-    truth = [1, 0, 1, 1]
+def rank_answers(names):
     answers = {name: [1, 0, i % 2, 1] for i, name in enumerate([*names, *PLAIN][:4])}
-    return vt.rank(vt.Answers.of(truth, answers), vt.truth_errors.Bernoulli(0.1))
+    return vt.Answers.of([1, 0, 1, 1], answers)
+
+
+def rank(names):
+    return vt.rank(rank_answers(names), vt.truth_errors.Bernoulli(0.1))
 
 
 def study(names):
@@ -68,6 +72,8 @@ EXAMPLES = {
     "objects": lambda names: vt.voc(*pair(names), checks="off").objects(),
     "inspect": lambda names: vt.inspect(*pair(names)),
     "rank": rank,
+    "calibration": lambda names: calibrate(rank_answers(names), [1, 0, 0, 1]),
+    "explanation": lambda names: vt.explain(*pair([*names, *PLAIN]), 0.5, protocols=["voc"]),
     "study": study,
     "property_table": lambda names: study(names).tables["distance"],
     "sensitivity": lambda names: sensitivity(study(names)),
