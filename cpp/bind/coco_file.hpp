@@ -42,6 +42,7 @@ struct Source {
     auto with_text(unsigned threads, Work&& work) const {
         auto content = kept;
         if (content && stamp && json::has_changed(path, *stamp)) throw json::ChangedFile(path, "after it was read");
+        if (!content && !stamp) return work(std::span<const char>{});  // nothing in it was worth keeping
         if (!content) {
             content = std::make_shared<const json::Content>(path, threads);
             if (content->stamp() != stamp) throw json::ChangedFile(path, "after it was read");

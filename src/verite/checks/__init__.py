@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors", "warn_of"]
 
 # What else looks odd on a side whose boxes are misread, or whose images are not found.
-ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V306"}, {"V214", "V219"}
+ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V114", "V306"}, {"V214", "V219"}
 FOLLOW = dict.fromkeys(("V101", "V102", "V103", "V104", "V105"), ODD_BOXES)
 FOLLOW |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS)
 EXCHANGED = "V221"

@@ -56,6 +56,10 @@ TOUR = (
         ' --require "AP50>=base-0.005" --require "AP[person]>=0.4"',
     ),
     (
+        "Another tool prints 0.6896 for the hawk. By which conventions?",
+        "explain harbour/truth.json harbour/hawk.json --number 0.6896 --protocol voc --quiet",
+    ),
+    (
         "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
         "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
     ),

@@ -52,7 +52,8 @@ def run_in_processes(
                 for future in sorted(done, key=waiting.__getitem__):
                     yield waiting.pop(future), future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - before:
                 child.terminate()
+            # Waited for: a pool that ends while Python does complains about its closed pipe.
+            pool.shutdown(wait=True, cancel_futures=True)
             raise
