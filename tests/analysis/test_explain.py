@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import nan
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_each_command_prints_its_numbers(tmp_path: Any, capsys: Any) -> None:
     words = ["explain", str(tmp_path / "truth.json"), str(tmp_path / "pred.json"), "--number", "AP=0.333", "--json"]
     assert run(words) == 0
     document = json.loads(capsys.readouterr().out)
-    assert {"numbers", "reached", "attempts", "chain"} == set(document)
+    assert {"numbers", "reached", "attempts", "chain", "findings"} == set(document)
     distances = [attempt["distance"] for attempt in document["attempts"]]
     assert distances == sorted(distances)
     for attempt in document["attempts"][:5]:
@@ -94,3 +95,13 @@ def test_an_unknown_protocol_is_named() -> None:
 def test_a_score_that_nobody_has_is_named() -> None:
     with pytest.raises(BadParameter, match=r"number: expected scores that are there, such as mAP, found AP99=0\.5"):
         vt.explain(TRUTH, PRED, "AP99=0.5", protocols=["voc"])
+
+
+def test_data_that_look_wrong_are_told_before_anything_is_explained():
+    truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]])
+    pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[nan, nan])
+    with pytest.raises(vt.DataError, match="V302"):
+        vt.explain(truth, pred, 0.5)
+    warned = vt.explain(truth, pred, 0.5, protocols=["voc"], checks="warn")
+    assert "V302" in {finding.code for finding in warned.findings}
+    assert "V302" in {finding["code"] for finding in warned.to_dict()["findings"]}

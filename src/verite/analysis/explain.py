@@ -12,6 +12,7 @@ from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, DataError
+from verite.evaluation.prepare import prepare
 from verite.formats import read_pair
 from verite.model.display import Display, Part
 from verite.model.results import to_json
@@ -22,6 +23,8 @@ from verite.settings import Choice, Flag
 from verite.signature import spell
 
 if TYPE_CHECKING:
+    from verite.checks import Finding
+    from verite.evaluation.prepare import Checks
     from verite.formats import Readable
     from verite.model.annotations import Annotations
     from verite.protocols.protocol import Protocol
@@ -109,8 +112,14 @@ class Attempt:
 class Explanation(Display):
     """Every attempt, the nearest first, and the way from the protocol as it is to the best of them."""
 
-    def __init__(self, numbers: Sequence[Number], attempts: Iterable[Attempt], paths: tuple[str, str]) -> None:
-        self.numbers, self.paths = tuple(numbers), paths
+    def __init__(
+        self,
+        numbers: Sequence[Number],
+        attempts: Iterable[Attempt],
+        paths: tuple[str, str],
+        findings: Sequence[Finding] = (),
+    ) -> None:
+        self.numbers, self.paths, self.findings = tuple(numbers), paths, tuple(findings)
         every = list(attempts)
         # Of equally near ones that with fewer changes; those that do not have the score cannot be compared.
         order = sorted(every, key=lambda attempt: (self.distance(attempt), len(attempt.changes)))
@@ -186,6 +195,7 @@ class Explanation(Display):
                 for attempt in self.attempts
             ],
             "chain": [{"change": words, "value": value} for words, value in self.chain()],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def to_json(self, *, indent: int = 0) -> str:
@@ -193,13 +203,18 @@ class Explanation(Display):
 
 
 def explain(
-    truth: Readable, pred: Readable, *numbers: str | float, protocols: Sequence[str] = PROTOCOLS
+    truth: Readable,
+    pred: Readable,
+    *numbers: str | float,
+    protocols: Sequence[str] = PROTOCOLS,
+    checks: Checks = "stop",
 ) -> Explanation:
     """Which conventions give the numbers that another tool printed.
 
     A number is 0.523, 52.3 (percent) or AP50=0.721, without a name any of AP, AP50, AP75 and mAP; several narrow it
     down. Each convention of the `protocols` is tried alone, and where none gives the numbers to their printed digits,
-    two at a time.
+    two at a time. Data that look wrong are looked at first, as by every protocol: with `warn` or `off` they are taken
+    as they are, as the other tool may have done.
 
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
@@ -213,7 +228,9 @@ def explain(
     for verb in protocols:
         if verb not in HOMES:
             raise BadParameter(f"protocols: expected {', '.join(HOMES)}, found {verb!r}")
-    sides = read_pair(truth, pred)
+    known, given = read_pair(truth, pred)
+    _, aligned, findings = prepare(known, given, checks, is_exact=True)
+    sides = known, aligned
     attempts = [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 0)]
     attempts += [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 1)]
     if not attempts:
@@ -221,7 +238,7 @@ def explain(
     if not any(all(n.is_reached(a.scores) for n in wanted) for a in attempts):
         attempts += [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 2)]
     paths = tuple(side.source.path or word for side, word in zip(sides, ("TRUTH", "PRED"), strict=True))
-    return Explanation(wanted, attempts, (paths[0], paths[1]))
+    return Explanation(wanted, attempts, (paths[0], paths[1]), findings)
 
 
 def conventions(protocol: Protocol[Any, Any]) -> Iterator[tuple[str, Any]]:

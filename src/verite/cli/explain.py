@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from verite.cli.options import output_options, read_side, reading_options
+from verite.cli.options import checks_option, output_options, read_side, reading_options
 
 
 @click.command(
@@ -23,6 +23,7 @@ Examples:
 @click.option("--protocol", "protocols", multiple=True, metavar="VERB", show_default="coco, voc",
               help="Whose conventions to try; may be repeated.")  # fmt: skip
 @reading_options
+@checks_option
 @output_options
 def explain(truth: str, pred: str, **given: Any) -> None:
     """Which conventions give the number that another tool printed.
@@ -32,7 +33,7 @@ def explain(truth: str, pred: str, **given: Any) -> None:
     """
     from verite.analysis.explain import PROTOCOLS, Number
     from verite.analysis.explain import explain as evaluate
-    from verite.cli.output import describe, emit, note
+    from verite.cli.output import describe, emit, note, warn
 
     for number in given["numbers"]:
         Number.of(number)  # what is wrong with the command is told before a large file is read
@@ -42,4 +43,7 @@ def explain(truth: str, pred: str, **given: Any) -> None:
     preds = read_side(pred, "pred", given, truths)
     describe("pred", preds, quiet=quiet)
     note("", quiet=quiet)
-    emit(evaluate(truths, preds, *given["numbers"], protocols=given["protocols"] or PROTOCOLS), given)
+    whose = given["protocols"] or PROTOCOLS
+    found = evaluate(truths, preds, *given["numbers"], protocols=whose, checks=given["checks"])
+    warn(found.findings, {"truth": truth, "pred": pred}, set())
+    emit(found, given)

@@ -225,6 +225,14 @@ class Format:
                     raise BadParameter(f"{self.name}: {what}: expected names out of {', '.join(known)}, found {name!r}")
 
 
+def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """A text file per image."""
+    from verite.formats.progress import count_files
+
+    for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
+        (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+
+
 def file_stems(images: Images, path: Path) -> list[str]:
     """A file name without suffix for every image, each of its own and none outside the folder."""
     stems = [stem(images.name(i)) for i in range(len(images))]

@@ -14,7 +14,7 @@ from pathlib import Path
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list
+from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list, write_lines
 from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
@@ -116,8 +116,7 @@ def write(annotations: Annotations, path: Path) -> None:
         lines[annotations.image[row]].append(" ".join(words) + "\n")
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
-        for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
-            (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+        write_lines(folder, stems, lines)
 
 
 HOLDS = frozenset(

@@ -16,7 +16,7 @@ import numpy as np
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list
+from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list, write_lines
 from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.progress import count_files
 from verite.formats.rows import Rows
@@ -169,8 +169,7 @@ def write(annotations: Annotations, path: Path) -> None:
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
         (folder / "labels").mkdir()
-        for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
-            (folder / "labels" / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+        write_lines(folder / "labels", stems, lines)
         if annotations.labels.names is not None:
             (folder / "data.yaml").write_text(yaml_of(annotations.labels.names), encoding="utf-8")
 
