@@ -17,7 +17,7 @@ SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__fi
 FLOORS = (
     {"loading"},
     {"arrays", "errors", "records", "_core", "__init__"},
-    {"limits", "signature", "threads"},
+    {"limits", "progress", "signature", "threads"},
     {"files", "settings"},
     {"model"},
     {"formats", "checks"},

@@ -17,10 +17,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.campaign.cases import KINDS, run_case
+from verite.cli.bar import show_progress
+from verite.progress import begin, count_files
 
 HANG = 10.0  # seconds
 LOADING = 20.0  # more, before the first case
@@ -54,6 +56,13 @@ def lines_of(worker: subprocess.Popen[bytes]) -> Iterator[str | None]:
 
 def watch(kind: str, seed: int, first: int, last: int, until: float) -> tuple[int, Counter[str], list[str]]:
     """Run cases until they or the time are over: how many were begun, outcomes, and what was wrong."""
+    with begin(kind, last - first, "cases") as advance:
+        return watch_cases(kind, seed, first, last, until, advance)
+
+
+def watch_cases(
+    kind: str, seed: int, first: int, last: int, until: float, advance: Callable[[int], None]
+) -> tuple[int, Counter[str], list[str]]:
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     number = first
@@ -73,6 +82,7 @@ def watch(kind: str, seed: int, first: int, last: int, until: float) -> tuple[in
                     outcomes[line.split()[0]] += 1
                     wrong += [f"{kind} {seed} {number}: {line}"] if line.startswith("undocumented") else []
                 number += 1
+                advance(1)
                 if is_over or time.monotonic() > until:
                     is_over = True
                     worker.kill()
@@ -81,6 +91,7 @@ def watch(kind: str, seed: int, first: int, last: int, until: float) -> tuple[in
             outcomes["death"] += 1
             wrong.append(f"{kind} {seed} {number}: ends with {worker.returncode}")
             number += 1
+            advance(1)
     return number - first, outcomes, wrong
 
 
@@ -99,7 +110,7 @@ def kill_writers(seed: int, count: int, until: float) -> tuple[int, Counter[str]
         document = {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": boxes}
         source.write_text(json.dumps(document))
         command = [sys.executable, "-m", "verite", "convert", str(source), str(target), "--to", "voc", "-q"]
-        for i in range(count):
+        for i in count_files("kills", range(count)):
             if time.monotonic() > until:
                 return i, outcomes, wrong
             shutil.rmtree(target, ignore_errors=True)
@@ -122,7 +133,7 @@ def interrupt(count: int, until: float) -> tuple[int, Counter[str], list[str]]:
     )
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
-    for i in range(count):
+    for i in count_files("interrupts", range(count)):
         if time.monotonic() > until:
             return i, outcomes, wrong
         with subprocess.Popen(
@@ -175,4 +186,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with show_progress():
+        status = main()
+    sys.exit(status)

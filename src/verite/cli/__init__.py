@@ -114,8 +114,11 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     if "_VERITE_COMPLETE" in os.environ:
         verite.main(prog_name="verite")  # answers the shell and exits
+    from verite.cli.bar import show_progress
+
     try:
-        follow(sys.argv[1:] if args is None else args)
+        with show_progress():
+            follow(sys.argv[1:] if args is None else args)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as error:

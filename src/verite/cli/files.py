@@ -102,16 +102,15 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
-    from verite.cli.output import count_of, describe, note, show_progress
+    from verite.cli.output import count_of, describe, note
     from verite.formats import format_named, read, read_given, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
-    with show_progress(quiet=quiet):
-        annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
-        describe("in", annotations, quiet=quiet)
-        lost = write(annotations, Path(target), to)
+    annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
+    describe("in", annotations, quiet=quiet)
+    lost = write(annotations, Path(target), to)
     note(f"out: {target}: {count_of(len(annotations), 'object')} as {title}", quiet=quiet)
     if lost:
         note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)

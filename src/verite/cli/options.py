@@ -193,7 +193,6 @@ def checks_option(command: F) -> F:
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say."""
-    from verite.cli.output import show_progress
     from verite.formats import read_given
     from verite.formats.format import Options
 
@@ -210,5 +209,4 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    with show_progress(quiet=given.get("quiet", False)):
-        return read_given(path, given[f"{side}_format"] or given["both_format"], options)
+    return read_given(path, given[f"{side}_format"] or given["both_format"], options)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -76,22 +75,6 @@ def note(text: str, *, quiet: bool) -> None:
     """A remark for a person, out of the way of programs."""
     if not quiet:
         print(one_line(text), file=sys.stderr)
-
-
-@contextmanager
-def show_progress(*, quiet: bool) -> Iterator[None]:
-    """How far it is with the files of a large folder, on a line that goes away, for a person at a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    from verite.formats.progress import listen
-
-    def show(what: str, done: int, count: int) -> None:
-        end = "\r" if done < count else "\r\033[K"
-        print(f"{what} {done:,} of {count:,} files", end=end, file=sys.stderr, flush=True)
-
-    with listen(show):
-        yield
 
 
 def describe(what: str, annotations: Annotations, *, quiet: bool) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ import click
 
 from verite.cli.options import output_options
 from verite.errors import did_you_mean
+from verite.progress import begin
 
 # What else can be studied, and the module of the command: `verite study NAME …`.
 TARGETS = {"interpretation": "study_interpretation"}
@@ -110,7 +108,7 @@ def study(context: click.Context, /, **given: Any) -> None:
 
     check(context, given)
     quiet = given["quiet"] or given["as_json"]
-    outcome, changes = run_reproduction(given, quiet) if given["reproduce"] else run_study(given, quiet)
+    outcome, changes = run_reproduction(given) if given["reproduce"] else run_study(given)
     measured = getattr(outcome, "outcome", outcome)
     measured.tells_curves = given["asks_curves"]
     if given["export"]:
@@ -141,7 +139,7 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError("--table: expected a study of metrics, found --reproduce", context)
 
 
-def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     """The study that was asked for, and its sensitivity if that was."""
     from verite.cli.metrics import look_here
     from verite.errors import BadParameter
@@ -164,37 +162,27 @@ def run_study(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
         near = did_you_mean(given["table"], tables)
         raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
     how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"]}
-    with progress_bar(count_results(truths, sweeps), quiet) as advance:
+    with begin("measuring", count_results(truths, sweeps), "results") as advance:
         outcome = evaluate(rows, truths, sweeps, progress=advance, **how, **dict(given["tolerances"]))
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
 
 
-def run_reproduction(given: dict[str, Any], quiet: bool) -> tuple[Any, Any]:
+def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
     """A published study made anew."""
     if given["reproduce"] == "gretsi":
         from verite.studies.gretsi import reproduce_gretsi
 
-        with progress_bar(1696, quiet) as advance:
+        with begin("measuring", 1696, "results") as advance:
             return reproduce_gretsi(progress=advance), None
     from verite.studies.jei import compare_tables, reproduce_jei
     from verite.studies.reproduction import count_agreement
     from verite.studies.sensitivity import sensitivity
 
-    with progress_bar(118_080, quiet) as advance:
+    with begin("measuring", 118_080, "results") as advance:
         outcome = reproduce_jei(jobs=given["jobs"], progress=advance)
     if not given["asks_sensitivity"]:
         return outcome, None
     return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
-
-
-@contextmanager
-def progress_bar(results: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error where a person looks at it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=results, label="measuring", file=sys.stderr, show_pos=True) as bar:
-        yield bar.update
 
 
 def tell(outcome: Any, changes: Any, given: dict[str, Any]) -> None:

@@ -47,15 +47,15 @@ def interpretation(source: str | None, **given: Any) -> None:
     that have the paper's numbers of images and objects.
     """
     from verite.cli.output import emit, keep_table, note, wants_plots
-    from verite.cli.study import progress_bar
     from verite.files import make_folder, write_atomically
     from verite.interpretation.localization import localization_metric
+    from verite.progress import begin
     from verite.studies.interpretation import study_interpretation
 
     localization_metric(given["localization"])  # a wrong name is told before anything is drawn
     quiet = given["quiet"] or given["as_json"]
     scenes = scenes_of(source, given["seed"])
-    with progress_bar(len(scenes), quiet) as advance:
+    with begin("altering", len(scenes), "objects") as advance:
         outcome = study_interpretation(
             scenes,
             localization=given["localization"],

@@ -227,7 +227,7 @@ class Format:
 
 def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """A text file per image."""
-    from verite.formats.progress import count_files
+    from verite.progress import count_files
 
     for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
         (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")

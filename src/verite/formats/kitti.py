@@ -13,11 +13,11 @@ from verite.files import folder_atomically, read_text
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems, is_list, write_lines
 from verite.formats.imagenet_loc import check_words
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
+from verite.progress import count_files
 
 WORDS = 15  # of a truth; predictions have a score more
 WORDING = "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score"

@@ -21,11 +21,11 @@ from verite.formats.document import check_finite, decode
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.outlines import bounds_of_rings, check_ring
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.regions import POLYGON
+from verite.progress import count_files
 
 CIRCLE_CORNERS = 64
 

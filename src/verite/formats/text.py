@@ -15,11 +15,11 @@ from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list, write_lines
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import confidence_place, is_number, to_numbers
 from verite.model.annotations import Annotations
+from verite.progress import count_files
 
 
 def recognise(look: Look) -> str | None:

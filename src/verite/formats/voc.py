@@ -15,10 +15,10 @@ from verite.files import folder_atomically
 from verite.formats.facts import flags_by_row
 from verite.formats.format import Format, Look, Options, file_stems
 from verite.formats.markup import Element, check_writable, parse, to_whole
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
+from verite.progress import count_files
 
 VOC_FLAGS = ("truncated", "difficult", "occluded")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from verite.errors import ReadError, excerpt
 from verite.files import read_text
 from verite.formats.format import Format, Look, Options, head_of
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
+from verite.progress import count_files
 
 LABEL = "face"
 TRUTH, PRED = 10, 5

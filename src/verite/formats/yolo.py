@@ -18,13 +18,13 @@ from verite.files import folder_atomically, read_text
 from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list, write_lines
 from verite.formats.outlines import bounds_of_rings, check_ring
-from verite.formats.progress import count_files
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.layouts import layout_name, spell_as
 from verite.model.regions import POLYGON, Regions
+from verite.progress import count_files
 
 NAMES_FILES = ("classes.txt", "obj.names", "data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
 LAYOUT = "cxcywh"

@@ -16,6 +16,7 @@ from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, se
 from verite.model.partitions import is_label_image
 from verite.model.rasters import PolygonRule
 from verite.pairs import Array, Pairs
+from verite.progress import begin
 from verite.signature import Signature
 
 CHUNK = 4096  # pairs whose lists of distances may be in memory together
@@ -196,14 +197,15 @@ class Metric:
 def measure(pairs: Pairs, metrics: Sequence[Metric], *, chunk: int = CHUNK) -> dict[str, Array]:
     """Many metrics on the same pairs, a name each: what they share is computed once."""
     parts = list(pairs.chunks(chunk))
-    if len(parts) == 1:
-        return {metric.name: metric.values(pairs) for metric in metrics}
+    parts = parts if len(parts) > 1 else [pairs]
     out = {metric.name: np.empty(len(pairs)) for metric in metrics}
     start = 0
-    for part in parts:
-        for metric in metrics:
-            out[metric.name][start : start + len(part)] = metric.values(part)
-        start += len(part)
+    with begin("measuring", len(pairs) * len(metrics), "values") as advance:
+        for part in parts:
+            for metric in metrics:
+                out[metric.name][start : start + len(part)] = metric.values(part)
+                advance(len(part))
+            start += len(part)
     return out
 
 

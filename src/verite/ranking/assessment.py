@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter
+from verite.progress import begin
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
 from verite.ranking.places import Standings, differs, stand, wilson
@@ -114,7 +115,12 @@ class Assessment:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Every pair, in the recorded order."""
-        return tuple(self.pair(int(i), int(j)) for i, j in combinations(self.order, 2))
+        found, couples = [], list(combinations(self.order, 2))
+        with begin("comparing", len(couples), "pairs") as advance:
+            for i, j in couples:
+                found.append(self.pair(int(i), int(j)))
+                advance(1)
+        return tuple(found)
 
     def pair(self, first: int, second: int) -> Pair:
         contest = self.contest

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.progress import begin
 from verite.ranking.outcomes import Outcomes
 from verite.ranking.sums import Steps, law_of_sum
 from verite.threads import thread_count
@@ -23,6 +24,7 @@ from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
+RECORDS = 2_000_000  # drawn at a time where they are drawn one by one: between two parts somebody may interrupt
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +72,19 @@ def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.in
         net = (values + counts @ signs) / 2
         samplers.append(Sampler.of(net, probabilities))
     total = np.zeros((change.shape[1], draws), dtype=np.int32)
-    for begin in range(0, draws, DRAWS):
-        many = min(DRAWS, draws - begin)
-        block = np.zeros((change.shape[1], many), dtype=np.int32)
-        for vector, sampler in zip(vectors, samplers, strict=True):
-            net_count = sampler.draw(many, rng)
-            for j in np.flatnonzero(vector):
-                if vector[j] > 0:
-                    block[j] += net_count
-                else:
-                    block[j] -= net_count
-        total[:, begin : begin + many] = block
+    with begin("drawing", draws, "truths") as advance:
+        for first in range(0, draws, DRAWS):
+            many = min(DRAWS, draws - first)
+            block = np.zeros((change.shape[1], many), dtype=np.int32)
+            for vector, sampler in zip(vectors, samplers, strict=True):
+                net_count = sampler.draw(many, rng)
+                for j in np.flatnonzero(vector):
+                    if vector[j] > 0:
+                        block[j] += net_count
+                    else:
+                        block[j] -= net_count
+            total[:, first : first + many] = block
+            advance(many)
     return total.T
 
 
@@ -98,20 +102,30 @@ def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Genera
         top = float(rates.max())
         share = rates / top if top > 0 and float(rates.min()) < top else np.zeros(0)
         # A draw depends on its number alone, so threads may share them out.
-        bounds = np.linspace(0, draws, min(thread_count(), draws) + 1).astype(np.int64).tolist()
-        with ThreadPoolExecutor(len(bounds) - 1) as pool:
-            parts = pool.map(
-                lambda part: independent_changes(kind, ways, change, top, share, part[1] - part[0], seed, part[0]),
-                pairwise(bounds),
-            )
-            return np.concatenate(list(parts))
+        parts = max(thread_count(), int(draws * len(kind) * top / RECORDS) + 1)
+        bounds = np.linspace(0, draws, min(parts, draws) + 1).astype(np.int64).tolist()
+        with begin("drawing", draws, "truths") as advance, ThreadPoolExecutor(thread_count()) as pool:
+
+            def draw_part(part: tuple[int, int]) -> Array:
+                first, last = part
+                changes = independent_changes(kind, ways, change, top, share, last - first, seed, first)
+                advance(last - first)
+                return changes
+
+            try:
+                return np.concatenate(list(pool.map(draw_part, pairwise(bounds))))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # an interrupt ends what has not begun
+                raise
     group = np.repeat(moves.groups, moves.counts)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     total = np.empty((draws, change.shape[2]))
-    begin = 0
-    for wrong in model.draw(sizes, moves.items, draws, rng):
-        total[begin : begin + len(wrong)] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, begin)
-        begin += len(wrong)
+    first = 0
+    with begin("drawing", draws, "truths") as advance:
+        for wrong in model.draw(sizes, moves.items, draws, rng):
+            total[first : first + len(wrong)] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, first)
+            first += len(wrong)
+            advance(len(wrong))
     return total
