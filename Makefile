@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit docs fuzz sanitize clients lowest clean
+.PHONY: help demo test check unit stubs docs fuzz sanitize clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
@@ -25,6 +25,9 @@ check: .venv/developing
 
 unit: .venv/developing
 	$(BIN)/pytest
+
+stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native core are
+	$(BIN)/python tools/stubs.py
 
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

@@ -3,12 +3,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -20,6 +22,24 @@
 namespace verite {
 
 namespace nb = nanobind;
+
+// What the stub of the module says of an object (see `make stubs`).
+template <class T>
+using ArrayOf = nb::typed<nb::object, nb::ndarray<nb::numpy, T>>;
+template <class T>
+using ArrayOrNone = nb::typed<nb::object, std::optional<nb::ndarray<nb::numpy, T>>>;
+template <class... Types>
+using ArraysOf = nb::typed<nb::tuple, nb::ndarray<nb::numpy, Types>...>;
+using DictOfAny = nb::typed<nb::dict, nb::str, nb::any>;
+struct Buffer : nb::object {  // anything whose memory can be looked at; None where an argument may be
+    NB_OBJECT_DEFAULT(Buffer, nb::object, "typing.Any", [](PyObject*) { return true; })
+};
+using Buffers = nb::typed<nb::object, std::tuple<Buffer, Buffer, Buffer>>;
+struct Path : nb::object {
+    NB_OBJECT_DEFAULT(Path, nb::object, "str | os.PathLike[str]", [](PyObject*) { return true; })
+};
+using State = nb::typed<nb::tuple, nb::any, nb::ellipsis>;  // of a pickle
+using Texts = nb::typed<nb::object, std::vector<std::string>>;
 
 template <class T>
 using Column1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -101,7 +121,7 @@ inline CandidateView candidates_of(const CandidateArrays& arrays, std::size_t pr
     return view;
 }
 
-inline nb::tuple to_python(Candidates&& found) {
+inline ArraysOf<std::int64_t, std::int32_t, double> to_python(Candidates&& found) {
     return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
                           to_numpy(std::move(found.overlap)));
 }

@@ -64,6 +64,8 @@ Tally repeated_names(const Images& images) {
     return found;
 }
 
+using Tallies = nb::typed<nb::dict, nb::str, std::tuple<int, std::vector<int>>>;
+
 nb::tuple to_python(const Tally& tally) { return nb::make_tuple(tally.count, nb::cast(tally.rows)); }
 
 nb::dict to_python(const Census& census) {
@@ -85,7 +87,7 @@ nb::dict to_python(const QuickFit& fit) {
     return found;
 }
 
-nb::dict census(const Columns& side, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
+Tallies census(const Columns& side, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
     Census found;
     Tally names;
     {
@@ -99,7 +101,7 @@ nb::dict census(const Columns& side, const Images& images, bool is_truth, bool i
     return census;
 }
 
-nb::dict fit(const Columns& truth, const Columns& pred, std::size_t images) {
+DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
     QuickFit found;
     {
         const nb::gil_scoped_release released;

@@ -18,11 +18,11 @@ using Shown = std::conditional_t<std::is_same_v<T, char> || std::is_enum_v<T>, s
 
 template <class T>
 nb::object to_arrays(const RaggedView<T>& column) {
-    return nb::make_tuple(to_array<T, Shown<T>>(column.values), to_array(column.starts));
+    return nb::make_tuple(to_array_or_none<T, Shown<T>>(column.values), to_array_or_none(column.starts));
 }
 
 nb::object ids_array(const CocoFile& file, const json::Ids& ids, const View<std::int64_t>& numbers) {
-    return ids.kind == json::Ids::Kind::text ? to_arrays(file.view(ids.text)) : to_array(numbers);
+    return ids.kind == json::Ids::Kind::text ? to_arrays(file.view(ids.text)) : to_array_or_none(numbers);
 }
 
 // For each field: True if every record has it, False if none has, else an array of bool.
@@ -46,33 +46,33 @@ nb::dict presence_of(const Table& table) {
     return present;
 }
 
-nb::dict image_columns(const CocoFile& file) {
+DictOfAny image_columns(const CocoFile& file) {
     const json::Images& images = file.document().images;
     nb::dict columns;
     columns["count"] = images.count;
     columns["present"] = presence_of(images);
     columns["id"] = ids_array(file, images.ids, file.image_ids());
     columns["file_name"] = to_arrays(file.view(images.file_names));
-    columns["width"] = to_array(file.view(images.widths));
-    columns["height"] = to_array(file.view(images.heights));
+    columns["width"] = to_array_or_none(file.view(images.widths));
+    columns["height"] = to_array_or_none(file.view(images.heights));
     columns["neg_category_ids"] = to_arrays(file.view(images.negatives));
     columns["not_exhaustive_category_ids"] = to_arrays(file.view(images.not_exhaustives));
     return columns;
 }
 
-nb::dict category_columns(const CocoFile& file) {
+DictOfAny category_columns(const CocoFile& file) {
     const json::Categories& categories = file.document().categories;
     nb::dict columns;
     columns["count"] = categories.count;
     columns["present"] = presence_of(categories);
-    columns["id"] = to_array(file.view(categories.ids));
+    columns["id"] = to_array_or_none(file.view(categories.ids));
     columns["name"] = to_arrays(file.view(categories.labels));
     columns["supercategory"] = to_arrays(file.view(categories.supercategories));
-    columns["frequency"] = to_array<char, std::uint8_t>(file.view(categories.frequencies));
+    columns["frequency"] = to_array_or_none<char, std::uint8_t>(file.view(categories.frequencies));
     return columns;
 }
 
-nb::dict annotation_columns(const CocoFile& file) {
+DictOfAny annotation_columns(const CocoFile& file) {
     const json::Annotations& annotations = file.document().annotations;
     const json::SharedColumns& shared = file.shared();
     nb::dict columns;
@@ -80,30 +80,34 @@ nb::dict annotation_columns(const CocoFile& file) {
     columns["present"] = presence_of(annotations);
     columns["image_id"] = ids_array(file, annotations.image_ids, file.view(annotations.image_ids.numbers));
     columns["id"] = ids_array(file, annotations.ids, shared.ids);
-    columns["category_id"] = to_array(file.view(annotations.category_ids));
-    columns["bbox"] = to_array(shared.boxes, 4);
-    columns["score"] = to_array(shared.scores);
-    columns["area"] = to_array(shared.areas);
-    columns["iscrowd"] = to_array(shared.crowds);
-    columns["ignore"] = to_array(shared.ignores);
+    columns["category_id"] = to_array_or_none(file.view(annotations.category_ids));
+    columns["bbox"] = to_array_or_none(shared.boxes, 4);
+    columns["score"] = to_array_or_none(shared.scores);
+    columns["area"] = to_array_or_none(shared.areas);
+    columns["iscrowd"] = to_array_or_none(shared.crowds);
+    columns["ignore"] = to_array_or_none(shared.ignores);
     return columns;
 }
 
 template <class T>
-nb::object located_array(const CocoFile& file, Column<T> json::Annotations::* column) {
-    return to_array<T, Shown<T>>(file.located(column));
+ArrayOrNone<Shown<T>> located_array(const CocoFile& file, Column<T> json::Annotations::* column) {
+    return to_array_or_none<T, Shown<T>>(file.located(column));
 }
 
-nb::object polygon_arrays(const CocoFile& file, const Records& records, bool is_strict, const Limits& limits) {
+ArraysOf<double, std::int64_t, std::int64_t> polygon_arrays(const CocoFile& file, const Records& records,
+                                                            bool is_strict, const Limits& limits) {
     auto found = file.read(json::read_polygons, records, is_strict, limits);
-    return nb::make_tuple(to_array(keep(std::move(found.points)), 2), to_array(keep(std::move(found.ring_starts))),
-                          to_array(keep(std::move(found.object_starts))));
+    return nb::make_tuple(to_array_or_none(keep(std::move(found.points)), 2),
+                          to_array_or_none(keep(std::move(found.ring_starts))),
+                          to_array_or_none(keep(std::move(found.object_starts))));
 }
 
-nb::object run_arrays(const CocoFile& file, const Records& records, bool is_strict, const Limits& limits) {
+ArraysOf<std::uint32_t, std::int64_t, std::int32_t> run_arrays(const CocoFile& file, const Records& records,
+                                                               bool is_strict, const Limits& limits) {
     auto found = file.read(json::read_runs, records, is_strict, limits);
-    return nb::make_tuple(to_array(keep(std::move(found.lengths))), to_array(keep(std::move(found.starts))),
-                          to_array(keep(std::move(found.sizes)), 2));
+    return nb::make_tuple(to_array_or_none(keep(std::move(found.lengths))),
+                          to_array_or_none(keep(std::move(found.starts))),
+                          to_array_or_none(keep(std::move(found.sizes)), 2));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // The images, classes and objects of a COCO file as the model has them, without numpy.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -18,14 +20,14 @@ using json::Document;
 
 nb::str text(std::span<const char> letters) { return nb::str(letters.data(), letters.size()); }
 
-nb::list texts(const RaggedColumn<char>& column) {
+nb::typed<nb::list, nb::str> texts(const RaggedColumn<char>& column) {
     nb::list found;
     for (std::size_t i = 0; i < column.rows(); ++i) found.append(text(column[i]));
     return found;
 }
 
 // The names of classes, None for one that has none.
-nb::list class_names(const CocoFile& file) {
+nb::typed<nb::list, std::optional<std::string>> class_names(const CocoFile& file) {
     const json::Categories& categories = file.document().categories;
     nb::list names;
     for (std::size_t i = 0; i < categories.count; ++i) {
@@ -41,7 +43,7 @@ std::vector<std::int64_t> class_ids(const CocoFile& file) {
 }
 
 // The ids of images where they are texts.
-nb::object image_id_texts(const CocoFile& file) {
+nb::typed<nb::object, std::optional<std::vector<std::string>>> image_id_texts(const CocoFile& file) {
     const json::Ids& ids = file.document().images.ids;
     return ids.kind == json::Ids::Kind::text ? nb::object(texts(ids.text)) : nb::none();
 }
@@ -80,7 +82,7 @@ View<std::int64_t> shift(const View<std::int64_t>& ids, std::int64_t offset) {
 }
 
 // The images of a file whose ids are numbers; of another, with these names.
-Images image_table(const CocoFile& file, std::int64_t offset, nb::handle names) {
+Images image_table(const CocoFile& file, std::int64_t offset, const Texts& names) {
     const json::Images& images = file.document().images;
     const auto widths = sides(images, &json::Images::width_of), heights = sides(images, &json::Images::height_of);
     if (!names.is_none()) return {{}, texts_from(names), widths, heights};
@@ -105,8 +107,10 @@ std::vector<FaultTuple> table_faults(const CocoFile& file, const Limits& limits,
                                   {std::get<0>(limits), std::get<1>(limits)}, most));
 }
 
-nb::tuple resolve(const CocoFile& file, const std::string& layout, const json::IdTables& tables, const Limits& limits,
-                  unsigned threads, std::size_t most) {
+using Resolved = nb::typed<nb::tuple, std::optional<Columns>, std::vector<FaultTuple>>;
+
+Resolved resolve(const CocoFile& file, const std::string& layout, const json::IdTables& tables, const Limits& limits,
+                 unsigned threads, std::size_t most) {
     const BoxLayout kept = layout_from(layout);
     json::ResolvedObjects found;
     {
@@ -118,8 +122,8 @@ nb::tuple resolve(const CocoFile& file, const std::string& layout, const json::I
 }
 
 // The objects of a file in its own tables.
-nb::tuple objects(const CocoFile& file, const std::string& layout, const Limits& limits, unsigned threads,
-                  std::size_t most) {
+Resolved objects(const CocoFile& file, const std::string& layout, const Limits& limits, unsigned threads,
+                 std::size_t most) {
     const Document& document = file.document();
     json::IdTables tables{file.image_ids().values, {}, document.categories.ids.values()};
     if (document.images.ids.kind == json::Ids::Kind::text) tables.image_names = file.view(document.images.ids.text);
@@ -127,9 +131,9 @@ nb::tuple objects(const CocoFile& file, const std::string& layout, const Limits&
 }
 
 // The same in the tables of a truth: by ids that differ by an offset, or by names where the ids in the file are texts.
-nb::tuple objects_in(const CocoFile& file, const Images& images, const std::vector<std::int64_t>& label_ids,
-                     std::int64_t image_offset, std::int64_t label_offset, const std::string& layout,
-                     const Limits& limits, unsigned threads, std::size_t most) {
+Resolved objects_in(const CocoFile& file, const Images& images, const std::vector<std::int64_t>& label_ids,
+                    std::int64_t image_offset, std::int64_t label_offset, const std::string& layout,
+                    const Limits& limits, unsigned threads, std::size_t most) {
     const bool has_texts = file.document().annotations.image_ids.kind == json::Ids::Kind::text;
     const auto image_ids = shift(images.ids, -image_offset);
     const auto labels = shift(keep(std::vector<std::int64_t>(label_ids)), -label_offset);
@@ -139,7 +143,7 @@ nb::tuple objects_in(const CocoFile& file, const Images& images, const std::vect
 }
 
 // Ids of images and classes that occur: numbers, or texts where those of images are.
-nb::tuple ids_used(const CocoFile& file) {
+nb::typed<nb::tuple, nb::any, std::vector<std::int64_t>> ids_used(const CocoFile& file) {
     const json::Annotations& annotations = file.document().annotations;
     const auto classes = json::distinct(annotations.category_ids.values());
     if (annotations.image_ids.kind == json::Ids::Kind::text)
@@ -159,7 +163,8 @@ std::size_t missing_ids(const CocoFile& file) {
 }
 
 // An id as the file has it: a number or a text.
-nb::object id_of(const CocoFile& file, const std::string& section, const std::string& field, std::size_t record) {
+nb::typed<nb::object, std::variant<std::int64_t, std::string>> id_of(const CocoFile& file, const std::string& section,
+                                                                     const std::string& field, std::size_t record) {
     const Document& document = file.document();
     const auto shown = [&](const json::Ids& ids, std::span<const std::int64_t> numbers) -> nb::object {
         if (ids.kind == json::Ids::Kind::text && record < ids.text.rows()) return text(ids.text[record]);

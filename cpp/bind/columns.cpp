@@ -95,7 +95,9 @@ const Shapes& shapes_of(const Regions& regions) {
     return regions.shapes ? regions.shapes->get() : none;
 }
 
-nb::tuple shape_arrays(const Regions& regions) {
+nb::typed<nb::tuple, std::optional<ArraysOf<double, std::int64_t, std::int64_t>>,
+          std::optional<ArraysOf<std::uint32_t, std::int64_t, std::int32_t>>>
+shape_arrays(const Regions& regions) {
     const Shapes& shapes = shapes_of(regions);
     nb::object polygons = nb::none(), runs = nb::none();
     if (shapes.has_polygons())
@@ -105,7 +107,7 @@ nb::tuple shape_arrays(const Regions& regions) {
     return nb::make_tuple(polygons, runs);
 }
 
-nb::object kind_array(const Regions& regions) {
+ArrayOf<std::uint8_t> kind_array(const Regions& regions) {
     if (regions.kinds) return to_array(regions.kinds);
     return to_array(keep(Array<std::uint8_t>(regions.count(), 0)));
 }
@@ -158,7 +160,7 @@ auto out_of(const nb::dict& state) {
     };
 }
 
-nb::dict opened(const nb::tuple& state) {
+nb::dict opened(const State& state) {
     expect(nb::cast<int>(state[0]) == version, "a pickle of this version of verite");
     return nb::cast<nb::dict>(state[1]);
 }
@@ -197,7 +199,7 @@ Columns columns_from(const Regions& regions, nb::handle image, nb::handle label,
     return columns;
 }
 
-nb::dict flag_arrays(const Columns& columns) {
+nb::typed<nb::dict, nb::str, nb::ndarray<nb::numpy, bool>> flag_arrays(const Columns& columns) {
     nb::dict flags;
     for (std::size_t i = 0; i < flag_names.size(); ++i)
         if (columns.flags[i]) flags[flag_names[i].data()] = to_flags(columns.flags[i]);
@@ -235,12 +237,12 @@ Images images_from(nb::handle names, nb::handle ids, nb::handle widths, nb::hand
     return images;
 }
 
-nb::object image_name(const Images& images, std::size_t i) {
+nb::str image_name(const Images& images, std::size_t i) {
     if (i >= images.count()) throw nb::index_error();
     return images.names ? text_at(images.names, i) : nb::str(nb::int_(images.ids[i]));
 }
 
-nb::list image_names(const Images& images) {
+nb::typed<nb::list, nb::str> image_names(const Images& images) {
     nb::list names;
     for (std::size_t i = 0; i < images.count(); ++i) names.append(image_name(images, i));
     return names;
@@ -249,8 +251,10 @@ nb::list image_names(const Images& images) {
 // What is immutable is its own copy.
 template <class T>
 void bind_copies(nb::class_<T>& bound) {
-    bound.def("__copy__", [](nb::handle self) { return nb::borrow(self); })
-        .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); }, "memo"_a);
+    bound.def("__copy__", [](nb::handle_t<T> self) { return nb::typed<nb::object, T>(nb::borrow(self)); })
+        .def(
+            "__deepcopy__", [](nb::handle_t<T> self, nb::handle) { return nb::typed<nb::object, T>(nb::borrow(self)); },
+            "memo"_a);
 }
 
 void register_regions(nb::module_& module) {
@@ -259,8 +263,9 @@ void register_regions(nb::module_& module) {
     bound
         .def(
             "__init__",
-            [](Regions* self, nb::handle boxes, const std::string& layout, nb::handle polygons, nb::handle runs,
-               nb::handle boxed) { new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed)); },
+            [](Regions* self, const Buffer& boxes, const std::string& layout, const Buffers& polygons,
+               const Buffers& runs,
+               const Buffer& boxed) { new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed)); },
             "boxes"_a, "layout"_a, "polygons"_a.none() = nb::none(), "runs"_a.none() = nb::none(),
             "boxed"_a.none() = nb::none())
         .def("__len__", &Regions::count)
@@ -282,11 +287,13 @@ void register_regions(nb::module_& module) {
         .def("shapes", shape_arrays, "Points, rings and objects of polygons; runs, objects and sizes of masks.")
         .def(
             "take",
-            [](const Regions& regions, nb::handle rows) { return take(regions, to_view<std::int64_t>(rows, "rows")); },
+            [](const Regions& regions, const Buffer& rows) {
+                return take(regions, to_view<std::int64_t>(rows, "rows"));
+            },
             "rows"_a)
         .def(
             "scale",
-            [](const Regions& regions, nb::handle factors) {
+            [](const Regions& regions, const Buffer& factors) {
                 return scale(regions, to_view<double>(factors, "factors"));
             },
             "factors"_a)
@@ -299,7 +306,7 @@ void register_regions(nb::module_& module) {
             "With boxes around the polygon or mask of those that came without one.")
         .def(
             "with_boxes",
-            [](const Regions& regions, nb::handle boxes, const std::string& layout) {
+            [](const Regions& regions, const Buffer& boxes, const std::string& layout) {
                 Regions changed = regions;
                 changed.boxes = to_view<double>(boxes, "boxes");
                 changed.layout = layout_from(layout);
@@ -314,10 +321,10 @@ void register_regions(nb::module_& module) {
              [](const Regions& regions) {
                  nb::dict state;
                  get_state(regions, state);
-                 return nb::make_tuple(version, state);
+                 return State(nb::make_tuple(version, state));
              })
         .def("__setstate__",
-             [](Regions& self, const nb::tuple& state) { new (&self) Regions(regions_of_state(opened(state))); });
+             [](Regions& self, const State& state) { new (&self) Regions(regions_of_state(opened(state))); });
     bind_copies(bound);
 }
 
@@ -327,8 +334,9 @@ void register_objects(nb::module_& module) {
     bound
         .def(
             "__init__",
-            [](Columns* self, const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence,
-               nb::handle area, nb::handle ids, const nb::dict& flags) {
+            [](Columns* self, const Regions& regions, const Buffer& image, const Buffer& label,
+               const Buffer& confidence, const Buffer& area, const Buffer& ids,
+               const nb::typed<nb::dict, nb::str, Buffer>& flags) {
                 new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags));
             },
             "regions"_a, "image"_a, "label"_a, "confidence"_a.none() = nb::none(), "area"_a.none() = nb::none(),
@@ -338,9 +346,9 @@ void register_objects(nb::module_& module) {
         .def_prop_ro("image", [](const Columns& columns) { return to_array(columns.image); })
         .def_prop_ro("label", [](const Columns& columns) { return to_array(columns.label); })
         .def_prop_ro("has_confidence", [](const Columns& columns) { return static_cast<bool>(columns.confidence); })
-        .def_prop_ro("confidence", [](const Columns& columns) { return to_array(columns.confidence); })
-        .def_prop_ro("area", [](const Columns& columns) { return to_array(columns.area); })
-        .def_prop_ro("ids", [](const Columns& columns) { return to_array(columns.ids); })
+        .def_prop_ro("confidence", [](const Columns& columns) { return to_array_or_none(columns.confidence); })
+        .def_prop_ro("area", [](const Columns& columns) { return to_array_or_none(columns.area); })
+        .def_prop_ro("ids", [](const Columns& columns) { return to_array_or_none(columns.ids); })
         .def_prop_ro("flags", flag_arrays)
         .def_prop_ro("flag_names",
                      [](const Columns& columns) {
@@ -353,17 +361,19 @@ void register_objects(nb::module_& module) {
              "The first column with a position that its table, of so many rows, does not have.")
         .def(
             "take",
-            [](const Columns& columns, nb::handle rows) { return take(columns, to_view<std::int64_t>(rows, "rows")); },
+            [](const Columns& columns, const Buffer& rows) {
+                return take(columns, to_view<std::int64_t>(rows, "rows"));
+            },
             "rows"_a)
         .def(
             "only",
-            [](const Columns& columns, nb::handle labels) {
+            [](const Columns& columns, const Buffer& labels) {
                 return only(columns, to_view<std::int32_t>(labels, "labels"));
             },
             "labels"_a, "The objects whose label has a new one, with it; -1 means none.")
         .def(
             "move",
-            [](const Columns& columns, nb::handle images, nb::handle labels) {
+            [](const Columns& columns, const Buffer& images, const Buffer& labels) {
                 return move(columns, to_view<std::int32_t>(images, "images"), to_view<std::int32_t>(labels, "labels"));
             },
             "images"_a.none() = nb::none(), "labels"_a.none() = nb::none(),
@@ -391,9 +401,9 @@ void register_objects(nb::module_& module) {
                  nb::dict state;
                  get_state(columns.regions, state);
                  visit_columns(columns, into(state));
-                 return nb::make_tuple(version, state);
+                 return State(nb::make_tuple(version, state));
              })
-        .def("__setstate__", [](Columns& self, const nb::tuple& given) {
+        .def("__setstate__", [](Columns& self, const State& given) {
             const nb::dict state = opened(given);
             auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}};
             visit_columns(*made, out_of(state));
@@ -406,7 +416,7 @@ void register_images(nb::module_& module) {
     bound
         .def(
             "__init__",
-            [](Images* self, nb::handle names, nb::handle ids, nb::handle widths, nb::handle heights) {
+            [](Images* self, const Texts& names, const Buffer& ids, const Buffer& widths, const Buffer& heights) {
                 new (self) Images(images_from(names, ids, widths, heights));
             },
             "names"_a.none() = nb::none(), "ids"_a.none() = nb::none(), "widths"_a.none() = nb::none(),
@@ -419,16 +429,16 @@ void register_images(nb::module_& module) {
             "Name, size in bytes and digest of every column.")
         .def("name", image_name, "i"_a, "The name of an image, or its id where it has none.")
         .def("names", image_names)
-        .def_prop_ro("ids", [](const Images& images) { return to_array(images.ids); })
+        .def_prop_ro("ids", [](const Images& images) { return to_array_or_none(images.ids); })
         .def_prop_ro("widths", [](const Images& images) { return to_array(images.widths); })
         .def_prop_ro("heights", [](const Images& images) { return to_array(images.heights); })
         .def("__getstate__",
              [](const Images& images) {
                  nb::dict state;
                  visit_images(images, into(state));
-                 return nb::make_tuple(version, state);
+                 return State(nb::make_tuple(version, state));
              })
-        .def("__setstate__", [](Images& self, const nb::tuple& state) {
+        .def("__setstate__", [](Images& self, const State& state) {
             auto* made = new (&self) Images{};
             visit_images(*made, out_of(opened(state)));
         });

@@ -16,7 +16,8 @@ using Doubles = Column1<double>;
 using Flags = Column1<bool>;
 using FlagTable = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple group_objects_(const Int32s& image, const Int32s& label, std::int32_t images, std::int32_t labels) {
+ArraysOf<std::int32_t, std::int32_t, std::int64_t> group_objects_(const Int32s& image, const Int32s& label,
+                                                                  std::int32_t images, std::int32_t labels) {
     Grouped grouped;
     {
         nb::gil_scoped_release released;
@@ -26,8 +27,8 @@ nb::tuple group_objects_(const Int32s& image, const Int32s& label, std::int32_t 
                           to_numpy(std::move(grouped.images)));
 }
 
-nb::tuple coco_box_candidates_(const CellArrays& truth, const BoxArray& truth_sizes, const Flags& crowd,
-                               const CellArrays& pred, const BoxArray& pred_sizes, double floor, unsigned threads) {
+auto coco_box_candidates_(const CellArrays& truth, const BoxArray& truth_sizes, const Flags& crowd,
+                          const CellArrays& pred, const BoxArray& pred_sizes, double floor, unsigned threads) {
     expect(crowd.size() == truth_sizes.shape(0), "a crowd flag for each truth");
     Candidates found;
     {
@@ -51,8 +52,9 @@ auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags&
 
 // One class, area range and limit from what became of each prediction: precision and confidence [threshold, recall],
 // and recall [threshold].
-nb::tuple accumulate_outcomes(const Doubles& confidence, const FlagTable& hits, const FlagTable& spared,
-                              double positives, const Doubles& recalls) {
+ArraysOf<double, double, double> accumulate_outcomes(const Doubles& confidence, const FlagTable& hits,
+                                                     const FlagTable& spared, double positives,
+                                                     const Doubles& recalls) {
     const std::size_t thresholds = hits.shape(0), count = confidence.size(), levels = recalls.size();
     expect(hits.shape(1) == count && spared.shape(1) == count && spared.shape(0) == thresholds,
            "a flag for each threshold and prediction");

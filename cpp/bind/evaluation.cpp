@@ -38,12 +38,12 @@ T chosen(const std::map<std::string, T>& words, const std::string& word, const c
 }
 
 void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& pred, const Images& images,
-              std::size_t labels, nb::handle label_rank, std::vector<double> thresholds, std::vector<double> ranges,
+              std::size_t labels, const Buffer& label_rank, std::vector<double> thresholds, std::vector<double> ranges,
               std::vector<std::int64_t> limits, std::vector<double> recalls, const std::string& similarity,
               double pixel, const std::string& wants, const std::string& equal, const std::string& ties, bool is_strict,
               bool is_together, const std::vector<std::string>& ignored, const std::vector<std::string>& shared,
               bool repeats_quirks, bool truth_is_results, bool pred_is_results, std::int64_t image_limit,
-              bool drops_flat, nb::handle judged, nb::handle spared, nb::handle least, nb::handle pred_rows,
+              bool drops_flat, const Buffer& judged, const Buffer& spared, const Buffer& least, const Buffer& pred_rows,
               unsigned threads) {
     const Rules rules{std::move(thresholds),
                       std::move(ranges),
@@ -116,7 +116,7 @@ auto recall_of(const Numbers& numbers) {
 }
 
 // precision, recall and confidence in the reference's shapes.
-nb::tuple arrays(const KeptEvaluation& kept, double absent) {
+ArraysOf<double, double, double> arrays(const KeptEvaluation& kept, double absent) {
     const Evaluation& evaluation = kept.evaluation();
     const Rules& rules = evaluation.rules();
     const std::size_t thresholds = rules.thresholds.size(), levels = rules.recalls.size();
@@ -133,11 +133,11 @@ nb::tuple arrays(const KeptEvaluation& kept, double absent) {
 }
 
 template <class T>
-nb::object array_of(Array<T>&& values) {
+ArrayOf<T> array_of(Array<T>&& values) {
     return nb::cast(to_numpy(std::move(values)));
 }
 
-nb::dict outcomes(const KeptEvaluation& kept, std::size_t threshold, std::size_t range) {
+DictOfAny outcomes(const KeptEvaluation& kept, std::size_t threshold, std::size_t range) {
     Outcomes found;
     {
         const nb::gil_scoped_release released;
@@ -153,7 +153,7 @@ nb::dict outcomes(const KeptEvaluation& kept, std::size_t threshold, std::size_t
 }
 
 // Predictions class by class, by falling confidence, and offsets of classes.
-nb::tuple by_class(const KeptEvaluation& kept) {
+ArraysOf<std::int32_t, std::int64_t> by_class(const KeptEvaluation& kept) {
     const Ordered& preds = kept.evaluation().preds();
     Array<std::int32_t> rows(preds.by_label.size());
     std::ranges::transform(preds.by_label, rows.begin(),
@@ -163,7 +163,9 @@ nb::tuple by_class(const KeptEvaluation& kept) {
 
 // Of every class: the area below all points, the mean at eleven recalls, truths, right and wrong predictions, the best
 // F1 and its confidence.
-nb::list readings(const KeptEvaluation& kept, std::size_t threshold, unsigned threads) {
+nb::typed<nb::list, std::tuple<double, double, int, int, int, double, double>> readings(const KeptEvaluation& kept,
+                                                                                        std::size_t threshold,
+                                                                                        unsigned threads) {
     std::vector<Reading> found;
     {
         const nb::gil_scoped_release released;
@@ -175,7 +177,7 @@ nb::list readings(const KeptEvaluation& kept, std::size_t threshold, unsigned th
     return listed;
 }
 
-nb::dict by_image(const KeptEvaluation& kept) {
+DictOfAny by_image(const KeptEvaluation& kept) {
     ImageNumbers found;
     Array<std::int32_t> order;
     {
@@ -203,13 +205,13 @@ nb::dict by_image(const KeptEvaluation& kept) {
 
 std::span<const double> doubles(const View<double>& view) { return view.values; }
 
-Numbers weight(const KeptEvaluation& kept, nb::handle weights, unsigned threads) {
+Numbers weight(const KeptEvaluation& kept, const Buffer& weights, unsigned threads) {
     const auto given = to_view<double>(weights, "weights");
     const nb::gil_scoped_release released;
     return kept.weight(doubles(given), threads);
 }
 
-Numbers change(const KeptEvaluation& kept, nb::handle removed, const Columns* added, nb::handle weights,
+Numbers change(const KeptEvaluation& kept, const Buffer& removed, const Columns* added, const Buffer& weights,
                unsigned threads) {
     const auto rows = to_view<std::int32_t>(removed, "removed");
     const auto given = to_view<double>(weights, "weights");
@@ -218,10 +220,12 @@ Numbers change(const KeptEvaluation& kept, nb::handle removed, const Columns* ad
 }
 
 // [draw][choice] in one row. Choices are (is precision, threshold or none, range, limit), changes (removed, added).
+using Changes = nb::typed<nb::list, std::tuple<std::optional<Buffer>, std::optional<Columns>>>;
+
 std::vector<double> draw_means(
     const KeptEvaluation& kept,
     const std::vector<std::tuple<bool, std::optional<std::int64_t>, std::size_t, std::size_t>>& choices,
-    nb::handle weights, const std::optional<nb::list>& changes, unsigned threads) {
+    const Buffer& weights, const std::optional<Changes>& changes, unsigned threads) {
     std::vector<Choice> chosen;
     for (const auto& [is_precision, threshold, range, limit] : choices)
         chosen.push_back({is_precision, threshold, range, limit});
@@ -239,7 +243,7 @@ std::vector<double> draw_means(
 }
 
 // One after the other: (rows, labels, offsets of images) of truths and predictions, ranks, (offsets, truth, overlap).
-nb::dict stages(const KeptEvaluation& kept) {
+DictOfAny stages(const KeptEvaluation& kept) {
     const Evaluation& evaluation = kept.evaluation();
     const auto copy = [](const auto& values) {
         using T = std::remove_cvref_t<decltype(values[0])>;

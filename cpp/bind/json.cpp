@@ -62,7 +62,7 @@ void check_options(unsigned threads, int deepest, std::size_t piece_bytes) {
     if (deepest < 1 || deepest > 10'000) throw std::invalid_argument("deepest: expected 1 to 10,000");
 }
 
-std::string path_from(nb::handle path) {
+std::string path_from(const Path& path) {
     PyObject* bytes = nullptr;
     if (!PyUnicode_FSConverter(path.ptr(), &bytes)) throw nb::python_error();
     const nb::bytes owned = nb::steal<nb::bytes>(bytes);
@@ -110,8 +110,10 @@ void translate_errors(const std::exception_ptr& error, void*) {
 }  // namespace
 
 void register_json(nb::module_& module) {
-    parse_error = PyErr_NewException("verite._core.ParseError", PyExc_ValueError, nullptr);
-    changed_file = PyErr_NewException("verite._core.ChangedFileError", PyExc_RuntimeError, nullptr);
+    nb::dict defaults;  // of both; the reader says more about what it parses
+    defaults["path"] = "";
+    parse_error = PyErr_NewException("verite._core.ParseError", PyExc_ValueError, defaults.ptr());
+    changed_file = PyErr_NewException("verite._core.ChangedFileError", PyExc_RuntimeError, defaults.ptr());
     module.attr("ParseError") = nb::borrow(parse_error);
     module.attr("ChangedFileError") = nb::borrow(changed_file);
     nb::register_exception_translator(translate_errors, nullptr);
@@ -124,7 +126,7 @@ void register_json(nb::module_& module) {
         module.def(name, read, nb::arg(source), "threads"_a = 1, "deepest"_a = 64,
                    "piece_bytes"_a = std::size_t{1} << 20, nb::rv_policy::take_ownership);
     };
-    def("read_coco", "path", [](nb::handle path, unsigned threads, int deepest, std::size_t piece_bytes) {
+    def("read_coco", "path", [](const Path& path, unsigned threads, int deepest, std::size_t piece_bytes) {
         check_options(threads, deepest, piece_bytes);
         const std::string name = path_from(path);
         const nb::gil_scoped_release released;

@@ -43,9 +43,11 @@ Outlines outlines_of(const OutlineArrays& arrays) {
             {images.data(), images.size()}};
 }
 
-nb::tuple draw_masks_(const RunArrays& runs, const PointArray& points, const Column1<std::int64_t>& rings,
-                      const Column1<std::int64_t>& objects, const BoxArray& boxes, const SizeArray& images,
-                      unsigned threads) {
+ArraysOf<std::uint32_t, std::int64_t, std::int32_t> draw_masks_(const RunArrays& runs, const PointArray& points,
+                                                                const Column1<std::int64_t>& rings,
+                                                                const Column1<std::int64_t>& objects,
+                                                                const BoxArray& boxes, const SizeArray& images,
+                                                                unsigned threads) {
     const OutlineArrays arrays{runs, points, rings, objects, boxes, images};
     Masks masks;
     {
@@ -83,8 +85,8 @@ auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Colum
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 
-nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_outlines, const Column1<bool>& crowd,
-                           const CellArrays& pred, const OutlineArrays& pred_outlines, double floor, unsigned threads) {
+auto mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_outlines, const Column1<bool>& crowd,
+                      const CellArrays& pred, const OutlineArrays& pred_outlines, double floor, unsigned threads) {
     Candidates found;
     {
         nb::gil_scoped_release released;
@@ -97,7 +99,7 @@ nb::tuple mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_o
 }
 
 // [row, column, mask] in column order, as pycocotools wants them.
-nb::tuple encode_masks(const PixelArray& pixels) {
+ArraysOf<std::uint32_t, std::int64_t> encode_masks(const PixelArray& pixels) {
     const std::size_t count = pixels.shape(2), size = pixels.shape(0) * pixels.shape(1);
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> offsets{0};

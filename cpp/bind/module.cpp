@@ -35,8 +35,8 @@ auto box_iou(const BoxArray& truth, const BoxArray& pred, double pixel) {
     return to_numpy(std::move(out), {rows, columns});
 }
 
-nb::tuple box_candidates(const BoxArray& truth, const CellArray& truth_cells, const BoxArray& pred,
-                         const CellArray& pred_cells, double pixel, double floor) {
+auto box_candidates(const BoxArray& truth, const CellArray& truth_cells, const BoxArray& pred,
+                    const CellArray& pred_cells, double pixel, double floor) {
     const auto truth_keys = cells(truth_cells, truth, "truth_cells");
     const auto pred_keys = cells(pred_cells, pred, "pred_cells");
     if (!std::is_sorted(truth_keys.begin(), truth_keys.end()))

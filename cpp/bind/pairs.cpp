@@ -46,9 +46,12 @@ Runs runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& s
     return found;
 }
 
+using SideTuple = nb::typed<nb::tuple, RunArray, OffsetArray, SizeArray, OffsetArray, std::optional<RunArray>,
+                            std::optional<OffsetArray>>;
+
 // One side of the pairs: (runs, offsets, sizes) of masks, the same of given outlines or None, and rows.
 struct SideArrays {
-    explicit SideArrays(const nb::tuple& side)
+    explicit SideArrays(const SideTuple& side)
         : counts(nb::cast<RunArray>(side[0])),
           objects(nb::cast<OffsetArray>(side[1])),
           sizes(nb::cast<SizeArray>(side[2])),
@@ -82,7 +85,7 @@ struct SideArrays {
 };
 
 struct PairArrays {
-    PairArrays(const nb::tuple& truths, const nb::tuple& preds) : truth(truths), pred(preds) {
+    PairArrays(const SideTuple& truths, const SideTuple& preds) : truth(truths), pred(preds) {
         if (truth.view.rows.size() != pred.view.rows.size())
             throw std::invalid_argument("rows: expected as many truths as preds, found " +
                                         std::to_string(truth.view.rows.size()) + " and " +
@@ -94,9 +97,11 @@ struct PairArrays {
     SideArrays truth, pred;
 };
 
+using Drawn = ArraysOf<std::uint32_t, std::int64_t>;
+
 // Runs of one object after the other, drawn by draw(i, counts) without the interpreter.
 template <class Draw>
-nb::tuple drawn(std::size_t objects, Draw draw) {
+Drawn drawn(std::size_t objects, Draw draw) {
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> ends{0};
     {
@@ -122,8 +127,8 @@ std::span<const std::int32_t> drawable(const SizeArray& sizes, std::size_t objec
     return {sizes.data(), sizes.size()};
 }
 
-nb::tuple polygon_runs(const PointArray& points, const OffsetArray& rings, const OffsetArray& objects,
-                       const SizeArray& sizes, bool coco) {
+Drawn polygon_runs(const PointArray& points, const OffsetArray& rings, const OffsetArray& objects,
+                   const SizeArray& sizes, bool coco) {
     const auto ends = offsets(rings, points.shape(0), "rings");
     const auto parts = offsets(objects, ends.size() - 1, "objects");
     const Rings rows{{points.data(), points.size()}, ends};
@@ -134,14 +139,14 @@ nb::tuple polygon_runs(const PointArray& points, const OffsetArray& rings, const
     });
 }
 
-nb::tuple box_runs(const BoxArray& corners, const SizeArray& sizes) {
+Drawn box_runs(const BoxArray& corners, const SizeArray& sizes) {
     const auto shape = drawable(sizes, corners.shape(0));
     return drawn(corners.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         fill_box(corners.data() + 4 * i, {shape[2 * i], shape[2 * i + 1]}, counts);
     });
 }
 
-nb::tuple mask_runs(const MaskArray& masks) {
+Drawn mask_runs(const MaskArray& masks) {
     const Size size{static_cast<std::int64_t>(masks.shape(1)), static_cast<std::int64_t>(masks.shape(2))};
     if (size.pixels() > UINT32_MAX) throw std::invalid_argument("masks: expected at most 4,294,967,295 pixels each");
     Raster raster;
@@ -151,7 +156,7 @@ nb::tuple mask_runs(const MaskArray& masks) {
     });
 }
 
-nb::tuple outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const Runs masks = runs(counts, objects, sizes);
     Raster region, contour;
     return drawn(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
@@ -161,7 +166,7 @@ nb::tuple outline_runs(const RunArray& counts, const OffsetArray& objects, const
     });
 }
 
-nb::tuple filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+Drawn filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const Runs masks = runs(counts, objects, sizes);
     return drawn(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         fill_outline(masks.counts[i], masks.size_of(i), out);
@@ -179,7 +184,7 @@ nb::ndarray<nb::numpy, double> run_frames(const RunArray& counts, const OffsetAr
     return to_numpy(std::move(out), {masks.size(), 4});
 }
 
-nb::ndarray<nb::numpy, double> pair_overlaps(const nb::tuple& truths, const nb::tuple& preds) {
+nb::ndarray<nb::numpy, double> pair_overlaps(const SideTuple& truths, const SideTuple& preds) {
     const PairArrays pairs(truths, preds);
     std::vector<double> out(3 * pairs.size());
     {
@@ -189,7 +194,7 @@ nb::ndarray<nb::numpy, double> pair_overlaps(const nb::tuple& truths, const nb::
     return to_numpy(std::move(out), {pairs.size(), 3});
 }
 
-nb::ndarray<nb::numpy, double> pair_statistics(const nb::tuple& truths, const nb::tuple& preds) {
+nb::ndarray<nb::numpy, double> pair_statistics(const SideTuple& truths, const SideTuple& preds) {
     const PairArrays pairs(truths, preds);
     std::vector<double> out(statistic_count * pairs.size());
     {
@@ -199,7 +204,7 @@ nb::ndarray<nb::numpy, double> pair_statistics(const nb::tuple& truths, const nb
     return to_numpy(std::move(out), {pairs.size(), statistic_count});
 }
 
-nb::ndarray<nb::numpy, double> pair_outside(const nb::tuple& truths, const nb::tuple& preds) {
+nb::ndarray<nb::numpy, double> pair_outside(const SideTuple& truths, const SideTuple& preds) {
     const PairArrays pairs(truths, preds);
     std::vector<double> out(pairs.size());
     {
@@ -209,7 +214,8 @@ nb::ndarray<nb::numpy, double> pair_outside(const nb::tuple& truths, const nb::t
     return to_numpy(std::move(out), {pairs.size()});
 }
 
-nb::tuple pair_distances(const nb::tuple& truths, const nb::tuple& preds) {
+nb::typed<nb::tuple, ArraysOf<std::int64_t, std::int64_t>, ArraysOf<std::int64_t, std::int64_t>> pair_distances(
+    const SideTuple& truths, const SideTuple& preds) {
     const PairArrays pairs(truths, preds);
     Lists to_truth, to_pred;
     {
@@ -223,7 +229,7 @@ nb::tuple pair_distances(const nb::tuple& truths, const nb::tuple& preds) {
     return nb::make_tuple(handed(to_truth), handed(to_pred));
 }
 
-nb::ndarray<nb::numpy, double> pair_rim_overlaps(const nb::tuple& truths, const nb::tuple& preds,
+nb::ndarray<nb::numpy, double> pair_rim_overlaps(const SideTuple& truths, const SideTuple& preds,
                                                  const OffsetArray& widths) {
     const PairArrays pairs(truths, preds);
     if (widths.size() != pairs.size()) throw std::invalid_argument("widths: expected one a pair");
@@ -237,7 +243,7 @@ nb::ndarray<nb::numpy, double> pair_rim_overlaps(const nb::tuple& truths, const 
     return to_numpy(std::move(out), {pairs.size(), 3});
 }
 
-nb::ndarray<nb::numpy, double> pair_distance_differences(const nb::tuple& truths, const nb::tuple& preds,
+nb::ndarray<nb::numpy, double> pair_distance_differences(const SideTuple& truths, const SideTuple& preds,
                                                          const NumberArray& powers, double cutoff) {
     const PairArrays pairs(truths, preds);
     std::vector<double> out(pairs.size() * powers.size());

@@ -29,7 +29,7 @@ void read_bytes(nb::handle given, Values& values) {
     if (bytes.size() > 0) std::memcpy(static_cast<void*>(values.data()), bytes.c_str(), bytes.size());
 }
 
-nb::tuple get_state(const Part& part) {
+State get_state(const Part& part) {
     nb::list blocks;
     for (const auto& [thresholds, briefs, outcomes] : part.blocks)
         blocks.append(nb::make_tuple(thresholds, bytes_of(briefs), bytes_of(outcomes)));
@@ -59,7 +59,7 @@ void check(const Part& part) {
     expect(thresholds == part.rules.thresholds.size(), "a part with flags for each threshold");
 }
 
-void set_state(Part& part, const nb::tuple& state) {
+void set_state(Part& part, const State& state) {
     expect(state.size() == 13 && nb::cast<int>(state[0]) == version, "a part of this version of verite");
     Part read;
     read.about = nb::cast<std::string>(state[1]);

@@ -8,7 +8,8 @@ namespace {
 
 using namespace nb::literals;
 
-nb::tuple find_positions_(const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table, unsigned threads) {
+nb::typed<nb::tuple, nb::ndarray<nb::numpy, std::int32_t>, std::size_t> find_positions_(
+    const Column1<std::int64_t>& ids, const Column1<std::int64_t>& table, unsigned threads) {
     Array<std::int32_t> positions(ids.size());
     std::size_t unknown;
     {
@@ -30,7 +31,7 @@ auto rows_at_(const Column1<std::int32_t>& positions, const Column1<bool>& wante
 }
 
 // Anything whose memory can be looked at: bytes, or an array without gaps.
-std::uint64_t digest_(nb::handle thing) {
+std::uint64_t digest_(const Buffer& thing) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(thing.ptr(), &buffer, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
     const std::uint64_t found =

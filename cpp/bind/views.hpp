@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "columns/memory.hpp"
 #include "columns/objects.hpp"
 #include "columns/view.hpp"
@@ -22,7 +23,7 @@ namespace nb = nanobind;
 // An array of rows of `width` values that looks at a column and cannot be written to; None for an absent one. `As` is
 // what numpy takes the values for. Importing numpy is the caller's wish.
 template <class T, class As = T>
-nb::object to_array(const View<T>& view, std::size_t width = 1) {
+ArrayOrNone<As> to_array_or_none(const View<T>& view, std::size_t width = 1) {
     static_assert(sizeof(As) == sizeof(T));
     if (!view) return nb::none();
     nb::module_::import_("numpy");  // may be interrupted, and then nothing has happened
@@ -33,7 +34,13 @@ nb::object to_array(const View<T>& view, std::size_t width = 1) {
         nb::ndarray<nb::numpy, const As>(reinterpret_cast<const As*>(view.data()), width == 1 ? 1 : 2, shape, owner));
 }
 
-inline nb::object to_flags(const View<std::uint8_t>& view) { return to_array<std::uint8_t, bool>(view); }
+// The same of a column that is there.
+template <class T, class As = T>
+ArrayOf<As> to_array(const View<T>& view, std::size_t width = 1) {
+    return nb::object(to_array_or_none<T, As>(view, width));
+}
+
+inline ArrayOrNone<bool> to_flags(const View<std::uint8_t>& view) { return to_array_or_none<std::uint8_t, bool>(view); }
 
 // Python's memory, held until nobody looks at it.
 class HeldBuffer {
@@ -113,10 +120,10 @@ inline RaggedView<char> texts_from(nb::handle texts) {
     return {keep(std::move(letters)), keep(std::move(starts))};
 }
 
-inline nb::object text_at(const RaggedView<char>& texts, std::size_t row) {
+inline nb::str text_at(const RaggedView<char>& texts, std::size_t row) {
     const auto text = texts[row];
-    nb::object found =
-        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
+    auto found =
+        nb::steal<nb::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogatepass"));
     if (!found.is_valid()) throw nb::python_error();
     return found;
 }

@@ -12,7 +12,8 @@ namespace {
 using WarpArray = nb::ndarray<const double, nb::shape<-1, 2, 4>, nb::c_contig, nb::device::cpu>;
 using SquareArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple draw_warps(const BoxArray& edges, const WarpArray& warps, std::int64_t height, std::int64_t width) {
+ArraysOf<std::uint32_t, std::int64_t> draw_warps(const BoxArray& edges, const WarpArray& warps, std::int64_t height,
+                                                 std::int64_t width) {
     const Size size{height, width};
     expect(height > 0 && width > 0 && size.pixels() <= UINT32_MAX,
            "an image with a height and a width above 0 and at most 4,294,967,295 pixels");

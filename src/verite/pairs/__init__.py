@@ -19,7 +19,7 @@ from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, shapes_of
 from verite.pairs.directed import Directed
-from verite.pairs.store import Array, LabelStore, Rows, Store, aligned_images, rows_of, sizes_of
+from verite.pairs.store import Array, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
 
 __all__ = ["Array", "Pairs"]
 
@@ -225,7 +225,7 @@ class Pairs:
         """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
         return self.select(self.store.distance_differences(float(power), float(cutoff_px)))
 
-    def sides(self) -> tuple[_core.Side, _core.Side]:
+    def sides(self) -> tuple[Side, Side]:
         """Both sides as the core takes them."""
         mine, theirs = self.store.sides
         if self.rows is not None:

@@ -18,6 +18,10 @@ from verite.model.shapes import Shapes, checked_size, one
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Lists = tuple[NDArray[np.int64], Rows]  # values, and offsets of each pair's
+# As the core takes one side: runs, offsets and sizes (height, width) of masks, the object of each pair, and runs and
+# offsets of outlines that were given (an object without one has no runs) or None.
+Runs = NDArray[np.uint32]
+Side = tuple[Runs, Rows, NDArray[np.int32], Rows, Runs | None, Rows | None]
 T = TypeVar("T")
 
 # Columns of the core's statistics (see cpp/pairs/pairs.hpp); the first three are areas, which are known without them.
@@ -78,10 +82,10 @@ class Store:
         return found
 
     @property
-    def sides(self) -> tuple[_core.Side, _core.Side]:
+    def sides(self) -> tuple[Side, Side]:
         """Both sides as pixels."""
 
-        def draw() -> tuple[_core.Side, _core.Side]:
+        def draw() -> tuple[Side, Side]:
             sizes = self.known_sizes
             mine, theirs = (
                 side_of(shapes, rows, sizes, self.polygons)
@@ -248,7 +252,7 @@ def agreed_sizes(*claims: Sizes) -> Sizes:
     return sizes
 
 
-def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> _core.Side:
+def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> Side:
     """One side as the core takes it: every object that a pair asks for, drawn once."""
     regions, outlines = shapes.regions, shapes.outlines
     object_sizes = np.zeros((len(regions), 2), dtype=np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
-def outline_arrays_of(side: Annotations) -> _core.OutlineArrays:
+def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
     """What is known of the shape of every object, as the core takes it: masks, polygons, boxes, sizes of images."""
     regions = side.regions
     runs, polygons = regions.runs, regions.polygons
