@@ -19,7 +19,7 @@ from verite.metrics.objects import Matched, match
 from verite.metrics.settings import LocalizeSettings, Unmatched
 from verite.model.annotations import Annotations
 from verite.model.display import Part
-from verite.model.results import Finds, Results, choose_threshold
+from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.pairs import Array, Pairs
 from verite.pairs.objects import mean_of, pairs_of
@@ -157,7 +157,7 @@ class LocalizationResults(Results):
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
 
-    def finds(self, iou: float | None = None) -> Finds:
+    def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found; ignored ones were not asked for."""
         choose_threshold((self.settings.iou,), iou)
         taken = np.full(len(self.truth), -1, dtype=np.int64)
@@ -166,7 +166,7 @@ class LocalizationResults(Results):
         asked[self.matched.missed] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Finds(self.settings.iou, asked, taken, self.settings.confidence, claims)
+        return Taken(self.settings.iou, asked, taken, self.settings.confidence, claims)
 
     @property
     def names(self) -> tuple[str, ...]:

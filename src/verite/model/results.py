@@ -52,7 +52,7 @@ class Score:
 
 
 @record(eq=False)
-class Finds:
+class Taken:
     """Which objects of a truth were to be found, and what found them."""
 
     iou: float  # overlap from which on a prediction may take an object
@@ -124,7 +124,7 @@ class Results(Display):
         """The protocol's own keys of the JSON document."""
         raise NotImplementedError
 
-    def finds(self, iou: float | None = None) -> Finds:
+    def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found, at one of the thresholds (None: at the only one)."""
         raise BadParameter(
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"

@@ -14,7 +14,7 @@ from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part
-from verite.model.results import Finds, Results, choose_threshold, to_small_json
+from verite.model.results import Results, Taken, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
 from verite.protocols.protocol import protocol
@@ -159,12 +159,12 @@ class CocoResults(Results):
             one["max_dets"] = self.settings.max_dets[limit]
         return self.asked.signature(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
 
-    def finds(self, iou: float | None = None) -> Finds:
+    def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Finds(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+        return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
 
     @property
     def notes(self) -> list[str]:

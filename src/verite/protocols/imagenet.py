@@ -34,12 +34,12 @@ Path = str | PathLike[str]
 PIXEL = 1.0  # corners are pixel indices: a width is x2 - x1 + 1
 
 
-class LocalizationResults(Results):
+class TopErrorResults(Results):
     """The share of images that are wrong, by class and place together and by class alone, for 1 and for 5 guesses."""
 
     def __init__(
         self,
-        settings: LocalizationSettings,
+        settings: TopErrorSettings,
         errors: dict[str, Errors],
         truth: Annotations,
         pred: Annotations,
@@ -85,7 +85,7 @@ class LocalizationResults(Results):
         return {key: score.value for key, score in self.scores.items()} | {"classes": classes}
 
 
-class LocalizationSettings(EvaluationSettings):
+class TopErrorSettings(EvaluationSettings):
     on = Fact("box")
     guesses: Setting[int | Sequence[int], tuple[int, ...]] = Counts(
         (1, 5), "Guesses per image that count; may be repeated.", short="-n"
@@ -109,7 +109,7 @@ class Errors:
 
 
 @protocol(
-    LocalizationSettings,
+    TopErrorSettings,
     best=0.0,
     files="TRUTH is a solution CSV or a folder of the devkit's XML, PREDs are prediction CSVs, or any known format",
     examples="""
@@ -118,7 +118,7 @@ verite imagenet-loc Annotations/ a.csv b.csv
 verite imagenet-loc LOC_val_solution.csv predictions.csv --blacklist blacklist.txt
 verite imagenet-loc LOC_val_solution.csv predictions.csv --json | jq .top5_error""",
 )
-def imagenet_loc(truth: Annotations, pred: Annotations, settings: LocalizationSettings) -> LocalizationResults:
+def imagenet_loc(truth: Annotations, pred: Annotations, settings: TopErrorSettings) -> TopErrorResults:
     """Top-1 and top-5 error of ImageNet's localization task, and of classification alone.
 
     The first guesses of an image count, in the order of the file, or by falling confidence where there is one. A label
@@ -146,7 +146,7 @@ def imagenet_loc(truth: Annotations, pred: Annotations, settings: LocalizationSe
             kept = (found[:, 0] >= 0) & (rank < most) & (found[:, 1] >= columns)
             right[found[kept, 0]] = True
             errors[f"top{most}{kind}_error"] = errors_of(truth, cells, ~right, most, excluded if kind == "" else None)
-    return LocalizationResults(settings, errors, truth, pred, findings)
+    return TopErrorResults(settings, errors, truth, pred, findings)
 
 
 def need_pixels(truth: Annotations) -> None:
@@ -158,7 +158,7 @@ def need_pixels(truth: Annotations) -> None:
 
 
 def guess_table(
-    truth: Annotations, pred: Annotations, settings: LocalizationSettings
+    truth: Annotations, pred: Annotations, settings: TopErrorSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Labels of images (image × labels + label), for each guess which of them it names (-1: none) and whether it is in
     place, and its rank in its image.

@@ -12,7 +12,7 @@ from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
-from verite.model.results import Finds, choose_threshold
+from verite.model.results import Taken, choose_threshold
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Option, Overlaps
@@ -57,12 +57,12 @@ class VocResults(CurveResults):
         curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
 
-    def finds(self, iou: float | None = None) -> Finds:
+    def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found; those that are set aside were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Finds(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+        return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
 
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None

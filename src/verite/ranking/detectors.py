@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
-from verite.model.results import Finds as Taken
-from verite.model.results import Results, system_name
+from verite.model.results import Results, Taken, system_name
 from verite.ranking.answers import Answers, Wrong
 from verite.truth_errors.model import ErrorModel
 
