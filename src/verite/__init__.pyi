@@ -50,6 +50,8 @@ from verite.ranking.confidence import Confidences as Confidences
 from verite.ranking.detectors import Finds as Finds
 from verite.ranking.rank import rank as rank
 from verite.ranking.result import Ranking as Ranking
+from verite.reporting.draw import draw as draw
+from verite.reporting.draw import draw_image as draw_image
 from verite.reporting.interpretation import draw_distances as draw_distances
 from verite.reporting.interpretation import draw_scene as draw_scene
 from verite.reporting.kinds import plot as plot

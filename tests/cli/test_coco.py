@@ -35,7 +35,8 @@ def test_results_and_all_tables_are_kept(capsys: Any, tmp_path: Path) -> None:
     assert "mole" in out
     for system in ("hawk", "mole"):
         names = {path.name for path in (tmp_path / "out" / system).iterdir()}
-        assert names == {"results.json", "classes.csv", "thresholds.csv", "images.csv"}
+        tables = {"results.json", "classes.csv", "thresholds.csv", "images.csv"}
+        assert names == tables | {"pr.png", "pr-classes.png", "classes.png", "sizes.png", "worst"}
     assert (tmp_path / "out" / "comparison.csv").exists()
 
 

@@ -11,6 +11,7 @@ from tests.cli.test_command_line import DATA, typed  # noqa: F401
 TRUTH, HAWK, MOLE = (DATA / "demo" / f"{name}.json" for name in ("truth", "hawk", "mole"))
 VERBS = {
     "voc": (TRUTH, HAWK),
+    "coco": (TRUTH, HAWK),
     "localize": (TRUTH, HAWK, "-m", "iou"),
     "interpret": (TRUTH, HAWK, "--confidence", "0.3"),
     "rank": (TRUTH, HAWK, MOLE, "--epsilon", "0.05"),
@@ -33,7 +34,7 @@ def test_tables_are_written_and_plots_left_out(typed, verb, tmp_path, monkeypatc
 def test_nothing_is_said_where_no_plot_was_asked_for(typed, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert typed("voc", TRUTH, HAWK, "-o", tmp_path, "--no-plot", "--quiet")[2] == ""
-    assert typed("coco", TRUTH, HAWK, "-o", tmp_path, "--quiet")[2] == ""
+    assert typed("coco", TRUTH, HAWK, "-o", tmp_path, "--no-plot", "--quiet")[2] == ""
 
 
 def test_distances_are_printed_without_their_picture(typed, tmp_path, monkeypatch):  # noqa: F811

@@ -20,6 +20,7 @@ OTHERS = {
     "localize": "localize",
     "interpret": "interpret",
     "class-distance": "interpret",
+    "draw": "draw",
     "compare": "compare",
     "explain": "explain",
     "rank": "rank",
@@ -81,6 +82,7 @@ Examples:
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite interpret truth.json pred.json           one score for each whole scene
+  verite draw truth.json pred.json --images photos/ -o drawn/   found, missed and wrong, on the photos
   verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
   verite study -m mymodule:my_metric -m iou       what is your metric worth?

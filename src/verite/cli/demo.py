@@ -51,6 +51,10 @@ TOUR = (
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
     ),
     (
+        "What did the hawk miss? The photos with most mistakes: truth solid, predictions dashed.",
+        "draw harbour/truth.json harbour/hawk.json --images harbour/images -o results/drawn --worst 3",
+    ),
+    (
         "Good enough to take the hawk's place? What must hold, and an exit status that says whether it does.",
         "compare results/coco/hawk/results.json results/coco/magpie/results.json"
         ' --require "AP50>=base-0.005" --require "AP[person]>=0.4"',

@@ -39,7 +39,9 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     )
     options = [*setting_options(protocol.settings), OUTPUT]
     if has_curves(protocol):
-        options += [TABLE, NO_PLOT, PLOT_FORMAT]
+        options += [TABLE]
+    if is_drawn(protocol):
+        options += [NO_PLOT, PLOT_FORMAT]
     for add in (output_options, reading_options, gate_options, *reversed(options)):
         add(command)
     command.params[2:] = command.params[:1:-1]
@@ -53,15 +55,19 @@ def has_curves(protocol: Protocol[Any, Any]) -> bool:
     return issubclass(protocol.settings, CurveSettings)
 
 
+def is_drawn(protocol: Protocol[Any, Any]) -> bool:
+    """Are there plots of the numbers of a protocol?"""
+    return has_curves(protocol) or protocol.verb in ("coco", "lvis")
+
+
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
     settings = settings_given(protocol.settings, given)
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
     results = evaluate_each(truth, pred, given, partial(protocol, **settings))
     if has_curves(protocol):
-        finish_curves(results, given)
-    else:
-        finish(results, given)
+        show_table(results, given)
+    finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
 
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
@@ -83,18 +89,26 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     return results
 
 
-def finish_curves(results: Sequence[CurveResults], given: Given) -> None:
-    """Print and keep results that have precision-recall curves: with plots, and the table of one class if asked for."""
+def show_table(results: Sequence[CurveResults], given: Given) -> None:
+    """The accumulated table of one class, if asked for."""
     if given["table"] and not given["as_json"]:
         for result in results:
             click.echo(f"{result.name}\n{result.accumulate(given['table'])}\n")
 
-    def plot(result: CurveResults, home: Path) -> None:
-        from verite.reporting.plots import save_curves
 
+def draw_plots(result: Results, home: Path, given: Given) -> None:
+    """Curves, bars, and where there are photos, those with most mistakes."""
+    from verite.protocols.coco import CocoResults
+    from verite.protocols.curve_results import CurveResults
+    from verite.reporting.coco_plots import save_coco
+    from verite.reporting.draw import save_worst
+    from verite.reporting.plots import save_curves
+
+    if isinstance(result, CocoResults):
+        save_coco(result, home, given["plot_format"])
+    elif isinstance(result, CurveResults):
         save_curves(result, home, given["plot_format"])
-
-    finish(results, given, plot)
+    save_worst(result, home / "worst", given["images"], given["plot_format"])
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:

@@ -108,7 +108,7 @@ def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]
     if draws:
         from verite.reporting.interpretation import save_interpretation
 
-        save_interpretation(result, home, given["plot_format"], given["image"])
+        save_interpretation(result, home, given["plot_format"], given["image"], given["images"])
 
 
 @click.command(

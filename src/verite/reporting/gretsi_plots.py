@@ -52,7 +52,7 @@ def draw_answers(
     for axes, (kind, noun) in zip(panels, KINDS.items(), strict=True):
         rows = [i for i, row in enumerate(stars.rows) if row.on == kind]
         for k, i in enumerate(rows):
-            axes.plot(marks, answers(stars, i, alteration, line), lw=1.5, label=stars.rows[i].label, **line_style(k))
+            axes.plot(marks, answers(stars, i, alteration, line), label=stars.rows[i].label, **line_style(k))
         axes.axvline(0, color="0.85", lw=0.8, zorder=0)
         axes.set(title=f"metrics of {noun}", xlabel=horizontal)
         axes.grid(color="0.93", lw=0.6)

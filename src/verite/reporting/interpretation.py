@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from verite.files import write_atomically
 from verite.model.images import stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
+from verite.reporting.pictures import Pictures, load, pixels
 from verite.reporting.plots import COLOURS, file_names, render
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 ALONE = "#B00020"  # missed and spurious objects
 MOST_NAMES = 25  # objects whose classes are written on them
 MOST_CELLS = 12  # rows or columns of a matrix with numbers in it
+PALE = 0.6  # a photo behind the objects
 WORST = 3  # scenes that are drawn unasked
 STEPS = {
     "overlap": "overlap",
@@ -40,14 +43,20 @@ STEPS = {
 
 
 def save_interpretation(
-    results: InterpretationResults, folder: Path, format: str = "png", image: str | None = None
+    results: InterpretationResults,
+    folder: Path,
+    format: str = "png",
+    image: str | None = None,
+    images: str | None = None,
 ) -> list[Path]:
-    """The distribution of scores, and the scene asked for or the worst ones."""
+    """The distribution of scores, and the scene asked for or the worst ones, on their photos where there are any."""
     figures = {"scores": draw_scores(results)} if len(results.known) else {}
     chosen = [results.position(image)] if image is not None else results.worst_first[:WORST].tolist()
     traces = [results.trace(int(i)) for i in chosen]
     names = file_names(f"scene-{stem(trace.image)}" for trace in traces)
-    figures |= {name: draw_scene(trace) for name, trace in zip(names, traces, strict=True)}
+    photos = Pictures(results.truth, images)
+    shown = [pixels(photos[int(i)] if i < len(results.truth.images) else None) for i in chosen]
+    figures |= {name: draw_scene(trace, photo) for name, trace, photo in zip(names, traces, shown, strict=True)}
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
         write_atomically(path, render(figure, format))
@@ -81,8 +90,10 @@ def draw_scores(results: InterpretationResults) -> Figure:
     return figure
 
 
-def draw_scene(trace: Trace) -> Figure:
+def draw_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None = None) -> Figure:
     """Both scenes side by side with the matches between them, and the matrices of every step below.
+
+    `picture` is the photo behind them: a file, or its pixels.
 
     >>> figure = vt.draw_scene(results.trace("street.jpg"))     # doctest: +SKIP
     """
@@ -98,10 +109,13 @@ def draw_scene(trace: Trace) -> Figure:
     scenes, matrices = parts
     left, right = scenes.subplots(1, 2)
     colours = group_colours(trace)
+    behind = np.asarray(load(Path(picture))) if isinstance(picture, (str, PathLike)) else picture
     for axes, side, alone, title, shade in (
         (left, 0, trace.missed, "truth", colours[0]),
         (right, 1, trace.spurious, "found", colours[1]),
     ):
+        if behind is not None:
+            axes.imshow(behind, extent=(0, width, height, 0), interpolation="lanczos", alpha=PALE)
         draw_side(axes, trace.scene[side], shade, alone)
         things = (trace.truths, trace.preds)[side]
         axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])

@@ -12,13 +12,15 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
-from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style, take_literally
+from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style, shorten, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from verite.protocols.coco import CocoResults
     from verite.protocols.curve_results import CurveResults
+
+
+MOST_BARS = 200  # one below the other
 
 
 @record()
@@ -27,6 +29,7 @@ class Kind:
 
     fits: Callable[[Any], bool]
     draw: Callable[[Any, Axes], None]
+    rows: Callable[[Any], int] = lambda results: 0  # bars one below the other, which need room
 
 
 def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None) -> Axes:
@@ -40,7 +43,7 @@ def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None)
     if chosen not in fitting:
         near = did_you_mean(str(kind), fitting)
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
-    axes = new_axes() if ax is None else ax
+    axes = new_axes(KINDS[chosen].rows(results)) if ax is None else ax
     KINDS[chosen].draw(results, axes)
     first = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
@@ -48,15 +51,16 @@ def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None)
     return axes
 
 
-def new_axes() -> Axes:
-    """Axes of a new figure, which a notebook shows where it is set up to show figures."""
+def new_axes(rows: int = 0) -> Axes:
+    """Axes of a new figure, tall enough for its rows, which a notebook shows where it is set up to show figures."""
+    size = (6.4, max(4.8, 0.16 * rows + 1.2))
     if "matplotlib.pyplot" in sys.modules:
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+        return pyplot.figure(figsize=size, layout="constrained").add_subplot()
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(6.4, 4.8), layout="constrained").add_subplot()
+    return Figure(figsize=size, layout="constrained").add_subplot()
 
 
 def draw_f1(results: CurveResults, axes: Axes) -> None:
@@ -68,24 +72,10 @@ def draw_f1(results: CurveResults, axes: Axes) -> None:
         total = curve.precision + curve.recall
         values = np.divide(2 * curve.precision * curve.recall, total, out=np.zeros(len(total)), where=total > 0)
         shown = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
-        axes.plot(curve.confidence, values, lw=1.5, label=shown, drawstyle="steps-post", **line_style(i))
+        axes.plot(curve.confidence, values, label=shown, drawstyle="steps-post", **line_style(i))
     axes.set_title(f"{results.name}: F1 at IoU {results.settings.iou[0]:g}")
     if best:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="best F1")
-
-
-def draw_precision(results: CocoResults, axes: Axes) -> None:
-    """Precision against recall, the mean over classes, at each threshold and over all of them."""
-    label_axes(axes, "recall", "precision")
-    table = results.precision[:, :, :, 0, -1]
-    present = ~np.isnan(table)
-    count = present.sum(axis=2)
-    mean = np.divide(np.where(present, table, 0).sum(axis=2), count, out=np.full(count.shape, np.nan), where=count > 0)
-    recall = np.linspace(0, 1, mean.shape[1])
-    for i, (threshold, values) in enumerate(zip(results.settings.iou, mean, strict=True)):
-        axes.plot(recall, values, lw=1.2, label=f"IoU {threshold:g}", **line_style(i))
-    axes.set_title(f"{results.name}: precision, mean over classes")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
 
 
 def draw_classes(results: Results, axes: Axes) -> None:
@@ -99,13 +89,16 @@ def draw_bars(comparison: Comparison, axes: Axes) -> None:
     table = comparison.table()
     systems = len(comparison.names)
     rows = sorted(table.rows, key=lambda row: (np.isnan(row[1]), -np.nan_to_num(row[1])))
+    hidden = max(0, len(rows) * systems - MOST_BARS) // systems
+    rows = rows[hidden:]  # of very many, the worst
     height = 0.8 / systems
     for i, name in enumerate(comparison.names):
         at = np.arange(len(rows)) + (i - (systems - 1) / 2) * height
         axes.barh(at, [row[1 + i] for row in rows], height, color=COLOURS[i % len(COLOURS)], label=name)
-    axes.set_yticks(np.arange(len(rows)), [row[0] for row in rows])
+    small: dict[str, Any] = {"fontsize": 8} if len(rows) > 16 else {}
+    axes.set_yticks(np.arange(len(rows)), [shorten(row[0], 32) for row in rows], **small)
     axes.set(xlabel=comparison.headline, ylim=(len(rows) - 0.5, -0.5))
-    axes.set_title(f"{comparison.headline} of each class")
+    axes.set_title(f"{comparison.headline} of each class" + (f", the worst {len(rows)}" if hidden else ""))
     axes.spines[["top", "right"]].set_visible(False)
     if systems > 1:
         axes.legend(frameon=False, fontsize=8)
@@ -124,12 +117,20 @@ def has_precision(results: Any) -> bool:
 
 
 def draw_pr(results: Any, axes: Axes) -> None:
+    from verite.reporting.coco_plots import draw_precision
+
     (draw_curves if has_curves(results) else draw_precision)(results, axes)
+
+
+def count_bars(results: Results | Comparison) -> int:
+    """How many bars there are below each other."""
+    several = results.results if isinstance(results, Comparison) else (results,)
+    return min(MOST_BARS, len(several) * len(several[0].class_names))
 
 
 KINDS = {
     "pr": Kind(lambda results: has_curves(results) or has_precision(results), draw_pr),
     "f1": Kind(has_curves, draw_f1),
-    "classes": Kind(lambda results: isinstance(results, Results), draw_classes),
-    "compare": Kind(lambda results: isinstance(results, Comparison), draw_bars),
+    "classes": Kind(lambda results: isinstance(results, Results), draw_classes, count_bars),
+    "compare": Kind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
 }

@@ -16,6 +16,7 @@ from verite.metrics.catalogue import metric
 from verite.model.outlines import Runs
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
+from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import COLOURS, file_names, render
 
 if TYPE_CHECKING:
@@ -28,11 +29,15 @@ if TYPE_CHECKING:
 TRUTH, PRED, BOTH, FAR = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[6]
 COLUMNS = 4
 MOST_LINES = 80  # distances drawn from either contour
+PALE = 0.7  # a photo behind the objects
 MARGIN = 3  # pixels around the objects
 
 
-def save_localization(results: LocalizationResults, folder: Path, format: str = "png") -> list[Path]:
+def save_localization(
+    results: LocalizationResults, folder: Path, format: str = "png", images: str | None = None
+) -> list[Path]:
     """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
+    photos = Pictures(results.truth, images)
     saved = [folder / f"distributions.{format}"]
     write_atomically(saved[0], render(draw_distributions(results), format))
     chosen = results.metrics[:COLUMNS]
@@ -40,7 +45,7 @@ def save_localization(results: LocalizationResults, folder: Path, format: str = 
         worst = worst_pair(results, m)
         if worst is not None:
             saved.append(folder / f"worst-{name}.{format}")
-            write_atomically(saved[-1], render(draw_object(results, worst, [m.name]), format))
+            write_atomically(saved[-1], render(draw_object(results, worst, [m.name], photos), format))
     return saved
 
 
@@ -86,14 +91,21 @@ def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric) -> N
     axes.legend(fontsize=6, frameon=False)
 
 
-def draw_object(results: LocalizationResults, i: int, metrics: Sequence[str | Metric] | None = None) -> Figure:
-    """Object i of the results, as it was compared."""
+def draw_object(
+    results: LocalizationResults,
+    i: int,
+    metrics: Sequence[str | Metric] | None = None,
+    photos: Pictures | None = None,
+) -> Figure:
+    """Object i of the results, as it was compared, on its photo if there is one."""
     if not 0 <= i < len(results.pairs):
         raise BadParameter(f"object: expected a number from 0 to {len(results.pairs) - 1}, found {i}")
     row = results.object_rows()[i]
     chosen = metrics if metrics is not None else results.metrics[:COLUMNS]
     values = {metric(m).name: results.values[metric(m).name][i] for m in chosen}
-    return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}")
+    found = results.truth.images.find(row["image"])
+    photo = None if photos is None or found is None else pixels(photos[found])
+    return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}", photo)
 
 
 def draw_pair(
@@ -114,8 +126,8 @@ def draw_pair(
     return figure_of(pairs, values, title)
 
 
-def figure_of(pairs: Pairs, values: dict[str, float], title: str) -> Figure:
-    """The one pair drawn, cropped to its objects, with the values beside the title."""
+def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray[Any] | None = None) -> Figure:
+    """The one pair drawn, cropped to its objects, with the values beside the title, and the photo behind it."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -125,7 +137,10 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str) -> Figure:
     figure = Figure(figsize=(6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     part = (slice(y1, y2), slice(x1, x2))
-    axes.imshow(colour_regions(regions[0][part], regions[1][part]), extent=(x1, x2, y2, y1), interpolation="nearest")
+    if photo is not None and photo.shape[:2] == regions[0].shape:
+        axes.imshow(photo[part], extent=(x1, x2, y2, y1), interpolation="nearest", alpha=PALE)
+    tints = colour_regions(regions[0][part], regions[1][part], ground=0.0 if photo is not None else 1.0)
+    axes.imshow(tints, extent=(x1, x2, y2, y1), interpolation="nearest")
     handles: list[Any] = [
         Patch(color=TRUTH, alpha=0.45, label="truth only"),
         Patch(color=PRED, alpha=0.45, label="pred only"),
@@ -169,11 +184,12 @@ def window(anything: NDArray[np.bool_]) -> tuple[int, int, int, int]:
     )
 
 
-def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """An image: one colour for each side alone and one for both."""
+def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_], ground: float = 1.0) -> NDArray[np.float64]:
+    """An image: one colour for each side alone and one for both, on white or on nothing."""
     from matplotlib.colors import to_rgba
 
     image = np.ones((*truth.shape, 4))
+    image[:, :, 3] = ground
     for where, colour in ((truth & ~pred, TRUTH), (pred & ~truth, PRED), (truth & pred, BOTH)):
         image[where] = to_rgba(colour, 0.35)
     return image

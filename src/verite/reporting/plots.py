@@ -77,7 +77,7 @@ def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
     aps = {name: results.ap(name, threshold) for name, curve in results.curves[threshold].items() if curve.truths}
     for i, name in enumerate(sorted(aps, key=lambda n: -aps[n])):
         shown = f"{name} {100 * aps[name]:.1f} %" if i < MOST_IN_LEGEND else None
-        axes.plot(*stairs(results.curves[threshold][name]), lw=1.5, label=shown, **line_style(i))
+        axes.plot(*stairs(results.curves[threshold][name]), label=shown, **line_style(i))
     score = list(results.scores.values())[threshold]
     axes.set_title(f"{results.name}: mAP = {100 * score.value:.2f} % at IoU {results.settings.iou[threshold]:g}")
     if aps:
@@ -86,8 +86,19 @@ def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Colours first, then dashes."""
-    return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)]}
+    """Colours first, then dashes; those beyond the legend stay in the background."""
+    if i >= MOST_IN_LEGEND:
+        return {"color": "0.85", "lw": 0.7, "zorder": 1}
+    return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)], "lw": 1.5}
+
+
+def shorten(name: str, most: int) -> str:
+    """A name that fits.
+
+    >>> shorten("wheelbarrow", 6)
+    'wheel…'
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def canvas() -> tuple[Figure, Axes]:

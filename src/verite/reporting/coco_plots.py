@@ -1,0 +1,171 @@
+"""COCO's numbers as pictures: precision against recall, classes, and sizes of objects."""
+
+from __future__ import annotations
+
+from math import ceil, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.files import write_atomically
+from verite.reporting.plots import COLOURS, render, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from verite.protocols.coco import CocoResults
+
+ACCENT, SECOND, QUIET = COLOURS[0], COLOURS[1], "0.72"
+MOST_PANELS = 24  # classes with a curve of their own, the worst ones
+MOST_BARS = 100  # classes with a bar, the worst ones
+ACROSS = 6  # panels in a row
+
+
+def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[Path]:
+    """Precision against recall for all classes and for each, and average precision by class and by size."""
+    figures = {
+        "pr": draw_thresholds(results),
+        "pr-classes": draw_panels(results),
+        "classes": draw_classes(results),
+        "sizes": draw_sizes(results),
+    }
+    saved = []
+    for name, figure in figures.items():
+        if figure is not None:
+            figure.set_label(str(results.signature))
+            saved.append(folder / f"{name}.{format}")
+            write_atomically(saved[-1], render(figure, format))
+    return saved
+
+
+def mean_curves(results: CocoResults) -> NDArray[np.float64]:
+    """Precision at each threshold and recall, [T, R], the mean over the classes that have it."""
+    table = results.precision[:, :, :, 0, -1]
+    is_there = ~np.isnan(table)
+    count = is_there.sum(axis=2)
+    total = np.where(is_there, table, 0).sum(axis=2)
+    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
+
+
+def draw_thresholds(results: CocoResults) -> Figure:
+    """Precision against recall, the mean over classes, for every threshold."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.8), layout="constrained")
+    axes = figure.add_subplot()
+    draw_precision(results, axes)
+    return figure
+
+
+def draw_precision(results: CocoResults, axes: Axes) -> None:
+    """One line for each threshold, from dark to light, named where it ends."""
+    from matplotlib import colormaps
+
+    curves = mean_curves(results)
+    recall = np.linspace(0, 1, curves.shape[1])
+    shades = colormaps["viridis"](np.linspace(0.05, 0.85, len(curves)))
+    frame(axes)
+    for threshold, curve, shade in zip(results.settings.iou, curves, shades, strict=True):
+        axes.plot(recall, curve, lw=1.6, color=shade, label=f"{threshold:g}")
+    axes.set(xlabel="recall", ylabel="precision")
+    axes.set_title(f"{results.name}: precision, mean over classes, at each IoU", fontsize=10, loc="left")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="IoU")
+
+
+def draw_panels(results: CocoResults) -> Figure | None:
+    """A small curve for each class at the first threshold, the worst class first, the mean of all behind it in grey."""
+    from matplotlib.figure import Figure
+
+    order = worst_first(results)[:MOST_PANELS]
+    if not order:
+        return None
+    rows = ceil(len(order) / ACROSS)
+    columns = min(ACROSS, len(order))
+    figure = Figure(figsize=(1.75 * columns + 0.6, 1.75 * rows + 0.75), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    table, mean = results.precision[0, :, :, 0, -1], mean_curves(results)[0]
+    recall, ap = np.linspace(0, 1, len(mean)), results.class_scores()[next(iter(results.scores))]
+    for axes, k in zip(panels, order, strict=False):
+        frame(axes)
+        axes.plot(recall, mean, color=QUIET, lw=1)
+        axes.fill_between(recall, table[:, k], color=ACCENT, alpha=0.12, lw=0)
+        axes.plot(recall, table[:, k], color=ACCENT, lw=1.5)
+        axes.set_title(f"{shorten(results.class_names[k], 16)}  {ap[k]:.3f}", fontsize=8, loc="left")
+        axes.set(xticks=[0, 1], yticks=[0, 1])
+        axes.tick_params(labelsize=7, length=0)
+    for axes in panels[len(order) :]:
+        axes.axis("off")
+    more = f"; the worst {len(order)} of {len(results.class_names)} classes" if len(order) == MOST_PANELS else ""
+    figure.suptitle(f"{results.name}: precision against recall at IoU {results.settings.iou[0]:g}, and AP{more}",
+                    fontsize=9, x=0.01, ha="left")  # fmt: skip
+    return figure
+
+
+def draw_classes(results: CocoResults) -> Figure | None:
+    """Average precision of each class, the best on top, and how much a looser box would give."""
+    from matplotlib.figure import Figure
+
+    order = worst_first(results)[:MOST_BARS]
+    if not order:
+        return None
+    figure = Figure(figsize=(7.2, 0.19 * len(order) + 1.3), layout="constrained")
+    axes = figure.add_subplot()
+    scores, places = results.class_scores(), np.arange(len(order))
+    headline = next(iter(results.scores))
+    axes.barh(places, [scores[headline][k] for k in order], 0.72, color=ACCENT, label=headline)
+    for key, colour in (("AP50", SECOND), ("AP75", "#14181f")):
+        values = np.array([scores.get(key, [np.nan] * len(results.class_names))[k] for k in order])
+        if not np.isnan(values).all():
+            axes.plot(values, places, ls="none", marker="|", ms=9, mew=1.6, color=colour, label=key)
+    axes.set_yticks(places, [shorten(results.class_names[k], 32) for k in order], fontsize=7.5)
+    axes.set(xlim=(0, 1), ylim=(-0.6, len(order) - 0.4))
+    axes.grid(axis="x", color="0.9", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    more = f", the worst {len(order)} of {len(results.class_names)}" if len(order) == MOST_BARS else ""
+    axes.set_title(f"{results.name}: {headline} of each class{more}", fontsize=10, loc="left")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def draw_sizes(results: CocoResults) -> Figure | None:
+    """Average precision and recall by the size of objects."""
+    from matplotlib.figure import Figure
+
+    last, names = len(results.settings.max_dets) - 1, results.settings.area_names
+    if len(names) < 2:
+        return None
+    figure = Figure(figsize=(7.2, 0.55 * len(names) + 1.4), layout="constrained")
+    axes = figure.add_subplot()
+    places = np.arange(len(names))[::-1]
+    for kind, shift, colour, label in (("precision", 0.19, ACCENT, "AP"), ("recall", -0.19, "#9ec5e8", "AR")):
+        values = [results.mean(kind, None, area, last) for area in range(len(names))]
+        axes.barh(places + shift, np.nan_to_num(values), 0.36, color=colour, label=label)
+        for place, value in zip(places, values, strict=True):
+            text = "none" if isnan(value) else f"{value:.3f}"
+            axes.text(0.008 + (0 if isnan(value) else value), place + shift, text, va="center", fontsize=8)
+    axes.set_yticks(places, [shorten(name, 24) for name in names], fontsize=9)
+    axes.set(xlim=(0, 1.08))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(f"{results.name}: AP and AR by size of objects", fontsize=10, loc="left")
+    axes.legend(loc="lower right", frameon=False, fontsize=8)
+    return figure
+
+
+def worst_first(results: CocoResults) -> list[int]:
+    """Classes that have truths, by rising AP."""
+    ap = results.class_scores()[next(iter(results.scores))]
+    return sorted((k for k, value in enumerate(ap) if not isnan(value)), key=lambda k: ap[k])
+
+
+def frame(axes: Any) -> None:
+    """Two shares from 0 to 1, and hardly anything else."""
+    axes.set(xlim=(0, 1), ylim=(0, 1.02))
+    axes.grid(axis="y", color="0.92", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

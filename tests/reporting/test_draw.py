@@ -1,0 +1,157 @@
+"""Truth and predictions on their photos: what is found, missed and wrong, and never by colour alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import verite as vt
+from verite.cli import run
+from verite.reporting.draw import PENS
+from verite.reporting.overlays import Overlay
+from verite.reporting.pictures import Pictures, below, pixels
+from verite.reporting.rings import rings_of, thin, trace_mask
+
+HARBOUR = Path(__file__).parents[2] / "src" / "verite" / "data" / "demo"
+TRUTH, HAWK = HARBOUR / "truth.json", HARBOUR / "hawk.json"
+
+
+@pytest.fixture
+def three():
+    """Two cats and a dog; one cat is found surely, the dog hardly, and a cat is seen where nothing is."""
+    boxes = [[0, 0, 10, 10], [50, 0, 60, 10], [0, 50, 10, 60]]
+    sizes = {"a.png": (100, 80), "b.png": (40, 40)}
+    truth = vt.Annotations.of(["a.png"] * 3, ["cat", "cat", "dog"], boxes, sizes=sizes)
+    found = [[0, 0, 10, 10], [0, 50, 10, 60], [80, 60, 90, 70]]
+    pred = vt.Annotations.of(["a.png"] * 3, ["cat", "dog", "cat"], found, confidence=[0.9, 0.2, 0.8])
+    return vt.coco(truth, pred, name="mine", checks="off")
+
+
+def test_fates_are_those_of_the_matching(three):
+    overlay = Overlay(three, confidence=0.0)
+    fates = sorted((mark.side, mark.fate, mark.label) for mark in overlay.marks(0))
+    assert fates == [
+        ("pred", "right", "cat"), ("pred", "right", "dog"), ("pred", "wrong", "cat"),
+        ("truth", "found", "cat"), ("truth", "found", "dog"), ("truth", "missed", "cat"),
+    ]  # fmt: skip
+
+
+def test_what_is_not_sure_enough_finds_nothing(three):
+    overlay = Overlay(three, confidence=0.5)
+    assert {mark.row for mark in overlay.marks(0) if mark.fate == "missed"} == {1, 2}
+    assert {name: values[0] for name, values in overlay.by_image.items()} == {"found": 1, "missed": 2, "wrong": 1}
+
+
+def test_the_usual_confidence_is_that_of_the_best_f1(three):
+    # By falling confidence: right, wrong, right. F1 is 2/4, 2/5, 4/6: everything is to be kept.
+    assert Overlay(three).confidence == 0.2
+
+
+def test_images_without_mistakes_are_not_among_the_worst(three):
+    assert Overlay(three).worst == [0]
+
+
+def test_no_two_fates_differ_by_colour_alone():
+    looks = [(pen.sign, pen.width, pen.dashes, pen.hatch) for pen in PENS.values()]
+    assert len(set(looks)) == len(looks)
+    assert all(PENS[fate].dashes is None for fate in ("found", "missed"))
+    assert all(PENS[fate].dashes for fate in ("right", "wrong"))
+
+
+def test_borders_of_masks_run_around_their_pixels():
+    mask = np.zeros((5, 6), dtype=bool)
+    mask[1:4, 1:5] = True
+    mask[2, 2] = False
+    outer, inner = trace_mask(mask)
+    assert outer.tolist() == [[1, 1], [5, 1], [5, 4], [1, 4]]
+    assert sorted(inner.tolist()) == [[2, 2], [2, 3], [3, 2], [3, 3]]
+    assert trace_mask(np.zeros((3, 3), dtype=bool)) == []
+
+
+def test_pixels_that_touch_at_a_corner_are_traced_to_the_end():
+    rings = trace_mask(np.eye(3, dtype=bool))
+    area = sum(abs(np.sum(r[:, 0] * np.roll(r[:, 1], -1) - r[:, 1] * np.roll(r[:, 0], -1))) / 2 for r in rings)
+    assert area == 3
+
+
+def test_long_outlines_are_thinned_out():
+    assert len(thin(np.zeros((1000, 2)))) == 200
+
+
+def test_boxes_are_drawn_where_boxes_are_compared():
+    truth = vt.read(TRUTH)
+    assert rings_of(truth.regions, 0, "box")[0].shape == (4, 2)
+    assert any(len(ring) > 4 for i in range(10) for ring in rings_of(truth.regions, i, "mask"))
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "/etc/passwd.png", "a/../../b.png", "http://x/y.png", "C:\\x.png", ""]
+)
+def test_names_never_lead_out_of_the_folder(name, tmp_path):
+    assert below(tmp_path, name) is None
+
+
+def test_photos_are_found_beside_the_truth_or_where_they_are_said_to_be(tmp_path):
+    truth = vt.read(TRUTH)
+    assert Pictures(truth)[0].name == truth.images.name(0)
+    assert Pictures(truth).folder == HARBOUR / "images"
+    assert Pictures(truth, tmp_path)[0] is None
+    moved = tmp_path / "deep" / truth.images.name(0)
+    moved.parent.mkdir()
+    moved.write_bytes(Pictures(truth)[0].read_bytes())
+    assert Pictures(truth, tmp_path)[0] == moved
+
+
+def test_a_photo_is_turned_as_its_camera_says(tmp_path):
+    picture = Image.new("RGB", (4, 2), "red")
+    exif = picture.getexif()
+    exif[0x0112] = 6  # turn by a quarter
+    picture.save(tmp_path / "a.jpg", exif=exif)
+    assert pixels(tmp_path / "a.jpg").shape == (4, 2, 3)
+    assert pixels(tmp_path / "a.jpg", (4, 2)).shape == (2, 4, 3)  # the annotated size is that of the unturned photo
+
+
+def test_a_broken_photo_is_an_empty_ground(tmp_path, three):
+    (tmp_path / "a.png").write_bytes(b"\x89PNG no more")
+    assert pixels(tmp_path / "a.png") is None
+    assert vt.draw_image(three, "a.png", tmp_path).axes
+
+
+def test_the_drawing_says_what_is_on_it(three):
+    from matplotlib.text import Text
+
+    shown = [text.get_text() for text in vt.draw_image(three, "a.png", confidence=0.0).findobj(Text)]
+    assert "2 found, 1 missed, 1 wrong" in shown
+    assert {"missed cat", "✓ cat 0.90", "✗ cat 0.80"} <= set(shown)
+
+
+def test_command_draws_the_worst_or_the_one_asked_for(tmp_path, capsys):
+    assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0
+    (first,) = tmp_path.iterdir()
+    assert capsys.readouterr().out == f"{first}\n"
+    assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--image", "town-3074", "--on", "mask", "-q"]) == 0
+    assert (tmp_path / "town-3074.png").read_bytes() == drawn_again(tmp_path)
+
+
+def drawn_again(folder):
+    (path,) = vt.draw(TRUTH, HAWK, folder / "again", image="town-3074", on="mask")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--image", "nope.png"], 2, "image: expected one of 36, found 'nope.png'"),
+        (["--protocol", "imagenet-loc", "--checks", "off"], 2, "expected evaluations that match objects"),
+        (["--images", "nowhere"], 1, "nowhere: expected"),
+        (["--protocol", "voc", "--on", "mask"], 2, "found 'on'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys, words, status, said):
+    assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "-q", *words]) == status
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
