@@ -22,7 +22,7 @@ import verite as vt
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences
 from verite.ranking.contest import AnswerContest
-from verite.ranking.places import stand
+from verite.statistics.standings import stand
 from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 
 

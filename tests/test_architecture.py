@@ -17,7 +17,7 @@ SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__fi
 FLOORS = (
     {"loading"},
     {"arrays", "errors", "records", "_core", "__init__"},
-    {"limits", "progress", "signature", "threads"},
+    {"limits", "progress", "signature", "statistics", "threads"},
     {"files", "settings"},
     {"model"},
     {"formats", "checks"},
@@ -26,7 +26,7 @@ FLOORS = (
     {"protocols", "metrics"},
     {"interpretation"},
     {"truth_errors"},
-    {"studies", "ranking"},
+    {"studies", "ranking", "leaderboard"},
     {"analysis"},
     {"reporting"},
     {"compat"},

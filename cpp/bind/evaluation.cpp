@@ -1,5 +1,6 @@
 // Evaluations for Python: made of two sides of columns, asked for numbers and arrays.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -219,27 +220,41 @@ Numbers change(const KeptEvaluation& kept, const Buffer& removed, const Columns*
     return kept.change(rows.values, added, doubles(given), threads);
 }
 
-// [draw][choice] in one row. Choices are (is precision, threshold or none, range, limit), changes (removed, added).
-using Changes = nb::typed<nb::list, std::tuple<std::optional<Buffer>, std::optional<Columns>>>;
+// [draw][doubt][choice] in one row. Choices are (is precision, threshold or none, range, limit, flags of classes or
+// none), doubts (has weights, has changes), changes (objects that may be added or none, removed, their offsets, added,
+// their labels, their offsets, again, their offsets).
+using Changes = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
-std::vector<double> draw_means(
-    const KeptEvaluation& kept,
-    const std::vector<std::tuple<bool, std::optional<std::int64_t>, std::size_t, std::size_t>>& choices,
-    const Buffer& weights, const std::optional<Changes>& changes, unsigned threads) {
-    std::vector<Choice> chosen;
-    for (const auto& [is_precision, threshold, range, limit] : choices)
-        chosen.push_back({is_precision, threshold, range, limit});
+std::vector<double> draw_all(const KeptEvaluation& kept,
+                             const std::vector<std::tuple<bool, std::optional<std::int64_t>, std::size_t, std::size_t,
+                                                          std::optional<nb::bytes>>>& choices,
+                             const Buffer& weights, const std::optional<Changes>& changes,
+                             const std::vector<std::pair<bool, bool>>& doubts, unsigned threads) {
+    std::vector<DrawnChoice> chosen;
+    for (const auto& [is_precision, threshold, range, limit, classes] : choices) {
+        const auto flags = bytes_of(classes);
+        chosen.push_back({{is_precision, threshold, range, limit}, {flags.begin(), flags.end()}});
+    }
     const auto given = to_view<double>(weights, "weights");
-    std::vector<View<std::int32_t>> removed;
-    std::vector<KeptEvaluation::Change> changed;
-    if (changes)
-        for (const nb::handle change : *changes) {
-            removed.push_back(to_view<std::int32_t>(change[0], "removed"));
-            const nb::object added = change[1];
-            changed.push_back({removed.back().values, added.is_none() ? nullptr : &nb::cast<const Columns&>(added)});
-        }
+    std::optional<KeptEvaluation::Changes> changed;
+    if (changes) {
+        expect(changes->size() == 8, "eight lists of changes");
+        const nb::object addable = (*changes)[0];
+        const auto rows = [&](std::size_t i) { return to_view<std::int32_t>((*changes)[i], "rows"); };
+        const auto offsets = [&](std::size_t i) { return to_view<std::int64_t>((*changes)[i], "offsets"); };
+        changed = {addable.is_none() ? nullptr : &nb::cast<const Columns&>(addable),
+                   rows(1),
+                   rows(3),
+                   rows(4),
+                   rows(6),
+                   offsets(2),
+                   offsets(5),
+                   offsets(7)};
+    }
+    std::vector<KeptEvaluation::Doubt> asked;
+    for (const auto& [has_weights, has_changes] : doubts) asked.push_back({has_weights, has_changes});
     const nb::gil_scoped_release released;
-    return kept.draw_means(doubles(given), changed, chosen, threads);
+    return kept.draw_means(doubles(given), changed ? &*changed : nullptr, asked, chosen, threads);
 }
 
 // One after the other: (rows, labels, offsets of images) of truths and predictions, ranks, (offsets, truth, overlap).
@@ -312,8 +327,9 @@ void register_evaluations(nb::module_& module) {
              "The numbers as if each image were there so many times.")
         .def("changed", &change, "removed"_a.none(), "added"_a.none(), "weights"_a.none() = nb::none(), "threads"_a = 1,
              "The numbers as if these truths were not there, and those were.")
-        .def("draw_means", &draw_means, "choices"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
-             "threads"_a = 1, "The means of many draws of weights and changed truths, draw by draw.")
+        .def("draw_means", &draw_all, "choices"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
+             "doubts"_a = std::vector<std::pair<bool, bool>>{{true, true}}, "threads"_a = 1,
+             "The means of many draws of weights and changed truths, draw by draw.")
         .def(
             "part",
             [](const KeptEvaluation& kept, std::string about) {

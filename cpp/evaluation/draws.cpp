@@ -31,8 +31,8 @@ Word word_of(const Brief& brief, const Outcome& outcome, std::size_t range) {
 
 // What all draws share, class by class and by falling confidence.
 struct Shared {
-    Shared(const Evaluation& evaluation, std::span<const Choice> choices) : evaluation(evaluation) {
-        for (const Choice& choice : choices)
+    Shared(const Evaluation& evaluation, std::span<const DrawnChoice> choices) : evaluation(evaluation) {
+        for (const auto& [choice, classes] : choices)
             if (std::ranges::find(ranges, choice.range) == ranges.end()) ranges.push_back(choice.range);
         const auto& order = evaluation.preds().by_label;
         const std::size_t count = evaluation.rules().range_count();
@@ -71,7 +71,7 @@ struct Shared {
 // One draw after the other, each thread with its own.
 class Drawer {
   public:
-    Drawer(const Shared& shared, std::span<const Choice> choices)
+    Drawer(const Shared& shared, const Truths& addable, std::span<const DrawnChoice> choices)
         : shared_(shared),
           choices_(choices),
           evaluation_(shared.evaluation),
@@ -79,7 +79,7 @@ class Drawer {
           labels_(evaluation_.labels()),
           limits_(rules_.limits.size()),
           words_(shared.words),
-          rematch_(evaluation_),
+          rematch_(evaluation_, addable),
           best_(most_thresholds * (rules_.recalls.size() + 1)),
           needed_(rules_.recalls.size() + 1) {
         const std::size_t cells = shared.ranges.size() * rules_.thresholds.size() * labels_;
@@ -93,21 +93,15 @@ class Drawer {
         std::optional<Weighting> weighting;
         if (!drawn.weights.empty()) weighting = evaluation_.weighting(drawn.weights);
         positives_ = evaluation_.weigh_positives(drawn.weights);
-        changed_.clear();
-        std::span<const std::int32_t> touched;
-        if (drawn.changes)
-            touched = rematch_.run(*drawn.changes, drawn.weights, positives_,
-                                   [&](std::size_t block, std::size_t slot, std::span<const Outcome> outcomes) {
-                                       write(block, slot, outcomes);
-                                   });
+        match(drawn.changes);
+        if (changes_) rematch_.count(drawn.weights, positives_);
         const bool is_all = weighting.has_value();
         now_ = is_all ? now_ : base_;
         if (is_all)
             for (std::size_t label = 0; label < labels_; ++label) walk(label, &*weighting, now_);
         else
-            for (const std::int32_t label : touched) walk(static_cast<std::size_t>(label), nullptr, now_);
+            for (const std::int32_t label : touched_) walk(static_cast<std::size_t>(label), nullptr, now_);
         for (std::size_t i = 0; i < choices_.size(); ++i) out[i] = mean(choices_[i]);
-        for (auto at = changed_.rbegin(); at != changed_.rend(); ++at) words_[at->column][at->place] = at->before;
     }
 
   private:
@@ -119,6 +113,18 @@ class Drawer {
         Array<double> precision;  // [range][threshold][label]
         Array<double> recall;     // [limit][range][threshold][label]
     };
+
+    // Matches the truth as these changes have it, unless that was done for the draw before.
+    void match(const TruthChanges* changes) {
+        if (changes == changes_) return;
+        for (auto at = changed_.rbegin(); at != changed_.rend(); ++at) words_[at->column][at->place] = at->before;
+        changed_.clear();
+        touched_ = {};
+        changes_ = changes;
+        if (changes)
+            touched_ = rematch_.run(*changes, [&](std::size_t block, std::size_t slot,
+                                                  std::span<const Outcome> outcomes) { write(block, slot, outcomes); });
+    }
 
     void write(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes) {
         const Brief& brief = evaluation_.flags()[block].briefs[slot];
@@ -147,7 +153,7 @@ class Drawer {
                 if (positives > 0) start(words_[block * shared_.ranges.size() + r], label, weighting);
                 for (std::size_t t = 0; t < count; ++t) {
                     const std::size_t at = cell(r, block * most_thresholds + t, label);
-                    tables.precision[at] = positives > 0 ? average(t) : absent;
+                    tables.precision[at] = positives > 0 ? levels > 0 ? average(t) : sum_hits(t, positives) : absent;
                     double sum = 0;
                     for (std::size_t m = 0; m < limits_; ++m) {
                         sum += within_[m][t];
@@ -172,6 +178,7 @@ class Drawer {
         level_.fill(0);
         within_.resize(limits_ + 1);
         for (auto& counts : within_) counts.fill(0);
+        for (auto& hits : hits_) hits.clear();
         seen_ = 0;
         const auto first = static_cast<std::size_t>(evaluation_.preds().label_offsets[label]);
         const auto last = static_cast<std::size_t>(evaluation_.preds().label_offsets[label + 1]);
@@ -205,7 +212,9 @@ class Drawer {
             const int t = std::countr_zero(hits);
             within_[limit][t] += weight;
             const double found = found_[t] += weight, all = seen_ - spared_[t];
-            if (found >= next_[t]) {
+            if (rules_.recalls.empty()) {
+                hits_[t].push_back({found / all, weight});
+            } else if (found >= next_[t]) {
                 close(t);
                 std::size_t& level = level_[t];
                 for (; needed_[level] <= found; ++level) best_[t * needed_.size() + level] = 0;
@@ -227,40 +236,57 @@ class Drawer {
     // The mean over all levels of the best precision at this recall or a higher one.
     double average(std::size_t t) {
         close(t);
-        double best = 0, sum = 0;
-        for (std::size_t level = level_[t]; level-- > 0;) {
-            best = std::max(best, best_[t * needed_.size() + level]);
-            sum += best;
+        double best = 0, sum = 0, levels = 0;
+        for (std::size_t level = level_[t]; level-- > 0; ++levels) {
+            const double own = best_[t * needed_.size() + level];
+            if (own <= best) continue;
+            sum += best * levels;  // one rounding for all levels of the same precision
+            best = own;
+            levels = 0;
         }
-        return sum / static_cast<double>(rules_.recalls.size());
+        return (sum + best * levels) / static_cast<double>(rules_.recalls.size());
     }
 
-    double mean(const Choice& choice) const {
+    // The best precision at this recall or a higher one, summed wherever recall changes.
+    double sum_hits(std::size_t t, double positives) const {
+        double best = 0, sum = 0;
+        for (auto hit = hits_[t].rbegin(); hit != hits_[t].rend(); ++hit) {
+            best = std::max(best, hit->precision);
+            sum += best * hit->weight;
+        }
+        return sum / positives;
+    }
+
+    double mean(const DrawnChoice& asked) {
+        const auto& [choice, classes] = asked;
         const std::size_t r = shared_.range_at(choice.range), all = rules_.thresholds.size();
         const auto first = static_cast<std::size_t>(choice.threshold.value_or(0));
         const std::size_t last = choice.threshold ? first + 1 : all;
         if (choice.threshold && *choice.threshold < 0) return absent;
         const double* table =
             choice.is_precision ? now_.precision.data() : &now_.recall[choice.limit * base_.precision.size()];
-        double sum = 0;
-        std::size_t count = 0;
+        present_.clear();
         for (std::size_t t = first; t < last; ++t)
             for (std::size_t label = 0; label < labels_; ++label) {
                 const double value = table[cell(r, t, label)];
-                if (std::isnan(value)) continue;
-                sum += value;
-                ++count;
+                if (!std::isnan(value) && (classes.empty() || classes[label])) present_.push_back(value);
             }
-        return count > 0 ? sum / static_cast<double>(count) : absent;
+        return present_.empty() ? absent : sum_pairwise(present_) / static_cast<double>(present_.size());
     }
 
+    struct Hit {
+        double precision, weight;
+    };
+
     const Shared& shared_;
-    std::span<const Choice> choices_;
+    std::span<const DrawnChoice> choices_;
     const Evaluation& evaluation_;
     const Rules& rules_;
     const std::size_t labels_, limits_;
     std::vector<Array<Word>> words_;
     std::vector<Change> changed_;
+    const TruthChanges* changes_ = nullptr;  // those that `words_` are of
+    std::span<const std::int32_t> touched_;  // classes
     Rematch rematch_;
     Tables base_, now_;
     Array<double> positives_;
@@ -270,14 +296,18 @@ class Drawer {
     std::array<std::size_t, most_thresholds> level_;
     std::vector<Counts> within_;         // [limit] truths found within it and not a lower one
     std::vector<double> best_, needed_;  // [threshold][level], [level]
+    std::array<std::vector<Hit>, most_thresholds> hits_;
+    std::vector<double> present_;
     double seen_ = 0;
 };
 
 }  // namespace
 
-std::vector<double> draw_means(const Evaluation& evaluation, std::span<const Drawn> draws,
-                               std::span<const Choice> choices, unsigned threads) {
-    for (const Choice& choice : choices) {
+std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
+                               std::span<const DrawnChoice> choices, unsigned threads) {
+    for (const auto& [choice, classes] : choices) {
+        if (!classes.empty() && classes.size() != evaluation.labels())
+            throw std::invalid_argument("draws: expected a flag for each class");
         const auto thresholds = static_cast<std::int64_t>(evaluation.rules().thresholds.size());
         if (choice.range >= evaluation.rules().range_count() || choice.limit >= evaluation.rules().limits.size() ||
             (choice.threshold && (*choice.threshold < -1 || *choice.threshold >= thresholds)))
@@ -289,7 +319,7 @@ std::vector<double> draw_means(const Evaluation& evaluation, std::span<const Dra
     std::vector<double> means(draws.size() * choices.size());
     const std::size_t pieces = std::min<std::size_t>(std::max(threads, 1u), std::max<std::size_t>(draws.size(), 1));
     in_parallel(pieces, threads, [&](std::size_t piece) {
-        Drawer drawer(shared, choices);
+        Drawer drawer(shared, addable, choices);
         for (std::size_t i = draws.size() * piece / pieces; i < draws.size() * (piece + 1) / pieces; ++i)
             drawer.draw(draws[i], std::span(means).subspan(i * choices.size(), choices.size()));
     });

@@ -10,13 +10,19 @@ namespace verite {
 
 struct Drawn {
     std::span<const double> weights;  // of images, by rank; empty: each is there once
-    const TruthChanges* changes;      // null: none
+    const TruthChanges* changes;      // null: none; draws with the same ones side by side match them once
 };
 
-// For each draw the mean of each choice, [draw][choice]. Precision is that of the last limit. Equal to the means of
-// Evaluation::weight and Evaluation::change but for the order in which numbers are added: a few units in the last
-// place. The same for any number of threads.
-std::vector<double> draw_means(const Evaluation& evaluation, std::span<const Drawn> draws,
-                               std::span<const Choice> choices, unsigned threads);
+struct DrawnChoice {
+    Choice choice;
+    std::vector<std::uint8_t> classes;  // which of them; empty: all
+};
+
+// For each draw the mean of each choice, [draw][choice]. Precision is that of the last limit, read at the recalls of
+// the rules, or summed wherever recall changes where they have none. Equal to the means of Evaluation::weight and
+// Evaluation::change but for the order in which numbers are added: a few units in the last place. The same for any
+// number of threads.
+std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
+                               std::span<const DrawnChoice> choices, unsigned threads);
 
 }  // namespace verite

@@ -41,8 +41,9 @@ struct Preds {
 
 // The truth as it may be instead: these objects are not there, those are there too, behind all others of their groups.
 struct TruthChanges {
-    std::span<const std::int32_t> removed;  // objects of the truth
-    Truths added;
+    std::span<const std::int32_t> removed;        // objects of the truth
+    std::span<const std::int32_t> added, labels;  // which of the objects that may be added, and their classes by rank
+    std::span<const std::int32_t> again;          // objects of the truth with a twin that nobody finds
 };
 
 // At one threshold and in one area range, object by object.
@@ -81,7 +82,8 @@ class Evaluation {
 
     // As if the truth were another one, and each image there so many times where there are weights. What is not touched
     // is borrowed; nothing of this is written to, so that many may ask at once.
-    Numbers change(const TruthChanges& changes, std::span<const double> weights, unsigned threads) const;
+    Numbers change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
+                   unsigned threads) const;
 
     // precision, confidence [threshold][recall][label][range][limit] and recall [threshold][label][range][limit].
     void fill_arrays(double absent, std::span<double> precision, std::span<double> confidence,

@@ -8,65 +8,76 @@
 
 namespace verite {
 
-Rematch::Rematch(const Evaluation& evaluation)
+Rematch::Rematch(const Evaluation& evaluation, const Truths& addable)
     : evaluation_(evaluation),
+      addable_(addable),
       truth_slots_(evaluation.truth_slots()),
       is_removed_(evaluation.truths_.rows.size(), 0),
-      outcomes_(evaluation.rules_.range_count()) {}
+      outcomes_(evaluation.rules_.range_count()) {
+    if (addable.count() == 0) return;
+    Array<std::int32_t> rows(addable.count());
+    std::iota(rows.begin(), rows.end(), 0);
+    addable_ignored_.resize(rows.size());
+    outside_ranges(rows, addable.areas, addable.ignored, evaluation.rules_.ranges, 1, addable_ignored_);
+    comparison_ = evaluation.similarity_.compare_groups(
+        {addable.objects, evaluation.pred_.objects, std::ranges::min(evaluation.rules_.thresholds), evaluation.pixel_});
+}
 
-std::span<const std::int32_t> Rematch::run(const TruthChanges& changes, std::span<const double> weights,
-                                           std::span<double> positives, const Write& write) {
-    const Truths& added = changes.added;
+std::span<const std::int32_t> Rematch::run(const TruthChanges& changes, const Write& write) {
     list(changes);
-    added_rows_.resize(added.count());
-    std::iota(added_rows_.begin(), added_rows_.end(), 0);
-    added_ignored_.resize(added.count());
-    outside_ranges(added_rows_, added.areas, added.ignored, evaluation_.rules_.ranges, 1, added_ignored_);
-    count(weights, positives);
-    std::unique_ptr<GroupComparison> comparison;
-    if (added.count() > 0)
-        comparison = evaluation_.similarity_.compare_groups({added.objects, evaluation_.pred_.objects,
-                                                             std::ranges::min(evaluation_.rules_.thresholds),
-                                                             evaluation_.pixel_});
     labels_.clear();
     for (auto first = touched_.begin(); first != touched_.end();) {
         const auto last = std::find_if(first, touched_.end(), [&](const Touched& other) {
             return other.image != first->image || other.label != first->label;
         });
         labels_.push_back(first->label);
-        match_group(changes, comparison.get(), {first, last}, write);
+        match_group({first, last}, write);
         first = last;
     }
     for (const std::int32_t slot : removed_) is_removed_[static_cast<std::size_t>(slot)] = 0;
+    for (const std::int32_t slot : again_)
+        labels_.push_back(evaluation_.truths_.labels[static_cast<std::size_t>(slot)]);
     std::ranges::sort(labels_);
     labels_.erase(std::ranges::unique(labels_).begin(), labels_.end());
     return labels_;
 }
 
+// Where a truth is; -1 for one that does not count.
+std::int32_t Rematch::slot_of(std::int32_t row) const {
+    if (row < 0 || static_cast<std::size_t>(row) >= truth_slots_.size())
+        throw std::invalid_argument("changes: expected rows of the truth, found " + std::to_string(row));
+    return truth_slots_[static_cast<std::size_t>(row)];
+}
+
 // The groups that are touched, side by side.
 void Rematch::list(const TruthChanges& changes) {
-    const Truths &truth = evaluation_.truth_, &added = changes.added;
+    const Truths& truth = evaluation_.truth_;
     const bool is_together = evaluation_.rules_.is_together;
     const auto add = [&](std::int32_t image, std::int32_t label, std::int32_t position) {
         if (image >= 0 && label >= 0) touched_.push_back({image, is_together ? 0 : label, position});
     };
     touched_.clear();
     removed_.clear();
+    again_.clear();
     for (const std::int32_t row : changes.removed) {
-        if (row < 0 || static_cast<std::size_t>(row) >= truth.count())
-            throw std::invalid_argument("changes: expected rows of the truth, found " + std::to_string(row));
-        const std::int32_t slot = truth_slots_[static_cast<std::size_t>(row)];
+        const std::int32_t slot = slot_of(row);
         if (slot < 0 || is_removed_[static_cast<std::size_t>(slot)]) continue;
         is_removed_[static_cast<std::size_t>(slot)] = 1;
         removed_.push_back(slot);
         add(truth.image[static_cast<std::size_t>(row)], truth.label[static_cast<std::size_t>(row)], -1);
     }
-    for (std::size_t i = 0; i < added.count(); ++i) {
-        if (added.image[i] >= static_cast<std::int32_t>(evaluation_.images_) ||
-            (!is_together && added.label[i] >= static_cast<std::int32_t>(evaluation_.labels_)))
+    for (std::size_t i = 0; i < changes.added.size(); ++i) {
+        const std::int32_t row = changes.added[i], label = changes.labels[i];
+        if (row < 0 || static_cast<std::size_t>(row) >= addable_.count())
+            throw std::invalid_argument("changes: expected objects that may be added, found " + std::to_string(row));
+        const std::int32_t image = addable_.image[static_cast<std::size_t>(row)];
+        if (image >= static_cast<std::int32_t>(evaluation_.images_) ||
+            (!is_together && label >= static_cast<std::int32_t>(evaluation_.labels_)))
             throw std::invalid_argument("changes: expected images and classes of the truth");
-        add(added.image[i], added.label[i], static_cast<std::int32_t>(i));
+        if (addable_.label[static_cast<std::size_t>(row)] >= 0) add(image, label, row);
     }
+    for (const std::int32_t row : changes.again)
+        if (const std::int32_t slot = slot_of(row); slot >= 0) again_.push_back(slot);
     std::ranges::sort(touched_, [](const Touched& a, const Touched& b) {
         return a.image != b.image ? a.image < b.image : a.label != b.label ? a.label < b.label : a.added < b.added;
     });
@@ -79,14 +90,18 @@ void Rematch::count(std::span<const double> weights, std::span<double> positives
         for (std::size_t range = 0; range < ranges; ++range)
             if (!(ignored >> range & 1)) positives[static_cast<std::size_t>(label) * ranges + range] += weight;
     };
-    for (const std::int32_t slot : removed_) {
-        const auto at = static_cast<std::size_t>(slot);
-        const auto row = static_cast<std::size_t>(evaluation_.truths_.rows[at]);
-        change(evaluation_.truth_.image[row], evaluation_.truths_.labels[at], evaluation_.ignored_[at], -1);
-    }
+    const auto change_slots = [&](std::span<const std::int32_t> slots, double sign) {
+        for (const std::int32_t slot : slots) {
+            const auto at = static_cast<std::size_t>(slot);
+            const auto row = static_cast<std::size_t>(evaluation_.truths_.rows[at]);
+            change(evaluation_.truth_.image[row], evaluation_.truths_.labels[at], evaluation_.ignored_[at], sign);
+        }
+    };
+    change_slots(removed_, -1);
+    change_slots(again_, 1);
     for (const Touched& group : touched_)
         if (group.added >= 0)
-            change(group.image, group.label, added_ignored_[static_cast<std::size_t>(group.added)], 1);
+            change(group.image, group.label, addable_ignored_[static_cast<std::size_t>(group.added)], 1);
 }
 
 Rematch::Stretch Rematch::group_of(const Grouped& side, const Touched& group) {
@@ -98,7 +113,7 @@ Rematch::Stretch Rematch::group_of(const Grouped& side, const Touched& group) {
 }
 
 // Truths that stay, in their order, then those that are added.
-void Rematch::add_truths(const TruthChanges& changes, Stretch truths, std::span<const Touched> group) {
+void Rematch::add_truths(Stretch truths, std::span<const Touched> group) {
     const Evaluation& kept = evaluation_;
     ignored_.clear();
     shared_.clear();
@@ -118,25 +133,24 @@ void Rematch::add_truths(const TruthChanges& changes, Stretch truths, std::span<
             add(kept.ignored_[slot], kept.shared_[slot], !kept.is_void_.empty() && kept.is_void_[slot],
                 kept.least_.empty() ? 0 : kept.least_[slot]);
     }
-    const Truths& added = changes.added;
     for (const Touched& one : group) {
         if (one.added < 0) continue;
         const auto row = static_cast<std::size_t>(one.added);
         added_rows_.push_back(one.added);
-        add(added_ignored_[row], !added.shared.empty() && added.shared[row],
-            !added.is_void.empty() && added.is_void[row], added.least.empty() ? 0 : added.least[row]);
+        add(addable_ignored_[row], !addable_.shared.empty() && addable_.shared[row],
+            !addable_.is_void.empty() && addable_.is_void[row], addable_.least.empty() ? 0 : addable_.least[row]);
     }
 }
 
 // Pairs that there were with truths that stay, and those with the ones that are added.
-void Rematch::add_candidates(Stretch truths, Stretch preds, GroupComparison* added) {
+void Rematch::add_candidates(Stretch truths, Stretch preds) {
     const Candidates& before = evaluation_.candidates_;
     const auto& rows = evaluation_.preds_.cells.rows;
     extra_.offsets.assign(1, 0);
     extra_.truth.clear();
     extra_.overlap.clear();
     if (!added_rows_.empty())
-        added->compare(added_rows_, std::span(rows).subspan(preds.first, preds.last - preds.first), extra_);
+        comparison_->compare(added_rows_, std::span(rows).subspan(preds.first, preds.last - preds.first), extra_);
     const auto stay = static_cast<std::int32_t>(ignored_.size() - added_rows_.size());
     candidates_.offsets.assign(1, 0);
     candidates_.truth.clear();
@@ -161,13 +175,12 @@ void Rematch::add_candidates(Stretch truths, Stretch preds, GroupComparison* add
     }
 }
 
-void Rematch::match_group(const TruthChanges& changes, GroupComparison* added, std::span<const Touched> group,
-                          const Write& write) {
+void Rematch::match_group(std::span<const Touched> group, const Write& write) {
     const Evaluation& kept = evaluation_;
     const Stretch truths = group_of(kept.truths_, group.front()), preds = group_of(kept.preds_.cells, group.front());
     if (preds.first == preds.last) return;
-    add_truths(changes, truths, group);
-    add_candidates(truths, preds, added);
+    add_truths(truths, group);
+    add_candidates(truths, preds);
     const std::size_t count = preds.last - preds.first;
     const CandidateView pairs{candidates_.offsets, candidates_.truth.values(), candidates_.overlap.values()};
     const std::array<std::int64_t, 2> truth_images{0, static_cast<std::int64_t>(ignored_.size())};
@@ -197,7 +210,8 @@ void Rematch::match_group(const TruthChanges& changes, GroupComparison* added, s
 }
 
 // A copy of the flags, with predictions of touched groups as they are now.
-Numbers Evaluation::change(const TruthChanges& changes, std::span<const double> weights, unsigned threads) const {
+Numbers Evaluation::change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
+                           unsigned threads) const {
     struct Copy {
         Array<Brief> briefs;
         Column<Outcome> outcomes;
@@ -209,14 +223,15 @@ Numbers Evaluation::change(const TruthChanges& changes, std::span<const double> 
     }
     const std::size_t ranges = rules_.range_count(), limits = rules_.limits.size();
     Array<double> positives = weights.empty() ? positives_ : weigh_positives(weights);
-    Rematch rematch(*this);
-    const auto labels = rematch.run(
-        changes, weights, positives, [&](std::size_t block, std::size_t slot, std::span<const Outcome> outcomes) {
+    Rematch rematch(*this, addable);
+    const auto labels =
+        rematch.run(changes, [&](std::size_t block, std::size_t slot, std::span<const Outcome> outcomes) {
             auto& [briefs, kept] = copies[block];
             const bool took = std::ranges::any_of(outcomes, [](Outcome o) { return o.hits | o.spared; });
             briefs[slot].outcome = took ? static_cast<std::int32_t>(kept.rows() / ranges) : -1;
             if (took) kept.append(outcomes);
         });
+    rematch.count(weights, positives);
     std::optional<Numbers> found;
     if (weights.empty()) {
         found = numbers();

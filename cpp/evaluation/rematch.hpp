@@ -12,19 +12,22 @@ namespace verite {
 // Keeps scratch memory, so that many changes can be asked for one after the other; each thread has its own.
 class Rematch {
   public:
-    explicit Rematch(const Evaluation& evaluation);
+    // `addable` are the objects that changes may add.
+    Rematch(const Evaluation& evaluation, const Truths& addable);
 
     // What became of a prediction in every range, at the thresholds of a block; nothing taken is all zeros.
     using Write = std::function<void(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes)>;
 
-    // Writes every prediction of every group that is touched, corrects the numbers of truths to be found, by the
-    // weights of their images where there are any, and says which classes were touched, rising.
-    std::span<const std::int32_t> run(const TruthChanges& changes, std::span<const double> weights,
-                                      std::span<double> positives, const Write& write);
+    // Writes every prediction of every group that is touched, and says which classes were touched, rising.
+    std::span<const std::int32_t> run(const TruthChanges& changes, const Write& write);
+
+    // Corrects the numbers of truths to be found for the changes that were run last, by the weights of their images
+    // where there are any.
+    void count(std::span<const double> weights, std::span<double> positives) const;
 
   private:
     struct Touched {
-        std::int32_t image, label, added;  // the object that is added; -1 for one that is removed
+        std::int32_t image, label, added;  // which object is added; -1 for one that is removed
     };
     struct Stretch {
         std::size_t first, last;
@@ -32,18 +35,19 @@ class Rematch {
 
     static Stretch group_of(const Grouped& side, const Touched& group);
     void list(const TruthChanges& changes);
-    void count(std::span<const double> weights, std::span<double> positives) const;
-    void match_group(const TruthChanges& changes, GroupComparison* added, std::span<const Touched> group,
-                     const Write& write);
-    void add_truths(const TruthChanges& changes, Stretch truths, std::span<const Touched> group);
-    void add_candidates(Stretch truths, Stretch preds, GroupComparison* added);
+    void match_group(std::span<const Touched> group, const Write& write);
+    void add_truths(Stretch truths, std::span<const Touched> group);
+    void add_candidates(Stretch truths, Stretch preds);
+    std::int32_t slot_of(std::int32_t row) const;
 
     const Evaluation& evaluation_;
+    const Truths& addable_;
+    Array<Ranges> addable_ignored_;
+    std::unique_ptr<GroupComparison> comparison_;  // of objects that are added
     std::span<const std::int32_t> truth_slots_;
     std::vector<Touched> touched_;
-    std::vector<std::int32_t> labels_, removed_;  // classes, and slots of truths
-    std::vector<std::uint8_t> is_removed_;        // by slot
-    Array<Ranges> added_ignored_;
+    std::vector<std::int32_t> labels_, removed_, again_;  // classes, and slots of truths
+    std::vector<std::uint8_t> is_removed_;                // by slot
     // Of one group: truths that stay, then those that are added.
     std::vector<std::int32_t> truth_rows_, added_rows_;
     std::vector<std::int32_t> place_;  // of a truth of the group among those that stay, -1 if it does not

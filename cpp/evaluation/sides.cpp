@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "evaluation/draws.hpp"
 #include "similarity/boxes.hpp"
 
 namespace verite {
@@ -345,9 +344,11 @@ Numbers KeptEvaluation::weight(std::span<const double> weights, unsigned threads
 Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Columns* added,
                                std::span<const double> weights, unsigned threads) const {
     Sided side;
-    Truths truths;
-    if (added) truths = lay_added(side, *added);
-    return evaluation_->change({removed, truths}, by_rank(weights), threads);
+    Truths addable;
+    if (added) addable = lay_added(side, *added);
+    Array<std::int32_t> rows(addable.count());
+    std::iota(rows.begin(), rows.end(), 0);
+    return evaluation_->change({removed, rows, addable.label, {}}, addable, by_rank(weights), threads);
 }
 
 Truths KeptEvaluation::lay_added(Sided& side, const Columns& added) const {
@@ -365,27 +366,56 @@ Part KeptEvaluation::part(std::string about) const {
     return make_part(*evaluation_, ids, std::move(about));
 }
 
-std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, std::span<const Change> changes,
-                                               std::span<const Choice> choices, unsigned threads) const {
+std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, const Changes* changes,
+                                               std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
+                                               unsigned threads) const {
     const std::size_t images = images_.count();
-    const std::size_t draws = weights.empty() ? changes.size() : weights.size() / std::max<std::size_t>(images, 1);
-    if (weights.size() % std::max<std::size_t>(images, 1) != 0 || (!changes.empty() && changes.size() != draws))
+    const auto bounds = [](const View<std::int64_t>& offsets, std::size_t count) {
+        if (offsets.values.empty() || offsets[0] != 0 || offsets.values.back() != static_cast<std::int64_t>(count) ||
+            !std::ranges::is_sorted(offsets.values))
+            throw std::invalid_argument("draws: expected offsets that rise from 0 to the number of rows");
+        return offsets.size() - 1;
+    };
+    const std::size_t draws = changes ? bounds(changes->removed_offsets, changes->removed.size())
+                                      : weights.size() / std::max<std::size_t>(images, 1);
+    if (!(weights.empty() && changes) && weights.size() != draws * images)
         throw std::invalid_argument("draws: expected a weight for each image and as many changed truths as draws");
     std::vector<Array<double>> ranked;
-    std::vector<Sided> sides(changes.size());
+    for (std::size_t i = 0; i < draws && !weights.empty(); ++i)
+        ranked.push_back(by_rank(weights.subspan(i * images, images)));
+    Sided side;
+    Truths addable;
     std::vector<TruthChanges> changed;
-    std::vector<Drawn> drawn;
-    changed.reserve(draws);
-    for (std::size_t i = 0; i < draws; ++i) {
-        if (!weights.empty()) ranked.push_back(by_rank(weights.subspan(i * images, images)));
-        if (!changes.empty()) {
-            changed.push_back({changes[i].removed, {}});
-            if (changes[i].added) changed.back().added = lay_added(sides[i], *changes[i].added);
+    Array<std::int32_t> labels;
+    if (changes) {
+        if (bounds(changes->added_offsets, changes->added.size()) != draws ||
+            bounds(changes->again_offsets, changes->again.size()) != draws ||
+            changes->labels.size() != changes->added.size())
+            throw std::invalid_argument("draws: expected as many parts of every list as draws");
+        if (changes->addable) addable = lay_added(side, *changes->addable);
+        for (const std::int32_t label : changes->labels) {
+            if (static_cast<std::uint32_t>(label) >= labels_)
+                throw std::invalid_argument("changes: expected classes of the truth, found others");
+            labels.push_back(label_rank_ ? label_rank_[static_cast<std::size_t>(label)] : label);
         }
-        drawn.push_back({weights.empty() ? std::span<const double>{} : std::span<const double>(ranked.back()),
-                         changes.empty() ? nullptr : &changed.back()});
+        for (std::size_t i = 0; i < draws; ++i) {
+            const auto part = [&](std::span<const std::int32_t> rows, const View<std::int64_t>& offsets) {
+                return rows.subspan(static_cast<std::size_t>(offsets[i]),
+                                    static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+            };
+            changed.push_back({part(changes->removed.values, changes->removed_offsets),
+                               part(changes->added.values, changes->added_offsets),
+                               part(labels, changes->added_offsets),
+                               part(changes->again.values, changes->again_offsets)});
+        }
     }
-    return verite::draw_means(*evaluation_, drawn, choices, threads);
+    std::vector<Drawn> drawn;
+    for (std::size_t i = 0; i < draws; ++i)
+        for (const auto& [has_weights, has_changes] : doubts)
+            drawn.push_back(
+                {has_weights && !weights.empty() ? std::span<const double>(ranked[i]) : std::span<const double>{},
+                 has_changes && changes ? &changed[i] : nullptr});
+    return verite::draw_means(*evaluation_, addable, drawn, choices, threads);
 }
 
 }  // namespace verite

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "columns/objects.hpp"
-#include "evaluation/evaluation.hpp"
+#include "evaluation/draws.hpp"
 #include "evaluation/parts.hpp"
 
 namespace verite {
@@ -53,13 +53,20 @@ class KeptEvaluation {
     Numbers change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
                    unsigned threads) const;
 
-    // The means of many draws, [draw][choice]: weights [draw][image], changed truths of each draw; either may be empty.
-    struct Change {
-        std::span<const std::int32_t> removed;
-        const Columns* added;
+    // Changed truths of many draws: lists one after the other, and where each draw's part of them begins.
+    struct Changes {
+        const Columns* addable;  // null: none
+        View<std::int32_t> removed, added, labels, again;
+        View<std::int64_t> removed_offsets, added_offsets, again_offsets;
     };
-    std::vector<double> draw_means(std::span<const double> weights, std::span<const Change> changes,
-                                   std::span<const Choice> choices, unsigned threads) const;
+    // What may be in doubt about a draw.
+    struct Doubt {
+        bool has_weights, has_changes;
+    };
+    // The means of many draws, [draw][doubt][choice]: weights [draw][image]; changes may be null.
+    std::vector<double> draw_means(std::span<const double> weights, const Changes* changes,
+                                   std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
+                                   unsigned threads) const;
 
     // What became of these images, by their ids.
     Part part(std::string about) const;

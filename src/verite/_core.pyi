@@ -257,9 +257,10 @@ class Evaluation:
     ) -> Numbers: ...
     def draw_means(
         self,
-        choices: Sequence[tuple[bool, int | None, int, int]],
+        choices: Sequence[tuple[bool, int | None, int, int, bytes | None]],
         weights: Any | None = None,
-        changes: list[tuple[Any | None, Columns | None]] | None = None,
+        changes: tuple[Any, ...] | None = None,
+        doubts: Sequence[tuple[bool, bool]] = [(True, True)],
         threads: int = 1,
     ) -> list[float]: ...
     def part(self, about: str) -> Part: ...

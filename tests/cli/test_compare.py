@@ -61,6 +61,15 @@ def test_other_protocols_are_compared_as_well(typed):  # noqa: F811
     assert "voc_ap|" in out
 
 
+def test_other_protocols_are_compared_surely_too(typed):  # noqa: F811
+    asked = ("--protocol", "voc", "--require", "mAP>=base", "--sure", "0.95", "--quiet")
+    status, _, err = typed("compare", TRUTH, HAWK, MAGPIE, *asked)
+    assert status == 0, err
+    status, _, err = typed("compare", TRUTH, MAGPIE, HAWK, *asked)
+    assert status == 3
+    assert "difference -" in err
+
+
 def test_verbs_have_the_gate_with_a_named_base(typed, saved):  # noqa: F811
     words = ("coco", TRUTH, MAGPIE, "--base", saved[0], "--quiet")
     status, out, err = typed(*words, "--require", "AP[person]>=0.2", "--require", "AP>=base-0.005")

@@ -18,6 +18,7 @@ from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite import _core
 from verite.errors import DataError
+from verite.evaluation.changes import Changes
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Part, Rules
 from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
@@ -220,6 +221,24 @@ PARTS = (
 )
 
 
+def draw_many(truth: vt.Annotations, seed: int, draws: int) -> Changes:
+    """Other truths, of which each has some of a dozen objects, with any labels."""
+    rng = np.random.default_rng(seed)
+    objects = truth.take(rng.integers(0, len(truth), 12))
+    lists = []
+    for _ in range(draws):
+        removed = np.flatnonzero(rng.random(len(truth)) < 0.4)
+        added = np.flatnonzero(rng.random(12) < 0.5)
+        lists.append((removed, added, rng.integers(0, len(truth.labels), len(added))))
+    return Changes.of(objects, *zip(*lists, strict=True))
+
+
+def one_of(changes: Changes, i: int) -> tuple[Any, vt.Annotations]:
+    assert changes.objects is not None
+    removed, added, labels, _ = changes.draw(i)
+    return removed, replace(changes.objects.take(added), label=labels)
+
+
 @pytest.mark.parametrize("on", ["box", "mask"])
 def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Path, on: Any) -> None:
     compared = 0
@@ -230,17 +249,22 @@ def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Pat
         kept = evaluate(*sides, on)
         rng = np.random.default_rng(seed)
         weights = rng.integers(0, 4, (5, len(kept.truth.images)))
-        changes = [draw_changes(kept.truth, seed + i) for i in range(5)]
+        changes = draw_many(kept.truth, seed, 5)
+        first = draw_many(kept.truth, seed, 2)
         for asked in ((weights, None), (None, changes), (weights, changes)):
             found = kept.draw_means(PARTS, *asked)
             for i in range(5):
                 own = asked[0][i] if asked[0] is not None else None
-                removed, added = asked[1][i] if asked[1] is not None else ((), None)
+                removed, added = one_of(changes, i) if asked[1] is not None else ((), None)
                 numbers = kept.changed(removed, added, own)
                 expected = [numbers.mean(*part) for part in PARTS]
                 assert np.allclose(found[i], expected, rtol=0, atol=1e-15, equal_nan=True)
             assert kept.draw_means(PARTS, *asked, threads=3).tobytes() == found.tobytes()
-            assert kept.draw_means(PARTS, *(a if a is None else a[:2] for a in asked)).tobytes() == found[:2].tobytes()
+            fewer = (None if asked[0] is None else weights[:2], None if asked[1] is None else first)
+            assert kept.draw_means(PARTS, *fewer).tobytes() == found[:2].tobytes()
+        doubts = kept.draw_doubts(PARTS, weights, changes, ((True, False), (False, True), (True, True)))
+        for k, asked in enumerate(((weights, None), (None, changes), (weights, changes))):
+            assert doubts[:, k].tobytes() == kept.draw_means(PARTS, *asked).tobytes()
         compared += 1
     assert compared >= 25
 
@@ -256,7 +280,68 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             kept.draw_means([part], weights)
     with pytest.raises(ValueError, match="as many changed truths as draws"):
-        kept.draw_means(PARTS, weights, [((), None)])
+        kept.draw_means(PARTS, weights, Changes.of(removed=[()]))
+    for changes, message in (
+        (Changes.of(removed=[[10**6]]), "rows of the truth, found 1000000"),
+        (Changes.of(again=[[-1]]), "rows of the truth, found -1"),
+        (Changes.of(kept.truth, added=[[10**6]], labels=[[0]]), "objects that may be added, found 1000000"),
+        (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the truth"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kept.draw_means(PARTS, None, changes)
+
+
+def test_a_twin_that_nobody_finds_is_an_object_far_away(tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(30):
+        sides = read(tmp_path, *random_set(seed))
+        if not len(sides[0]):
+            continue
+        kept = evaluate(*sides)
+        rng = np.random.default_rng(seed)
+        rows = np.flatnonzero(~kept.truth.crowd & (rng.random(len(kept.truth)) < 0.5))
+        far = np.tile([-1e6, -1e6, 1.0, 1.0], (len(rows), 1))
+        twins = replace(kept.truth.take(rows), regions=Regions(far, "xywh"))
+        weights = rng.integers(0, 3, (1, len(kept.truth.images)))
+        for given in (None, weights):
+            numbers = kept.changed((), twins, None if given is None else given[0])
+            found = kept.draw_means(PARTS, given, Changes.of(again=[rows]))[0]
+            assert np.allclose(found, [numbers.mean(*part) for part in PARTS], rtol=0, atol=1e-15, equal_nan=True)
+        compared += 1
+    assert compared >= 20
+
+
+def test_draws_may_ask_for_some_classes(tmp_path: Path) -> None:
+    kept = evaluate(*read(tmp_path, *random_set(12)))
+    classes = [i % 2 == 0 for i in range(len(kept.truth.labels))]
+    weights = np.random.default_rng(0).integers(0, 3, (3, len(kept.truth.images)))
+    for part in PARTS:
+        found = kept.draw_means([(*part, classes)], weights)[:, 0]
+        expected = [kept.weighted(row).mean(*part, classes) for row in weights]
+        assert np.allclose(found, expected, rtol=0, atol=1e-15, equal_nan=True)
+    with pytest.raises(ValueError, match="a flag for each class"):
+        kept.draw_means([(*PARTS[0], [True])], weights)
+
+
+@pytest.mark.parametrize("interpolation", ["all", "11"])
+def test_draws_of_pascal_voc_s_precision_are_its_own_numbers(tmp_path: Path, interpolation: Any) -> None:
+    compared = 0
+    for seed in range(40):
+        sides = read(tmp_path, *random_set(seed))
+        if not len(sides[0]):
+            continue
+        results = vt.voc(*sides, interpolation=interpolation, checks="off")
+        kept, changes = results.evaluation, draw_many(results.truth, seed, 3)
+        found = kept.draw_means([results.part_of("mAP")], None, changes)[:, 0]
+        for i in range(3):
+            other = write_out(kept.truth, *one_of(changes, i))
+            expected = vt.voc(other, kept.pred, interpolation=interpolation, checks="off")["mAP"].value
+            assert found[i] == pytest.approx(expected, abs=1e-15, nan_ok=True)
+        ones = np.ones((1, len(kept.truth.images)))
+        plain = kept.draw_means([results.part_of("mAP")], ones)[0, 0]
+        assert plain == pytest.approx(results["mAP"].value, abs=1e-15, nan_ok=True)
+        compared += 1
+    assert compared >= 25
 
 
 def test_more_than_sixteen_thresholds_are_changed_and_weighted_too(tmp_path: Path) -> None:

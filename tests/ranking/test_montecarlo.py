@@ -12,7 +12,7 @@ from verite import _core
 from verite.ranking.answers import Answers
 from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
-from verite.ranking.places import wilson
+from verite.statistics.intervals import wilson
 from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.truth_errors import model as error_model
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from verite.evaluation.changes import Changes
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -247,34 +248,49 @@ class Evaluation(Numbers):
 
     def draw_means(
         self,
-        parts: Sequence[tuple[str, int | None, int, int]],
+        parts: Sequence[tuple[Any, ...]],
         weights: Any = None,
-        changes: Sequence[tuple[Any, Annotations | None]] | None = None,
+        changes: Changes | None = None,
         threads: int | None = None,
     ) -> Floats:
-        """Means of many draws, [draw, part]: weights [draw, image], and rows removed and objects added in each draw.
+        """Means of many draws, [draw, part]: weights [draw, image], and another truth in each draw.
 
         A part is what :meth:`mean` takes. Much faster than asking :meth:`weighted` and :meth:`changed` draw by draw,
-        and equal to them but for the last bits; the same bytes for any number of threads.
+        and equal to them but for the last bits; the same bytes for any number of threads. Where the rules have no
+        recalls, precision is summed wherever recall changes.
         """
+        return self.draw_doubts(parts, weights, changes, ((True, True),), threads)[:, 0]
+
+    def draw_doubts(
+        self,
+        parts: Sequence[tuple[Any, ...]],
+        weights: Any,
+        changes: Changes | None,
+        doubts: Sequence[tuple[bool, bool]],
+        threads: int | None = None,
+    ) -> Floats:
+        """The same, [draw, doubt, part]: whether weights and whether changes hold, for each doubt."""
         import numpy as np
 
-        outlines = _core.wants_outlines(self.rules.similarity)
+        objects = None
+        if changes is not None and changes.objects is not None:
+            added = changes.objects.like(self.truth)
+            objects = columns_of(added, with_outlines=_core.wants_outlines(self.rules.similarity))
         means = self.kept.draw_means(
-            [(kind == "precision", threshold, area, limit) for kind, threshold, area, limit in parts],
+            [choice_of(*part) for part in parts],
             None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-            None
-            if changes is None
-            else [
-                (
-                    np.asarray(removed, dtype=np.int32),
-                    None if added is None else columns_of(added.like(self.truth), with_outlines=outlines),
-                )
-                for removed, added in changes
-            ],
+            None if changes is None else (objects, *changes.lists),
+            doubts,
             threads or self.threads,
         )
-        return np.array(means).reshape(-1, len(parts))
+        return np.array(means).reshape(-1, len(doubts), len(parts))
+
+
+def choice_of(
+    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+) -> tuple[bool, int | None, int, int, bytes | None]:
+    """A part as the core asks for it."""
+    return kind == "precision", threshold, area, limit, None if classes is None else bytes(classes)
 
 
 def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:

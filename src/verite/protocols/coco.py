@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import DataError
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.prepare import prepare
@@ -135,6 +135,11 @@ class CocoResults(Results):
         for a, name in enumerate(names[1:], 1):
             found[f"AR{SHORT.get(name, name)}"] = ("recall", None, a, last)
         return found
+
+    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        """What a score, of all classes or of one, is made of: what means and draws of the evaluation are asked for."""
+        part = self.parts[self[score].name]
+        return part if label is None else (*part[:4], flag_class(self.class_names, label))
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -282,6 +287,13 @@ class CocoResults(Results):
             table = self.image_table()
             document["images"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
         return document
+
+
+def flag_class(names: Sequence[str], label: str) -> list[bool]:
+    """One class of all."""
+    if label not in names:
+        raise BadParameter(f"class: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
+    return [name == label for name in names]
 
 
 def index_of(thresholds: Sequence[float], wanted: float) -> int:

@@ -83,6 +83,12 @@ class LvisResults(CocoResults):
         chosen = [own == group for own in self.class_groups]
         return self.evaluation.mean(kind, threshold, area, limit, chosen)
 
+    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        *part, group = (*self.parts[self[score].name], "")[:5]
+        if label is not None or not group:
+            return super().part_of(score, label)
+        return (*part, [own == group for own in self.class_groups])
+
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> Signature:
         signed = super().signature_of(kind, threshold, area, limit)
         return Signature(signed.name, (*signed.settings, ("frequency", FREQUENCIES[group]))) if group else signed

@@ -13,6 +13,7 @@ from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
 from verite.model.results import Taken, choose_threshold
+from verite.protocols.coco import flag_class
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Option, Overlaps
@@ -63,6 +64,11 @@ class VocResults(CurveResults):
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+
+    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""
+        part = ("precision", list(self.scores).index(self[score].name), 0, 0)
+        return part if label is None else (*part, flag_class(self.class_names, label))
 
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None
@@ -118,10 +124,18 @@ def rules_of(settings: VocSettings) -> Rules:
         wants="best",
         equal="first",
         ties="row",
+        recalls=recalls_of(settings),
         is_strict=settings.quirks == "py-faster-rcnn",
         ignored=("ignore", "crowd", "difficult", "group_of") if settings.ignored == "skip" else (),
         is_open=True,
     )
+
+
+def recalls_of(settings: VocSettings) -> tuple[float, ...]:
+    """Where precision is read; nowhere: it is summed wherever recall changes."""
+    if settings.interpolation == "all":
+        return ()
+    return tuple(i / 10 if settings.quirks == "none" else i * 0.1 for i in range(11))
 
 
 def order_unstably(pred: Annotations) -> NDArray[np.int32]:

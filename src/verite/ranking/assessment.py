@@ -15,9 +15,10 @@ from verite.errors import BadParameter
 from verite.progress import begin
 from verite.ranking.contest import Contest
 from verite.ranking.curves import Curves
-from verite.ranking.places import Standings, differs, stand, wilson
 from verite.ranking.result import Certain, Pair
 from verite.ranking.sums import Sides
+from verite.statistics.intervals import wilson
+from verite.statistics.standings import Standings, differs, stand
 from verite.truth_errors.model import check_count
 
 Array = NDArray[np.float64]

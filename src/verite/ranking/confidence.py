@@ -21,7 +21,7 @@ from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
 from verite.ranking.confusion import resolve_confusion
 from verite.ranking.montecarlo import Moves
-from verite.ranking.places import order_holds
+from verite.statistics.standings import order_holds
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel, fingerprint
 

@@ -19,9 +19,10 @@ from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
 from verite.ranking.montecarlo import Moves, draw_changes
 from verite.ranking.outcomes import Duel, Outcomes, outcomes_of
-from verite.ranking.places import Standings, stand, three_independent
 from verite.ranking.ratios import RatioContest
 from verite.ranking.sums import Sides, three_sides
+from verite.ranking.three import three_independent
+from verite.statistics.standings import Standings, stand
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel
 

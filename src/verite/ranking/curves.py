@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from verite.ranking.contest import Contest
 from verite.ranking.exact import largest_epsilon
-from verite.ranking.places import Standings, stand
 from verite.ranking.sums import Sides
+from verite.statistics.standings import Standings, stand
 
 Array = NDArray[np.float64]
 RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)

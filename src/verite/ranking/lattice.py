@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import is_as_a_whole, mean_rate
 from verite.ranking.outcomes import Outcomes
-from verite.ranking.places import Standings, differs, order_holds, stand, three_independent
 from verite.ranking.sums import Steps, law_of_sum, merge_steps
+from verite.ranking.three import three_independent
+from verite.statistics.standings import Standings, differs, order_holds, stand
 from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
 

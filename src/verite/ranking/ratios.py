@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from verite.ranking.detectors import Finds
 from verite.ranking.montecarlo import Moves, draw_changes
 from verite.ranking.outcomes import count_rows
-from verite.ranking.places import Standings
 from verite.ranking.sums import Sides, Steps, law_of_sum
+from verite.statistics.standings import Standings
 from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -88,52 +88,3 @@ def order_holds(scores: NDArray[Any], recorded: NDArray[Any], tolerance: float =
 def differs(recorded: NDArray[Any], tolerance: float = 0.0) -> bool:
     """Whether any two scores differ."""
     return bool(recorded.max() - recorded.min() > tolerance)
-
-
-def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> Standings:
-    """Standings of three independent scores with known laws (values, probabilities), in time linear in their number."""
-    low = min(int(values[0]) for values, _ in laws)
-    high = max(int(values[-1]) for values, _ in laws)
-    at = np.zeros((3, high - low + 1))
-    for j, (values, probabilities) in enumerate(laws):
-        at[j, (values - low).astype(np.int64)] = probabilities
-    # Each tail is summed from its own thin end: no cancellation.
-    under = np.concatenate([np.zeros((3, 1)), np.cumsum(at, axis=1)[:, :-1]], axis=1)
-    over = np.concatenate([np.cumsum(at[:, ::-1], axis=1)[:, ::-1][:, 1:], np.zeros((3, 1))], axis=1)
-    ahead, level, places = np.zeros((3, 3)), np.eye(3), np.zeros((3, 3))
-    for i in range(3):
-        j, k = (other for other in range(3) if other != i)
-        for other in (j, k):
-            ahead[i, other] = at[i] @ under[other]
-            level[i, other] = at[i] @ at[other]
-        for first, of_j in enumerate((under[j], at[j], over[j])):
-            for second, of_k in enumerate((under[k], at[k], over[k])):
-                better = (first == 2) + (second == 2)
-                many = 1 + (first == 1) + (second == 1)
-                places[i, better : better + many] += float(at[i] @ (of_j * of_k)) / many
-    return Standings(ahead, level, places, whole_of_three(at, under, over, recorded))
-
-
-def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any]) -> float:
-    """P(every pair that differs on the record keeps its order)."""
-    order = np.argsort(-recorded, kind="stable")
-    first, second, third = (int(j) for j in order)
-    if recorded[first] == recorded[third]:
-        return nan
-    if recorded[first] == recorded[second]:
-        return float(at[third] @ (over[first] * over[second]))
-    if recorded[second] == recorded[third]:
-        return float(at[first] @ (under[second] * under[third]))
-    return float(at[second] @ (over[first] * under[third]))
-
-
-def wilson(share: float, draws: int, deviations: float = 1.959963984540054) -> tuple[float, float]:
-    """Wilson's interval for a share observed in so many draws (95 % unless told otherwise).
-
-    >>> [round(v, 6) for v in wilson(0.0, 100_000)]
-    [0.0, 3.8e-05]
-    """
-    square = deviations**2
-    middle = (share + square / (2 * draws)) / (1 + square / draws)
-    half = deviations / (1 + square / draws) * sqrt(share * (1 - share) / draws + square / (4 * draws**2))
-    return (0.0 if share == 0 else max(0.0, middle - half)), (1.0 if share == 1 else min(1.0, middle + half))

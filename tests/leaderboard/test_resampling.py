@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.analysis.paired import draw_images, draw_values, paired_interval, value_of
+from verite.leaderboard.resampling import draw_images, paired_interval, redraw
 
 NAMES = [f"image {i}" for i in range(12)]
 TRUTH = vt.Annotations.of(NAMES * 2, ["cat"] * 12 + ["dog"] * 12, [[0, 0, 9, 9]] * 12 + [[20, 20, 39, 39]] * 12)
@@ -59,17 +59,44 @@ def test_a_draw_is_the_evaluation_of_copied_images():
 
     # Equal confidences are those of copies, which are alike: their order changes nothing.
     expected = vt.coco(copied(TRUTH), copied(pred), checks="off")
-    found = results.evaluation.weighted(weights)
-    drawn = draw_values(results, weights[None].astype(float), "AP", None)
-    assert drawn == pytest.approx([expected["AP"].value], abs=1e-12)
-    assert value_of(results, found, "AP", None) == pytest.approx(expected["AP"].value, abs=1e-12)
-    assert value_of(results, found, "AP50", "dog") == pytest.approx(expected.class_scores()["AP50"][1], abs=1e-12)
+    parts = [results.part_of("AP"), results.part_of("AP50", "dog")]
+    drawn = results.evaluation.draw_means(parts, weights[None])[0]
+    assert drawn == pytest.approx([expected["AP"].value, expected.class_scores()["AP50"][1]], abs=1e-15)
 
 
 def test_every_draw_has_as_many_images_as_there_are():
-    weights = draw_images(7)
-    assert (weights.sum(axis=1) == 7).all()
-    assert (draw_images(7) == weights).all()
+    weights = draw_images(TRUTH.images, 50)
+    assert (weights.sum(axis=1) == 12).all()
+    assert 0.55 < (weights > 0).mean() < 0.72  # 1 - (11/12)^12 = .648 of the images are there at all
+
+
+def test_draws_are_the_same_whatever_is_drawn_beside_them():
+    weights = draw_images(TRUTH.images, 20, seed=3)
+    assert (draw_images(TRUTH.images, 5, seed=3) == weights[:5]).all()
+    assert (draw_images(TRUTH.images, 5, seed=3, first=15) == weights[15:]).all()
+    assert (draw_images(TRUTH.images, 20, seed=4) != weights).any()
+
+
+def test_the_order_of_images_in_the_file_changes_nothing():
+    turned = vt.Images(NAMES[::-1])
+    assert (draw_images(turned, 9)[:, ::-1] == draw_images(TRUTH.images, 9)).all()
+
+
+def test_groups_of_images_are_drawn_as_wholes():
+    groups = ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    weights = draw_images(TRUTH.images, 60, groups=groups).reshape(60, 3, 4)
+    assert (weights == weights[:, :, :1]).all()
+    assert (weights[:, :, 0].sum(axis=1) == 3).all()
+    with pytest.raises(vt.DataError, match="expected a group for each of 12 images, found 2"):
+        draw_images(TRUTH.images, 1, groups=["a", "b"])
+
+
+def test_all_systems_are_drawn_on_the_same_images():
+    results = [vt.voc(TRUTH, predictions(8)), vt.voc(TRUTH, predictions(20)), vt.voc(TRUTH, predictions(8))]
+    drawn = redraw(results, ["mAP"], draws=300)
+    assert drawn.shape == (300, 3, 1)
+    assert (drawn[:, 0] == drawn[:, 2]).all()
+    assert drawn[:, 1].std() > 0
 
 
 def test_protocols_that_keep_no_evaluation_say_so():

@@ -1,0 +1,1 @@
+"""How sure are numbers that were drawn? Intervals, standings and places that cannot be excluded."""
