@@ -17,7 +17,7 @@ SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__fi
 FLOORS = (
     {"loading"},
     {"arrays", "errors", "records", "_core", "__init__"},
-    {"limits", "progress", "signature", "statistics", "threads"},
+    {"faults", "limits", "progress", "signature", "statistics", "threads"},
     {"files", "settings"},
     {"model"},
     {"formats", "checks"},

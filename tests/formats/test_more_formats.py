@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 import verite as vt
@@ -67,7 +70,8 @@ def test_via_shapes(name):
     assert len(read.images) == 2
     remarks = " ".join(read.source.notes)
     assert "1 shapes of type 'point' left out" in remarks
-    assert "1 shapes without label left out (first: " in remarks
+    (flaw,) = read.source.flaws
+    assert (flaw.code, flaw.what, flaw.count) == ("V207", "no label to say their class", 1)
 
 
 def test_via_table():
@@ -87,7 +91,8 @@ def test_label_studio_shapes_are_percents_of_the_picture():
         assert found == pytest.approx(expected)
     remarks = " ".join(read.source.notes)
     assert "1 results of type 'brushlabels' left out" in remarks
-    assert "1 shapes without a label left out" in remarks
+    (flaw,) = read.source.flaws
+    assert (flaw.code, flaw.what, flaw.count) == ("V207", "no label", 1)
 
 
 def test_label_studio_predictions_have_the_score_of_the_shape_or_of_the_whole():
@@ -106,12 +111,14 @@ def test_cvat_tracks_are_boxes_frame_by_frame():
     assert read.images.widths.tolist() == [640, 640, 640]
 
 
-def test_cvat_shape_without_label_is_a_remark_and_not_the_end():
+def test_cvat_shape_without_label_is_a_finding_and_not_the_end():
     read = vt.read(sample("cvat", "unlabelled"))
     assert names(read) == ["boat"]
-    (note,) = read.source.notes
-    assert note.startswith("2 <box> left out: no label (first: ")
-    assert note.endswith("annotations.xml:5)")
+    (found,) = [f for f in vt.inspect(read).findings if f.severity != "note"]
+    assert (found.code, found.severity, found.count) == ("V207", "warning", 2)
+    assert [Path(place).name for place in found.examples] == ["annotations.xml:5", "annotations.xml:6"]
+    pred = replace(read, confidence=[0.5])
+    assert [f.code for f in vt.voc(read, pred).findings] == ["V207", "V207"]  # either file has them
 
 
 def test_coco_folder_is_the_file_in_it():

@@ -54,7 +54,7 @@ def test_quotes_comments_and_odd_characters(text, names):
         ("", "data.yaml: expected one key 'names', found none"),
         ("names: [a]\nnames: [b]", "data.yaml: expected one key 'names', found 2, in lines 1 and 2"),
         ("names: boat", "data.yaml:1: expected a list or map of class names, found 'boat'"),
-        ("names: [a, b", "data.yaml:1: expected names up to a ']', found the end of the file; was it cut off?"),
+        ("names: [a, b", "data.yaml:1: expected names up to a ']', found the end of the file; was it cut off? (V403)"),
         ("names: []", "data.yaml:1: expected class names, found none"),
         ("names:\nnc: 1", "data.yaml:1: expected class names, found none"),
         ("names: [a, [b]]", "data.yaml:1: expected names with commas between them, found '[b]'"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verite.checks.check import Check, Subject, every_check
 from verite.checks.findings import SEVERITIES, Finding, Fix, stop_on_errors, warn_of
 from verite.checks.sides import Pair, Side
+from verite.faults import list_faults
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ def inspect(truth: Any, *preds: Any) -> Inspection:
     import verite
     from verite.checks.inspection import Inspection
 
-    truth = truth if isinstance(truth, Annotations) else verite.read(truth)
-    preds = tuple(pred if isinstance(pred, Annotations) else verite.read(pred, like=truth) for pred in preds)
+    with list_faults():
+        truth = truth if isinstance(truth, Annotations) else verite.read(truth)
+        preds = tuple(pred if isinstance(pred, Annotations) else verite.read(pred, like=truth) for pred in preds)
     if not preds and truth.confidence is not None:
         return Inspection.of(None, [truth], [examine(truth, is_truth=False, notes=True)])
     aligned = [pred.like(truth) for pred in preds]

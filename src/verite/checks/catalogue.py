@@ -10,6 +10,9 @@ MISMATCHED = ("classes:find_wrong_classes", ("misfit", "unknown_labels"))
 ELSEWHERE = ("images:find_wrong_images", ("misfit", "unknown_images"))
 
 CHECKS = (
+    Check("V402", "error", "records that are not what their format asks for",
+          "correct or remove them", SIDES,
+          "reading:find_flaws", ("flaws",)),
     Check("V221", "error", "truth and predictions are exchanged", "give the truth first", ("pair",),
           "coverage:find_exchanged_sides", ("exchanged",)),
     Check("V101", "error", "boxes are corners read as left, top, width, height, or the reverse",
@@ -65,6 +68,10 @@ CHECKS = (
           ("pair",), "names:find_unpredicted_classes", ()),
     Check("V220", "note", "classes that no object has", "nothing: they count nowhere", ("truth",),
           "names:find_unused_classes", ()),
+    Check("V207", "warning", "shapes without a class", "give them one, or remove them", ("file",)),
+    Check("V218", "error", "ids that two images or two classes have", "give each its own id", ("file",)),
+    Check("V401", "error", "a format that nobody recognises", "name it with `--format`", ("file",)),
+    Check("V403", "error", "a file that ends too early", "was it cut off? copy it again", ("file",)),
     Check("V206", "error", "a YOLO class beyond the list of names", "give the right list with `--names`", ("file",)),
     Check("V212", "error", "image ids that are texts in one place and numbers in the other", "write them alike",
           ("pair", "file"), *ELSEWHERE),

@@ -48,7 +48,8 @@ class Side:
         """How many objects have each kind of fault, by name."""
         side = self.annotations
         is_relative = side.unit == "rel"
-        return tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
+        counted = tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
+        return {**counted, "flaws": Tally(len(side.source.flaws), ())}
 
     def tally(self, fault: str) -> Tally:
         return self.census[fault]

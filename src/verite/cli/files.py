@@ -21,6 +21,7 @@ from verite.cli.options import (
     read_side,
     reading_options,
 )
+from verite.faults import list_faults
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -49,8 +50,9 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
     from verite.checks import inspect as look
     from verite.cli.output import emit
 
-    truth = read_side(paths[0], "truth", given)
-    preds = [read_side(path, "pred", given, truth) for path in paths[1:]]
+    with list_faults():
+        truth = read_side(paths[0], "truth", given)
+        preds = [read_side(path, "pred", given, truth) for path in paths[1:]]
     inspection = look(truth, *preds)
     emit(inspection, given)
     if fix:
@@ -62,9 +64,14 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
 def write_mended(annotations: Annotations, target: str, *, quiet: bool) -> None:
     """The same file with what can be put right put right, and a line for everything that was changed."""
     from verite.checks.mending import mend
-    from verite.cli.output import note
+    from verite.cli.output import count_of, note
     from verite.formats import format_named, write
 
+    if unread := sum(flaw.count for flaw in annotations.source.flaws):
+        note(
+            f"{target} not written: {count_of(unread, 'record')} cannot be read; mend or remove them first", quiet=False
+        )
+        return
     mended, done = mend(annotations)
     title = format_named(annotations.source.format).title
     lost = write(mended, Path(target), annotations.source.format)
@@ -110,6 +117,10 @@ def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **
     truth = read(like) if like else None
     annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
     describe("in", annotations, quiet=quiet)
+    for flaw in annotations.source.flaws:
+        note(
+            f"{flaw.code} {count_of(flaw.count, 'record')} left out: {flaw.what} (first: {flaw.places[0]})", quiet=False
+        )
     lost = write(annotations, Path(target), to)
     note(f"out: {target}: {count_of(len(annotations), 'object')} as {title}", quiet=quiet)
     if lost:

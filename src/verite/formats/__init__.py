@@ -89,11 +89,14 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
     unread = name_unread(look)
     if unread is not None:
         found = f"{unread.title}, which is recognised but not read"
-        raise ReadError(path, expected="annotations in a format known to verite", found=found, remedy=unread.remedy)
+        raise ReadError(path, expected=KNOWN, found=found, remedy=unread.remedy)
     remedy = f"name it with {options.spell('format', 'NAME')}: {', '.join(HOMES)}"
     if look.is_folder and len(look.files) == 1:
         remedy = f"name the file itself: {look.files[0]}"
-    raise ReadError(path, expected="annotations in a format known to verite", found=kind_of(look), remedy=remedy)
+    raise ReadError(path, expected=KNOWN, found=kind_of(look), remedy=remedy)
+
+
+KNOWN = "annotations in a format known to verite (V401)"
 
 
 def kind_of(look: Look) -> str:
@@ -210,7 +213,9 @@ def read_package(package: Package, format: str | None, options: Options) -> Anno
         raise package.explain(error) from None
     source = annotations.source
     notes = tuple(package.rename(note) for note in source.notes)
-    return annotations.said_to_be(replace(source, path=package.name, why=package.rename(source.why), notes=notes))
+    flaws = tuple(replace(flaw, places=tuple(map(package.rename, flaw.places))) for flaw in source.flaws)
+    why = package.rename(source.why)
+    return annotations.said_to_be(replace(source, path=package.name, why=why, notes=notes, flaws=flaws))
 
 
 def check_offsets(annotations: Annotations, format: Format, options: Options) -> None:

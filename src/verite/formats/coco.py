@@ -8,6 +8,7 @@ from pathlib import Path
 
 from verite import _core
 from verite.errors import ReadError, excerpt
+from verite.faults import is_listing
 from verite.formats.class_names import check_name, check_names
 from verite.formats.coco_file import open_coco, refuse_faults, region_limits
 from verite.formats.format import Format, Look, Options
@@ -33,6 +34,14 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    if is_listing():
+        from verite.formats.coco_sieve import read_tolerantly
+
+        return read_tolerantly(path, options, read_whole)
+    return read_whole(path, options)
+
+
+def read_whole(path: Path, options: Options) -> Annotations:
     return document(path, open_coco(path), options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from verite import _core
@@ -26,24 +26,36 @@ def open_coco(path: Path) -> _core.CocoFile:
 
 def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[Fault]) -> None:
     """The first thing that cannot be, as a line with its place."""
-    if not faults:
-        return
-    code, section, record, field, other = faults[0]
-    place = f"{path}: {section}[{record}]"
+    if faults:
+        raise explain_fault(path, file, faults[0])
+
+
+def explain_fault(
+    path: Path, file: _core.CocoFile, fault: Fault, number: Callable[[str, int], int] = lambda section, record: record
+) -> ReadError:
+    """What cannot be, with its place; `number` says which record of the file one is."""
+    code, section, record, field, other = fault
+    place = f"{path}: {section}[{number(section, record)}]"
     match code:
         case "repeated_id":
-            twice = f"{file.id_of(section, field, record)!r} in {section}[{other}] and {section}[{record}]"
-            raise ReadError(path, expected=f"each id once in {section}", found=twice)
+            places = " and ".join(f"{section}[{number(section, i)}]" for i in (other, record))
+            twice = f"{file.id_of(section, field, record)!r} in {places}"
+            return ReadError(
+                path, expected=f"each id once in {section}", found=twice, remedy="give each its own (V218)"
+            )
         case "size":
-            check_size(place, *file.image_size(record))
+            try:
+                check_size(place, *file.image_size(record))
+            except ReadError as error:
+                return error
         case "no_region":
-            raise ReadError(place, expected="a bbox or a segmentation", found="neither")
+            return ReadError(place, expected="a bbox or a segmentation", found="neither")
         case "mixed_ids":
             mine, theirs = file.id_of(section, field, record), file.id_of("images", "id", 0)
             hint = f"ids are text in one place and numbers in the other (V212), images[0] has {theirs!r}"
-            raise ReadError(f"{place}.{field}", expected="an id out of images", found=excerpt(mine), remedy=hint)
+            return ReadError(f"{place}.{field}", expected="an id out of images", found=excerpt(mine), remedy=hint)
     found = excerpt(file.id_of(section, field, record))
-    raise ReadError(f"{place}.{field}", expected=f"an id out of {TABLES[field]}", found=found)
+    return ReadError(f"{place}.{field}", expected=f"an id out of {TABLES[field]}", found=found)
 
 
 def region_limits() -> tuple[int, int, int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from verite import _core
 from verite.errors import ReadError
+from verite.faults import is_listing
 from verite.formats import coco, coco_file
 from verite.formats.coco_file import open_coco
 from verite.formats.format import Format, Look, Options
@@ -28,6 +29,14 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    if is_listing():
+        from verite.formats.coco_sieve import read_tolerantly
+
+        return read_tolerantly(path, options, read_whole)
+    return read_whole(path, options)
+
+
+def read_whole(path: Path, options: Options) -> Annotations:
     return results(path, open_coco(path), options)
 
 

@@ -1,7 +1,7 @@
 """CVAT XML 1.1: one file for all images, with boxes, polygons and masks; "for video" with tracks over its frames.
 
 A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
-without a label are left out and counted in the notes. The frames of a video are images named `frame_000000`; which
+without a label (V207) are left out and counted. The frames of a video are images named `frame_000000`; which
 boxes belong to one track is left out.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
+from verite.faults import UNLABELLED
 from verite.files import write_atomically
 from verite.formats.class_names import check_name
 from verite.formats.cvat_masks import box_runs, image_runs
@@ -51,16 +52,23 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(root.where, expected="<annotations>", found=f"<{root.tag}>")
     rows = Rows(path, options, names=label_names(root) or None)
     for image in root.all("image"):
-        name = image.attribute("name")
-        width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
-        rows.add_image(image.where, name, width, height)
-        for shape in image.children:
-            add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
+        with rows.tolerance:
+            add_image(rows, image)
     if root.find("track") is not None:
         add_tracks(rows, root)
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
     return rows.annotations("cvat", layout="xyxy")
+
+
+def add_image(rows: Rows, image: Element) -> None:
+    """The shapes of one image."""
+    name = image.attribute("name")
+    width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
+    rows.add_image(image.where, name, width, height)
+    for shape in image.children:
+        with rows.tolerance:
+            add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
 
 
 def add_tracks(rows: Rows, root: Element) -> None:
@@ -72,13 +80,19 @@ def add_tracks(rows: Rows, root: Element) -> None:
         for shape in track.children:
             if shape.attributes.get("outside", "0") == "1":
                 continue
-            frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
-            if not 0 <= frame <= FRAMES_AT_MOST:
-                raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
-            image = f"frame_{frame:06d}"
-            rows.remember_image(shape.where, image, (size[1], size[0]))
-            add_shape(rows, image, shape, track.attributes.get("label"), size)
+            with rows.tolerance:
+                add_framed(rows, shape, track.attributes.get("label"), size)
     rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
+
+
+def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int]) -> None:
+    """A shape of a track in its frame."""
+    frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
+    if not 0 <= frame <= FRAMES_AT_MOST:
+        raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
+    image = f"frame_{frame:06d}"
+    rows.remember_image(shape.where, image, (size[1], size[0]))
+    add_shape(rows, image, shape, label, size)
 
 
 def video_size(root: Element) -> tuple[tuple[int, int], int]:
@@ -115,7 +129,7 @@ def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: t
         rows.remark(f"<{shape.tag[:60]}> left out: neither box, polygon nor mask")
         return
     if label is None or not label.strip():
-        rows.remark(f"<{shape.tag}> left out: no label", shape.where)
+        rows.tolerance.add(UNLABELLED, f"<{shape.tag}> has no label", shape.where, "")
         return
     said = {a.attributes.get("name", ""): a.text.strip().lower() for a in shape.all("attribute")}
     flags = [flag for flag in CVAT_FLAGS if said.get(flag) in ("1", "true")]

@@ -105,7 +105,7 @@ def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadE
     """What is no JSON at all, and where."""
     if "truncated" in str(error):
         found = f"the end of the file at byte {len(data)}"
-        return ReadError(path, expected="a whole JSON document", found=found, remedy="was it cut off?")
+        return ReadError(path, expected="a whole JSON document", found=found, remedy="was it cut off? (V403)")
     byte = int(match[1]) if (match := re.search(r"byte (\d+)", str(error))) else 0
     line = data.count(b"\n", 0, byte) + 1
     near = data[max(0, byte - 10) : byte + 20].decode("utf-8", errors="replace")

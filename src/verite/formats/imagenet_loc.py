@@ -55,9 +55,10 @@ def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
     for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST):
         image = line["ImageId"].strip()
-        rows.add_image(where, image)
-        for label, numbers in objects_in(line["PredictionString"], WORDS, "CLASS X1 Y1 X2 Y2", where):
-            rows.add(where, image, label, numbers)
+        with rows.tolerance:
+            rows.add_image(where, image)
+            for label, numbers in objects_in(line["PredictionString"], WORDS, "CLASS X1 Y1 X2 Y2", where):
+                rows.add(where, image, label, numbers)
     return rows.annotations("imagenet-loc", layout="xyxy")
 
 

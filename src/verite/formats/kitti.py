@@ -44,15 +44,22 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        rows.add_image(file, file.stem)
-        for number, line in enumerate(read_text(file).splitlines(), start=1):
-            if line.strip():
-                add_line(rows, f"{file}:{number}", file.stem, line.split())
+        with rows.tolerance:
+            add_file(rows, file)
     if rows.boxes:
         rows.notes.append("sizes, places and angles in 3-D left out")
     if rows.flags["ignore"]:
         rows.notes.append(f"{IGNORED} is ignored as a class of its own: what other classes find there still counts")
     return rows.annotations("kitti", layout="xyxy")
+
+
+def add_file(rows: Rows, file: Path) -> None:
+    """The lines of one image."""
+    rows.add_image(file, file.stem)
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        if line.strip():
+            with rows.tolerance:
+                add_line(rows, f"{file}:{number}", file.stem, line.split())
 
 
 def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from verite.errors import ReadError, excerpt
+from verite.faults import UNLABELLED
 from verite.files import write_atomically
 from verite.formats.document import check_finite, decode
 from verite.formats.format import Format, Look, Options
@@ -79,8 +80,8 @@ def read(path: Path, options: Options) -> Annotations:
     is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
     rows = Rows(path, options)
     for i, task in enumerate(tasks):
-        where = f"{path}: [{i}]"
-        read_task(rows, where, task, is_truth=is_truth)
+        with rows.tolerance:
+            read_task(rows, f"{path}: [{i}]", task, is_truth=is_truth)
     why = "what annotators drew" if is_truth else "what models proposed, as nobody drew anything"
     return rows.annotations("label-studio", layout="xyxy", why=why)
 
@@ -113,7 +114,7 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
             continue
         labels = result.value.get(result.type)
         if not isinstance(labels, list) or not labels or not isinstance(labels[0], str):
-            rows.remark("shapes without a label left out", place)
+            rows.tolerance.add(UNLABELLED, "no label", place, "")
             continue
         if not width:
             raise ReadError(place, expected="original_width and original_height", found="none")

@@ -65,12 +65,19 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        document = decode(file, Document)
-        name = document.image_path or file.stem
-        rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
-        for group in group_shapes(document.shapes, rows):
-            add_object(rows, file, name, group)
+        with rows.tolerance:
+            add_file(rows, file)
     return rows.annotations("labelme", layout="xyxy")
+
+
+def add_file(rows: Rows, file: Path) -> None:
+    """The objects of one image."""
+    document = decode(file, Document)
+    name = document.image_path or file.stem
+    rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
+    for group in group_shapes(document.shapes, rows):
+        with rows.tolerance:
+            add_object(rows, file, name, group)
 
 
 Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file

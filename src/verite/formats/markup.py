@@ -95,7 +95,7 @@ def parse(path: Path) -> Element:
         found = expat.errors.messages[error.code]
         if found == "not well-formed (invalid token)":
             read_text(path)  # a byte that is no UTF-8 gets its own word
-        remedy = "was it cut off?" if found in CUT_OFF else ""
+        remedy = "was it cut off? (V403)" if found in CUT_OFF else ""
         found = CUT_OFF.get(found, found)
         raise ReadError(f"{path}:{error.lineno}", expected="well-formed XML", found=found, remedy=remedy) from None
     except ReadError:

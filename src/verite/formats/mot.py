@@ -87,23 +87,26 @@ def read_sequence(rows: Rows, file: Path, *, is_truth: bool) -> None:
     name = sequence_name(file)
     size = add_frames(rows, file, name)
     for number, line in enumerate(read_text(file).splitlines(), start=1):
-        if not line.strip():
-            continue
-        where = f"{file}:{number}"
-        words = line.split(",")
-        if not LEAST <= len(words) <= MOST:
-            expected = f"{LEAST} to {MOST} numbers with commas between them, FRAME,ID,LEFT,TOP,WIDTH,HEIGHT,CONFIDENCE"
-            raise ReadError(where, expected=expected, found=f"{len(words)} ({excerpt(line.strip())})")
-        frame, _, *numbers = to_numbers([word.strip() for word in words], where)
-        if frame != frame or not 1 <= frame <= FRAMES_AT_MOST or frame != int(frame):
-            raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
-        image = f"{name}/{int(frame):06d}"
-        rows.remember_image(where, image, size)
-        if is_truth:
-            label = class_name(where, numbers[5]) if len(numbers) == 7 else CLASSES[0]
-            rows.add(where, image, label, numbers[:4], flags=[] if numbers[4] else ["ignore"])
-        else:
-            rows.add(where, image, CLASSES[0], numbers[:4], numbers[4])
+        if line.strip():
+            with rows.tolerance:
+                add_line(rows, f"{file}:{number}", name, line, size, is_truth=is_truth)
+
+
+def add_line(rows: Rows, where: str, name: str, line: str, size: tuple[int, int], *, is_truth: bool) -> None:
+    words = line.split(",")
+    if not LEAST <= len(words) <= MOST:
+        expected = f"{LEAST} to {MOST} numbers with commas between them, FRAME,ID,LEFT,TOP,WIDTH,HEIGHT,CONFIDENCE"
+        raise ReadError(where, expected=expected, found=f"{len(words)} ({excerpt(line.strip())})")
+    frame, _, *numbers = to_numbers([word.strip() for word in words], where)
+    if frame != frame or not 1 <= frame <= FRAMES_AT_MOST or frame != int(frame):
+        raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
+    image = f"{name}/{int(frame):06d}"
+    rows.remember_image(where, image, size)
+    if is_truth:
+        label = class_name(where, numbers[5]) if len(numbers) == 7 else CLASSES[0]
+        rows.add(where, image, label, numbers[:4], flags=[] if numbers[4] else ["ignore"])
+    else:
+        rows.add(where, image, CLASSES[0], numbers[:4], numbers[4])
 
 
 def class_name(where: str, number: float) -> str:

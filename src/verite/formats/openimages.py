@@ -56,7 +56,8 @@ def read(path: Path, options: Options) -> Annotations:
     if score is None and has_confidences(sheet.columns, sheet.lines):
         rows.notes.append("Confidence left out: beside IsGroupOf and the like it is the annotators', not a detector's")
     for where, line in sheet:
-        add_line(rows, where, line, score)
+        with rows.tolerance:
+            add_line(rows, where, line, score)
     return rows.annotations("openimages", layout="xyxy", coords="rel", why=why)
 
 

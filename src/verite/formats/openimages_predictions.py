@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
@@ -44,18 +45,24 @@ def read(path: Path, options: Options) -> Annotations:
     has_masks = all(name in sheet.columns for name in SIZES)
     rows = Rows(path, options)
     for where, line in sheet:
-        image = line["ImageID"].strip()
-        if has_masks:
-            width, height = (parse_side(line[name], where, name) for name in SIZES)
-            rows.add_image(where, image, width, height)
-            add_masks(rows, where, image, line["PredictionString"], height, width)
-        else:
-            rows.add_image(where, image)
-            for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
-                rows.add(where, image, label, box, confidence)
+        with rows.tolerance:
+            add_line(rows, where, line, has_masks=has_masks)
     if has_masks:
         return rows.annotations("openimages-predictions", layout="xywh")
     return rows.annotations("openimages-predictions", layout="xyxy", coords="rel")
+
+
+def add_line(rows: Rows, where: str, line: Mapping[str, str], *, has_masks: bool) -> None:
+    """The objects of one image."""
+    image = line["ImageID"].strip()
+    if has_masks:
+        width, height = (parse_side(line[name], where, name) for name in SIZES)
+        rows.add_image(where, image, width, height)
+        add_masks(rows, where, image, line["PredictionString"], height, width)
+    else:
+        rows.add_image(where, image)
+        for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
+            rows.add(where, image, label, box, confidence)
 
 
 def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width: int) -> None:

@@ -60,7 +60,7 @@ def unpack(path: Path) -> Package:
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError) as error:
         found = reason(error) if isinstance(error, OSError) else str(error)
         expected = f"a whole {path.suffix.lower()} file"
-        raise ReadError(path, expected=expected, found=excerpt(found), remedy="was it cut off?") from None
+        raise ReadError(path, expected=expected, found=excerpt(found), remedy="was it cut off? (V403)") from None
 
 
 def unpack_standard_input() -> Package:

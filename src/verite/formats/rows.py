@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
+from verite.faults import Tolerance
 from verite.formats.class_names import check_name
 from verite.formats.format import Options
 from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
@@ -46,6 +47,7 @@ class Rows:
         self.where: list[str] = []
         self.notes: list[str] = []
         self.remarks: dict[str, tuple[int, str]] = {}  # how often something was left out or changed, and where first
+        self.tolerance = Tolerance()
 
     def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
         """An image, with its size where the file knows it. An image comes once."""
@@ -122,7 +124,7 @@ class Rows:
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
             unit=unit,
-            source=Source(str(self.path), format, why, self.all_notes),
+            source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws),
         )
 
     @property
@@ -133,11 +135,24 @@ class Rows:
     def check_confidences(self) -> None:
         """Either every object has a confidence (predictions) or none has (truth)."""
         given = [c is not None for c in self.confidence]
-        if given and any(given) != all(given):
-            odd = given.index(not given[0])
-            expected, found = ("a confidence", "none") if given[0] else ("no confidence", "one")
-            remedy = "keep truth apart from predictions"
-            raise ReadError(self.where[odd], expected=f"{expected} as in {self.where[0]}", found=found, remedy=remedy)
+        if not given or any(given) == all(given):
+            return
+        expected, found = ("a confidence", "none") if given[0] else ("no confidence", "one")
+        remedy = "keep truth apart from predictions"
+        for row, is_given in enumerate(given):
+            if is_given != given[0]:
+                with self.tolerance:
+                    place = f"{expected} as in {self.where[0]}"
+                    raise ReadError(self.where[row], expected=place, found=found, remedy=remedy)
+        self.keep([row for row, is_given in enumerate(given) if is_given == given[0]])
+
+    def keep(self, rows: list[int]) -> None:
+        """Only these objects."""
+        for name in ("image", "label", "boxes", "confidence", "polygons", "runs", "where"):
+            values = getattr(self, name)
+            setattr(self, name, [values[row] for row in rows])
+        place = {row: i for i, row in enumerate(rows)}
+        self.flags = {flag: [place[row] for row in mine if row in place] for flag, mine in self.flags.items()}
 
     def labels(self) -> tuple[Labels, NDArray[np.int32]]:
         """The labels in the order the format gives them, else by name or number."""

@@ -56,10 +56,8 @@ def read(path: Path, options: Options) -> Annotations:
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
     for file in count_files("reading", files):
-        rows.add_image(file, file.stem)
-        for number, line in enumerate(read_text(file).splitlines(), start=1):
-            if line.strip():
-                add_line(rows, file, number, line)
+        with rows.tolerance:
+            add_file(rows, file)
     why = []
     coords = options.coords
     if coords is None and why_relative(look.lines):
@@ -72,6 +70,15 @@ def read(path: Path, options: Options) -> Annotations:
     if is_centre:
         rows.options = replace(options, boxes="cxcywh")
     return rows.annotations("text", layout="xywh", coords=coords or "abs", why="; ".join(why))
+
+
+def add_file(rows: Rows, file: Path) -> None:
+    """The lines of one image."""
+    rows.add_image(file, file.stem)
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        if line.strip():
+            with rows.tolerance:
+                add_line(rows, file, number, line)
 
 
 def add_line(rows: Rows, file: Path, number: int, line: str) -> None:

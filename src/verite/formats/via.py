@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from verite.errors import ReadError, excerpt
+from verite.faults import UNLABELLED
 from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.document import check_finite, decode, write_json
 from verite.formats.format import Format, Look, Options
@@ -72,10 +73,11 @@ def read(path: Path, options: Options) -> Annotations:
             continue
         label = class_of(region, attribute)
         if not label:
-            rows.remark(f"shapes without {attribute} left out", where)
+            rows.tolerance.add(UNLABELLED, f"no {attribute} to say their class", where, "")
             continue
-        ring = READERS[kind](region.shape_attributes, where)
-        rows.add(where, image, label, bounds_of_rings([ring]), polygon=None if kind == "rect" else [ring])
+        with rows.tolerance:
+            ring = READERS[kind](region.shape_attributes, where)
+            rows.add(where, image, label, bounds_of_rings([ring]), polygon=None if kind == "rect" else [ring])
     return rows.annotations("via", layout="xyxy", why=f"class from the attribute {attribute!r}" if attribute else "")
 
 

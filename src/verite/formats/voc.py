@@ -36,14 +36,21 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .xml", found="none")
     for file in count_files("reading", files):
-        root = parse(file)
-        if root.tag != "annotation":
-            raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
-        name = root.word("filename") or file.stem
-        rows.add_image(root.where, name, *size_of(root))
-        for item in root.all("object"):
-            add_object(rows, name, item)
+        with rows.tolerance:
+            add_file(rows, file)
     return rows.annotations("voc", layout="xyxy")
+
+
+def add_file(rows: Rows, file: Path) -> None:
+    """The objects of one image."""
+    root = parse(file)
+    if root.tag != "annotation":
+        raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
+    name = root.word("filename") or file.stem
+    rows.add_image(root.where, name, *size_of(root))
+    for item in root.all("object"):
+        with rows.tolerance:
+            add_object(rows, name, item)
 
 
 def size_of(root: Element) -> tuple[int, int]:

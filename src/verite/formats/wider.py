@@ -45,7 +45,8 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        read_faces(rows, file)
+        with rows.tolerance:
+            read_faces(rows, file)
     return rows.annotations("wider", layout="xywh")
 
 
@@ -65,10 +66,11 @@ def read_faces(rows: Rows, file: Path) -> None:
             at += 1  # where there is no face, the data set has a line of zeros
         if at + count > len(lines):
             raise ReadError(
-                file, expected=f"{count} faces of {image}", found="the end of the file", remedy="was it cut off?"
+                file, expected=f"{count} faces of {image}", found="the end of the file", remedy="was it cut off? (V403)"
             )
         for place, line in lines[at : at + count]:
-            add_face(rows, f"{file}:{place}", image, line)
+            with rows.tolerance:
+                add_face(rows, f"{file}:{place}", image, line)
         at += count
 
 

@@ -74,7 +74,7 @@ def items_in_brackets(first: str, following: list[str], where: str) -> list[Item
     text = " ".join(parts)
     if not text.endswith(closing):
         cut = "the end of the file"
-        raise ReadError(where, expected=f"names up to a {closing!r}", found=cut, remedy="was it cut off?")
+        raise ReadError(where, expected=f"names up to a {closing!r}", found=cut, remedy="was it cut off? (V403)")
     text = text[1:-1].rstrip()
     items: list[Item] = []
     at = 0

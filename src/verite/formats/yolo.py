@@ -68,7 +68,8 @@ def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
     for file in count_files("reading", files):
-        add_file(rows, file, layout)
+        with rows.tolerance:
+            add_file(rows, file, layout)
     if options.images is None and options.image_size is None:
         rows.pictures_beside = pictures_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
@@ -80,7 +81,8 @@ def add_file(rows: Rows, file: Path, layout: str) -> None:
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         if line.strip():
-            add_line(rows, file, number, line.split(), layout)
+            with rows.tolerance:
+                add_line(rows, file, number, line.split(), layout)
 
 
 def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Annotations:
@@ -90,10 +92,11 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
     layout = layout_name(options.boxes or LAYOUT)
     for picture, file in count_files("reading", list(labels.items())):
         rows.pictures_beside.setdefault(picture.stem, []).append(picture)
-        if file.is_file():
-            add_file(rows, file, layout)
-        else:
-            rows.add_image(picture, picture.stem)
+        with rows.tolerance:
+            if file.is_file():
+                add_file(rows, file, layout)
+            else:
+                rows.add_image(picture, picture.stem)
     return rows.annotations("yolo", layout=layout, coords="rel")
 
 

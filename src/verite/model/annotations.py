@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import ArrayLike, NDArray
 
+    from verite.faults import Flaw
     from verite.model.verdicts import Verdicts
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
@@ -35,6 +36,7 @@ class Source:
     format: str = ""
     why: str = ""
     notes: tuple[str, ...] = ()
+    flaws: tuple[Flaw, ...] = ()  # records that were left out
 
 
 @record(eq=False)

@@ -12,7 +12,7 @@ from verite.limits import remedy
 
 # What else to say, by the reader's codes.
 CODES = {"run_sum": " (V405)", "ring_points": " (V408)"}
-HINTS = {"truncated": "was it cut off?", "empty": "was it cut off?"}
+HINTS = {"truncated": "was it cut off? (V403)", "empty": "was it cut off? (V403)"}
 
 
 @contextmanager

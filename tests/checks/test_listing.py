@@ -1,0 +1,181 @@
+"""`inspect` lists all faults of a file with their places; everybody else stops at the first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import verite as vt
+from verite import cli
+from verite.formats import coco_sieve
+
+
+def document():
+    images = [{"id": i, "width": 100, "height": 100, "file_name": f"{i}.jpg"} for i in range(1, 31)]
+    boxes = [
+        {"id": i, "image_id": 1 + i % 30, "category_id": 1 + i % 2, "bbox": [i, 10, 20 + i, 30], "area": 600 + 30 * i}
+        for i in range(60)
+    ]
+    return {"images": images, "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}], "annotations": boxes}
+
+
+def spoil(found):
+    boxes = found["annotations"]
+    boxes[3]["bbox"] = [1, 2, 3]
+    boxes[7]["image_id"] = 999
+    boxes[9]["category_id"] = 77
+    del boxes[20]["image_id"]
+    del boxes[31]["bbox"]
+    boxes[40]["segmentation"] = {"size": [100, 100], "counts": [1, 2, 3]}
+    boxes[41]["segmentation"] = [[1, 2, 3, 4]]
+    boxes[50]["bbox"] = [1, 2, 3]
+    found["images"][5]["width"] = -3
+    return found
+
+
+def write(path, found):
+    path.write_text(json.dumps(found))
+    return path
+
+
+def listed(path, **more):
+    """What is listed, by code and place."""
+    found = vt.inspect(path, **more).findings
+    return {
+        (f.code, place.partition(": ")[2].partition(":")[0]) for f in found if f.code[1] in "4" for place in f.examples
+    }
+
+
+def test_every_fault_of_a_coco_file_is_listed_with_its_record(tmp_path):
+    path = write(tmp_path / "truth.json", spoil(document()))
+    assert listed(path) == {
+        ("V402", "annotations[3].bbox"),
+        ("V402", "annotations[7].image_id"),
+        ("V402", "annotations[9].category_id"),
+        ("V402", "annotations[20]"),
+        ("V402", "annotations[31]"),
+        ("V405", "annotations[40].segmentation"),
+        ("V408", "annotations[41].segmentation"),
+        ("V402", "annotations[50].bbox"),
+        ("V402", "images[5]"),
+    }
+    kinds = {f.message: f.count for f in vt.inspect(path).findings if f.code == "V402"}
+    assert kinds["2 records are left out: expected 4 numbers in bbox"] == 2
+    with pytest.raises(vt.ReadError, match=r"truth.json: annotations\[3\]\.bbox: expected 4 numbers in bbox, found 3"):
+        vt.read(path)
+
+
+def test_the_rest_of_the_file_is_looked_at_as_well(tmp_path):
+    found = spoil(document())
+    found["annotations"][55]["bbox"] = [10, 10, 900, 10]
+    inspection = vt.inspect(write(tmp_path / "truth.json", found))
+    assert "V109" in [f.code for f in inspection.findings]
+    assert inspection.files[0].objects == 60 - 8
+    assert inspection.files[0].path == str(tmp_path / "truth.json")
+
+
+def test_wrong_results_are_listed_beside_their_truth(tmp_path):
+    truth = write(tmp_path / "truth.json", document())
+    results = [{**box, "score": 0.5 + i / 1000} for i, box in enumerate(document()["annotations"])]
+    results[2]["bbox"], results[5]["score"] = [1, 2, 3], "high"
+    pred = write(tmp_path / "pred.json", results)
+    found = [f for f in vt.inspect(truth, pred).findings if f.code == "V402"]
+    assert sorted(place.partition(": ")[2] for f in found for place in f.examples) == [
+        "[2].bbox: found 3",
+        "[5].score: found a string",
+    ]
+    assert {f.side for f in found} == {"pred"}
+
+
+def test_after_a_thousand_wrong_records_the_rest_is_not_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(coco_sieve, "MOST", 5)
+    monkeypatch.setattr(coco_sieve, "BLOCK", 4)
+    found = document()
+    for box in found["annotations"]:
+        box["bbox"] = [1, 2, 3]
+    kinds = {f.message: f.count for f in vt.inspect(write(tmp_path / "truth.json", found)).findings if f.code == "V402"}
+    assert kinds["5 records are left out: expected 4 numbers in bbox"] == 5
+    assert any("found more: the others were not looked at" in message for message in kinds)
+
+
+def test_a_file_that_is_cut_off_has_one_fault(tmp_path):
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps(document())[:-200])
+    with pytest.raises(vt.ReadError, match=r"was it cut off\? \(V403\)"):
+        vt.inspect(path)
+
+
+def test_ids_that_two_images_have_are_listed(tmp_path):
+    found = document()
+    found["images"][4]["id"] = found["images"][6]["id"] = 1
+    (finding,) = [f for f in vt.inspect(write(tmp_path / "truth.json", found)).findings if f.code == "V218"]
+    assert finding.count == 2
+    assert [place.partition("found ")[2] for place in finding.examples] == [
+        "1 in images[0] and images[4]",
+        "1 in images[0] and images[6]",
+    ]
+
+
+def places(path, **more):
+    """Every place at which a record was left out, without the folder."""
+    findings = [f for f in vt.inspect(path, **more).findings if f.severity == "error"]
+    return sorted(f"{place.split('/')[-1].split(': ')[0]} {f.code}" for f in findings for place in f.examples)
+
+
+def test_every_wrong_line_of_a_text_folder_is_listed(tmp_path):
+    for i in range(3):
+        lines = [f"cat {i + n} 2 30 40" for n in range(9)]
+        (tmp_path / f"{i}.txt").write_text("\n".join([*lines, "dog 5 6 x 10", "cat 3 4", *lines[:1]]) + "\n")
+    with (tmp_path / "1.txt").open("a") as file:
+        file.write("cat 0.5 1 2 3 4\n")
+    (tmp_path / "3.txt").write_bytes(b"cat 1 2 3 4\n\xff\xfe\n")
+    assert places(tmp_path) == [
+        *("0.txt:10 V402", "0.txt:11 V402", "1.txt:10 V402", "1.txt:11 V402", "1.txt:13 V402"),
+        *("2.txt:10 V402", "2.txt:11 V402", "3.txt:2 V402"),
+    ]
+    with pytest.raises(vt.ReadError, match=r"0.txt:10: expected a number, found 'x'"):
+        vt.read(tmp_path)
+
+
+def test_every_wrong_line_of_a_yolo_folder_is_listed(tmp_path):
+    (tmp_path / "classes.txt").write_text("cat\ndog\n")
+    good = "\n".join(f"0 0.5 0.5 0.{n} 0.2" for n in range(1, 9))
+    (tmp_path / "a.txt").write_text(f"{good}\n7 0.5 0.5 0.1 0.1\n1 0.5 0.5\n")
+    (tmp_path / "b.txt").write_text(f"{good}\n1 0.1 0.1 0.2 0.2 0.3\n")
+    assert places(tmp_path) == ["a.txt:10 V402", "a.txt:9 V206", "b.txt:9 V402"]
+
+
+VOC = "<annotation><filename>{}.jpg</filename>{}</annotation>"
+BOX = "<object><name>cat</name><bndbox><xmin>{}</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>\n"
+
+
+def test_every_wrong_object_of_voc_files_is_listed(tmp_path):
+    (tmp_path / "a.xml").write_text(VOC.format("a", BOX.format(1) + BOX.format("one") + BOX.format(2)))
+    (tmp_path / "b.xml").write_text(VOC.format("b", BOX.format(1))[:-30])
+    (tmp_path / "c.xml").write_text(VOC.format("c", BOX.format(1) + "<object><name>dog</name></object>"))
+    assert places(tmp_path) == ["a.xml:2 V402", "b.xml:1 V403", "c.xml:2 V402"]
+    inspection = vt.inspect(tmp_path)
+    assert (inspection.files[0].images, inspection.files[0].objects) == (2, 3)
+
+
+def test_every_wrong_shape_of_a_cvat_file_is_listed(tmp_path):
+    shapes = [
+        '<box label="c" xtl="1" ytl="1" xbr="5" ybr="5"/>',
+        '<box label="c" xtl="1" ytl="1" xbr="5"/>',
+        '<polygon label="c" points="1,2;3,4"/>',
+        '<box xtl="1" ytl="1" xbr="5" ybr="5"/>',
+    ]
+    image = '<image id="0" name="a.jpg" width="9" height="9">\n' + "\n".join(shapes) + "\n</image>"
+    (tmp_path / "annotations.xml").write_text(f"<annotations>\n{image}\n</annotations>")
+    assert places(tmp_path) == ["annotations.xml:4 V402", "annotations.xml:5 V408"]
+    assert "V207" in [f.code for f in vt.inspect(tmp_path).findings]
+
+
+def test_the_command_lists_them_and_mends_no_file_with_unread_records(tmp_path, capsys):
+    path = write(tmp_path / "truth.json", spoil(document()))
+    assert cli.run(["inspect", str(path), "--fix", str(tmp_path / "out.json")]) == 1
+    said = capsys.readouterr()
+    assert said.out.count("error: V4") == 8
+    assert "out.json not written: 9 records cannot be read" in said.err
+    assert not (tmp_path / "out.json").exists()
