@@ -1,6 +1,8 @@
 """The public names and where each lives, for type checkers and for `verite` itself, which imports them when used."""
 
 from verite import truth_errors as truth_errors
+from verite.analysis.analyse import Analysis as Analysis
+from verite.analysis.analyse import analyse as analyse
 from verite.analysis.explain import explain as explain
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter

@@ -21,6 +21,7 @@ OTHERS = {
     "interpret": "interpret",
     "class-distance": "interpret",
     "draw": "draw",
+    "analyse": "analyse",
     "compare": "compare",
     "explain": "explain",
     "rank": "rank",
@@ -32,6 +33,7 @@ OTHERS = {
 }
 
 
+ALIASES = {"analyze": "analyse"}  # other spellings, which help does not list
 # What people call an option that has another name here, and no similar one.
 OPTION_WORDS = {"--threshold": "--iou", "--iou-threshold": "--iou", "--jobs": "--threads", "--conf": "--confidence"}
 
@@ -53,6 +55,7 @@ class Verbs(click.Group):
         return verbs()
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        name = ALIASES.get(name, name)
         if name in HOMES:
             from verite.cli.evaluate import protocol_command
 
@@ -66,7 +69,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in verbs():
+        if args and not args[0].startswith("-") and args[0] not in (*verbs(), *ALIASES):
             near = "; AP is verite coco or verite voc" if args[0].casefold() in OTHER_WORDS else ""
             raise click.UsageError(f"no verb {args[0]!r}{near or did_you_mean(args[0], verbs())}", context)
         return super().resolve_command(context, args)
@@ -83,6 +86,7 @@ Examples:
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite interpret truth.json pred.json           one score for each whole scene
   verite draw truth.json pred.json --images photos/ -o drawn/   found, missed and wrong, on the photos
+  verite analyse truth.json pred.json             why is the number what it is, where to look first
   verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?
   verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
   verite study -m mymodule:my_metric -m iou       what is your metric worth?

@@ -74,7 +74,8 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     """The results of every system, read as the options say; what is suspicious is said on the way."""
     from verite.cli.output import describe, note, warn
 
-    requirements_of(given)
+    if "requirements" in given:  # a verb that has a gate
+        requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
     describe("truth", truths, quiet=quiet)

@@ -68,6 +68,8 @@ class Results(Display):
     `results["AP"]` is one of the scores.
     """
 
+    SLACK = 0.0  # added to the number of predictions that precision divides by
+
     def __init__(
         self,
         *,
@@ -129,6 +131,19 @@ class Results(Display):
         raise BadParameter(
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
+
+    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+        """How many right predictions each recall needs at which precision is read; AP of a class is its mean there."""
+        raise BadParameter(
+            f"results: expected evaluations that read precision at recalls, such as vt.coco's, found {self.protocol}"
+        )
+
+    def analyse(self, **settings: Any) -> Any:
+        """Why the number is what it is: costs of errors that add up, and all that :func:`verite.analyse` tells.
+
+        The evaluation is not made again.
+        """
+        return verite.analyse(self, **settings)
 
     def objects(self, iou: float | None = None) -> Fates:
         """What became of every truth and every prediction, at one of the thresholds; for pandas, polars and Arrow."""

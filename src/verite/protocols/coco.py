@@ -96,6 +96,7 @@ class CocoResults(Results):
     """The twelve numbers, and on demand the same by class, by threshold and by image, and the arrays they come from."""
 
     PROTOCOL = "coco"
+    SLACK = 2.0**-52
 
     def __init__(
         self,
@@ -170,6 +171,9 @@ class CocoResults(Results):
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+
+    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+        return np.searchsorted(np.arange(1, truths + 1) / truths, RECALLS) + 1
 
     @property
     def notes(self) -> list[str]:

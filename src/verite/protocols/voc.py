@@ -70,6 +70,13 @@ class VocResults(CurveResults):
         part = ("precision", list(self.scores).index(self[score].name), 0, 0)
         return part if label is None else (*part, flag_class(self.class_names, label))
 
+    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+        if self.settings.interpolation == "all":
+            return np.arange(1, truths + 1)
+        if self.settings.quirks == "py-faster-rcnn":
+            return np.searchsorted(np.arange(1, truths + 1) / truths, np.arange(0.0, 1.1, 0.1)) + 1
+        return np.maximum((np.arange(11) * truths + 9) // 10, 1)
+
     def area_below(self, curve: Curve) -> float:
         levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None
         return curve.average_precision(self.settings.interpolation, levels=levels)

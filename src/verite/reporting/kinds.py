@@ -12,11 +12,14 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
+from verite.reporting.analysis_plots import PARTS
 from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style, shorten, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from verite.analysis.analyse import Analysis
+    from verite.analysis.part import AnalysisPart
     from verite.protocols.curve_results import CurveResults
 
 
@@ -32,11 +35,11 @@ class Kind:
     rows: Callable[[Any], int] = lambda results: 0  # bars one below the other, which need room
 
 
-def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None) -> Axes:
+def plot(results: Results | Comparison | Analysis | AnalysisPart, kind: str | None = None, ax: Any = None) -> Axes:
     """A picture of results on matplotlib's axes, which are returned: by default the first kind that fits them.
 
     `pr`: precision against recall; `f1`: F1 against confidence; `classes`: the first score of each class;
-    `compare`: the same of several systems.
+    `compare`: the same of several systems; `errors` and the other parts of an analysis by their names.
     """
     fitting = [name for name, one in KINDS.items() if one.fits(results)]
     chosen = kind or (fitting[0] if fitting else None)
@@ -45,7 +48,7 @@ def plot(results: Results | Comparison, kind: str | None = None, ax: Any = None)
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
     axes = new_axes(KINDS[chosen].rows(results)) if ax is None else ax
     KINDS[chosen].draw(results, axes)
-    first = results.results[0] if isinstance(results, Comparison) else results
+    first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
     take_literally(axes.figure)
     return axes
@@ -133,4 +136,5 @@ KINDS = {
     "f1": Kind(has_curves, draw_f1),
     "classes": Kind(lambda results: isinstance(results, Results), draw_classes, count_bars),
     "compare": Kind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
+    **{name: Kind(fits, draw) for name, (fits, draw) in PARTS.items()},
 }

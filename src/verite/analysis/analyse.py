@@ -1,0 +1,191 @@
+"""Why is the number what it is? The parts of an analysis, all from the matches that gave the number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import verite
+from verite.analysis.errors import WORDS as ABOUT_COSTS
+from verite.analysis.errors import Errors
+from verite.analysis.matches import Matches
+from verite.analysis.part import tell_set_aside
+from verite.analysis.settings import AnalyseSettings, ProtocolSettings
+from verite.analysis.worst import WORDS as ABOUT_SINGLES
+from verite.analysis.worst import Worst
+from verite.errors import BadParameter
+from verite.formats import read_pair
+from verite.model.comparison import Comparison, distinct_names
+from verite.model.display import Display, Part, Verbatim
+from verite.model.results import Results, digest_for, to_json
+from verite.model.tables import Table, show_cell
+from verite.protocols import protocol_named
+
+if TYPE_CHECKING:
+    from verite.analysis.part import AnalysisPart
+    from verite.formats import Readable
+    from verite.signature import Signature
+
+WORST_CLASSES = 10
+WORST_SHOWN = 5
+
+
+class Analysis(Display):
+    """One system: its parts are attributes, each made when it is first asked for."""
+
+    def __init__(self, results: Results, settings: AnalyseSettings) -> None:
+        self.results, self.settings = results, settings
+        self.matches = Matches(results, settings.background)
+        self.name = results.name
+
+    @cached_property
+    def errors(self) -> Errors:
+        """Six types of errors whose costs add up to 1 − AP."""
+        return Errors(self.matches)
+
+    @cached_property
+    def worst(self) -> Worst:
+        """Which predictions, truths and images to look at first."""
+        return Worst(self.matches, self.errors.types)
+
+    @property
+    def signature(self) -> Signature:
+        return self.errors.signature
+
+    @property
+    def parts(self) -> dict[str, AnalysisPart]:
+        """The parts that were asked for, by name."""
+        return {name: getattr(self, name) for name in self.settings.only}
+
+    def tables(self) -> dict[str, Table]:
+        """All tables of all parts, by the names of the files they are kept in."""
+        return {name: table for part in self.parts.values() for name, table in part.tables().items()}
+
+    def main_table(self) -> Table:
+        return next(iter(self.parts.values())).main_table()
+
+    def contents(self) -> list[Part]:
+        """One screen: the headline, and the beginning of every part."""
+        asked = self.settings.only
+        shown: list[Part] = [self.tell_headline()]
+        if "errors" in asked:
+            shown += [self.errors.bar_table(), ABOUT_COSTS, self.errors.class_table(WORST_CLASSES)]
+        if "worst" in asked:
+            shown += [self.worst.image_table(WORST_SHOWN), ABOUT_SINGLES]
+        return [*shown, tell_set_aside(self.matches), self.signature]
+
+    def tell_headline(self) -> str:
+        score = next(iter(self.results.scores))
+        head = f"{self.name}   {score} {show_cell(self.errors.base)}"
+        return Verbatim(head)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values; the keys are documented and stay."""
+        results, aside = self.results, self.matches.set_aside
+        return {
+            "protocol": results.protocol,
+            "signature": str(results.signature),
+            "name": self.name,
+            **{name: part.to_dict() for name, part in self.parts.items()},
+            "set_aside": sum(aside.values()),
+            "set_aside_reasons": aside,
+            "version": verite.__version__,
+            "truth": {"path": results.truth.source.path, "digest": digest_for(results.signature, results.truth)},
+            "pred": {"path": results.pred.source.path, "digest": digest_for(results.signature, results.pred)},
+            "findings": [finding.to_dict() for finding in results.findings],
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+    def to_frame(self) -> Any:
+        """The main table as a pandas DataFrame (pandas must be installed)."""
+        return self.main_table().to_frame()
+
+    def plot(self, kind: str = "errors", ax: Any = None) -> Any:
+        """A picture of one part on matplotlib's axes, which are returned."""
+        return verite.plot(self, kind, ax)
+
+
+class Analyses(Display):
+    """Several systems on the same truth, one analysis each."""
+
+    def __init__(self, analyses: Sequence[Analysis]) -> None:
+        Comparison([one.results for one in analyses])  # what does not compare is said
+        names = distinct_names([one.name for one in analyses])
+        self.systems = dict(zip(names, analyses, strict=True))
+
+    def __getitem__(self, name: str) -> Analysis:
+        return self.systems[name]
+
+    def main_table(self) -> Table:
+        """What each type of error costs each system."""
+        first, *_ = self.systems.values()
+        types = list(first.errors.cost)
+        columns = {name: [one.errors.cost[key] for key in types] for name, one in self.systems.items()}
+        return Table.of("error", types, columns, mean={name: sum(values) for name, values in columns.items()})
+
+    def contents(self) -> list[Part]:
+        listed: list[Part] = []
+        for one in self.systems.values():
+            listed += one.contents()
+        return [self.main_table(), *listed]
+
+    def to_dict(self) -> dict[str, Any]:
+        first, *_ = self.systems.values()
+        return {
+            "protocol": first.results.protocol,
+            "signature": str(first.results.signature),
+            "systems": {name: one.to_dict() for name, one in self.systems.items()},
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+
+def analyse(
+    truth: Readable | Results, pred: Readable | Mapping[str, Readable] | None = None, **settings: Any
+) -> Analysis | Analyses:
+    """Why a number is what it is: costs of errors that add up to what is missing, and where to look first.
+
+    Of a truth and predictions, or of several by name, or of results that are there already, as ``results.analyse()``
+    does. `protocol` is coco, voc or lvis; `on` and `iou` are its own. `background` is the overlap up to
+    which a prediction is said to overlap nothing; `only` names the parts that are wanted.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> found = analyse(truth, pred)
+    >>> round(found.errors.base, 4), round(found.errors.cost["missed"], 4)
+    (0.505, 0.495)
+    """
+    if isinstance(truth, Results):
+        if pred is not None:
+            raise BadParameter("analyse: expected results alone, found predictions beside them")
+        evaluated = {"protocol", "on", "iou", "labels", "threads"} & set(settings)
+        if evaluated:
+            raise BadParameter(f"analyse: expected {evaluated.pop()} where the results were made, found it here")
+        return Analysis(truth, AnalyseSettings(**settings))
+    asked = AnalyseSettings(**settings)
+    if pred is None:
+        raise BadParameter("analyse: expected predictions, found none")
+    if not isinstance(pred, Mapping):
+        return Analysis(evaluate(truth, pred, asked), asked)
+    if not pred:
+        raise BadParameter("analyse: expected at least one system, found none")
+    return Analyses([Analysis(evaluate(truth, one, asked, name), asked) for name, one in pred.items()])
+
+
+def evaluate(truth: Readable, pred: Readable, settings: AnalyseSettings, name: str | None = None) -> Results:
+    """The protocol's own results."""
+    protocol = protocol_named(settings.protocol)
+    given = {key: getattr(settings, key) for key in ProtocolSettings.declared if key != "protocol"}
+    given["name"] = name or settings.name
+    asked = {key: value for key, value in given.items() if value is not None}
+    for key in asked:
+        if key not in protocol.settings.declared:
+            raise BadParameter(f"{key}: expected nothing with {settings.protocol}, found {asked[key]!r}")
+    results = protocol(*read_pair(truth, pred), **asked)
+    assert isinstance(results, Results)
+    return results

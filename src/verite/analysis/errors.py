@@ -1,0 +1,164 @@
+"""Which errors keep AP from being 1, and what does each type cost?"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.analysis.costs import find_costs
+from verite.analysis.error_types import TYPES, ErrorTypes, find_types
+from verite.analysis.part import AnalysisPart, draw_bar, sign, tell_set_aside
+from verite.model.tables import Table
+
+if TYPE_CHECKING:
+    from verite.analysis.matches import Floats, Matches
+    from verite.model.display import Part
+    from verite.signature import Signature
+
+WORDS = "`alone`: AP gained if only this were fixed; `cost`: its share of what is missing, over every order of fixing."
+
+
+class Errors(AnalysisPart):
+    """Six types of errors, what each costs (adding up to 1 − AP) and gains alone, of all labels and of each.
+
+    With several thresholds costs are means over them, as the protocol's AP is; counts are at one of them.
+    """
+
+    name = "errors"
+
+    def __init__(self, matches: Matches) -> None:
+        self.matches = matches
+        found = []
+        for threshold in range(len(matches.thresholds)):
+            types = find_types(matches, threshold)
+            if threshold == matches.single:
+                self.types: ErrorTypes = types
+            found.append(find_costs(matches, types))
+        self.label_base: Floats = np.mean([one.base for one in found], axis=0)
+        self.label_cost: Floats = np.mean([one.cost for one in found], axis=0)  # [label, type]
+        self.label_alone: Floats = np.mean([one.alone for one in found], axis=0)
+        special = [np.stack([one.false_positives, one.false_negatives], axis=1) for one in found]
+        self.label_special: Floats = np.mean(special, axis=0)
+
+    @property
+    def base(self) -> float:
+        """The protocol's own AP, bit for bit."""
+        values = [score.value for score in self.matches.results.scores.values()]
+        return values[0] if self.has_one_headline else float(np.mean(values))
+
+    @property
+    def has_one_headline(self) -> bool:
+        """Is the first score the mean over all thresholds? Pascal VOC prints one for each."""
+        results = self.matches.results
+        first = next(iter(results.scores.values()))
+        return dict(first.signature)["iou"] == dict(results.signature)["iou"]
+
+    @cached_property
+    def label_ap(self) -> dict[str, float]:
+        """The protocol's own AP of each label."""
+        results = self.matches.results
+        scores = results.class_scores()
+        keys = list(scores)[:1] if self.has_one_headline else list(scores)
+        values = np.mean([scores[key] for key in keys], axis=0).tolist()
+        return dict(zip(results.class_names, values, strict=True))
+
+    def mean(self, values: Floats) -> list[float]:
+        """Of [label, …] over the labels that have truths."""
+        present = self.matches.present
+        return np.asarray(values[present].mean(axis=0)).tolist() if len(present) else [nan] * values.shape[1]
+
+    @cached_property
+    def cost(self) -> dict[str, float]:
+        return dict(zip(TYPES, self.mean(self.label_cost), strict=True))
+
+    @cached_property
+    def alone(self) -> dict[str, float]:
+        return dict(zip(TYPES, self.mean(self.label_alone), strict=True))
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many errors of each type there are at the single threshold."""
+        return self.types.counts()
+
+    @property
+    def signature(self) -> Signature:
+        more = {"background": self.matches.background, "fix": "tide", "share": "shapley"}
+        return sign("errors", self.matches, at_single=False, **more)
+
+    def table(self) -> Table:
+        """A row for each type."""
+        columns: dict[str, list[Any]] = {
+            "cost": list(self.cost.values()),
+            "alone": list(self.alone.values()),
+            self.count_head: list(self.counts.values()),
+        }
+        total = {"cost": sum(self.cost.values())}
+        return Table.of("error", TYPES, columns, mean=total)
+
+    @property
+    def count_head(self) -> str:
+        return f"errors at {self.matches.iou:g}"
+
+    def bar_table(self) -> Table:
+        """The same with bars; their length is the share of what is missing."""
+        table, missing = self.table(), sum(self.cost.values())
+        bars = [draw_bar(cost / missing if missing else nan) for cost in self.cost.values()]
+        rows = tuple((name, bar, *rest) for (name, *rest), bar in zip(table.rows, bars, strict=True))
+        assert table.mean is not None
+        return Table((table.head[0], "", *table.head[1:]), rows, (table.mean[0], "", *table.mean[1:]))
+
+    def class_table(self, most: int | None = None) -> Table:
+        """A row for each label with truths, the worst first: its AP and what each type costs it."""
+        names = self.matches.names
+        order = sorted(self.matches.present.tolist(), key=lambda k: self.label_ap[names[k]])[:most]
+        columns: dict[str, list[Any]] = {"AP": [self.label_ap[names[k]] for k in order]}
+        columns |= {one: self.label_cost[order, i].tolist() for i, one in enumerate(TYPES)}
+        columns["truths"] = self.matches.truths[order].tolist()
+        mean = {"AP": self.base, **self.cost, "truths": int(self.matches.truths.sum())}
+        return Table.of("class", [names[k] for k in order], columns, mean=mean)
+
+    def tables(self) -> dict[str, Table]:
+        return {"errors": self.table(), "error-classes": self.class_table()}
+
+    def contents(self) -> list[Part]:
+        return [self.bar_table(), WORDS, self.class_table(), tell_set_aside(self.matches), self.signature]
+
+    def to_dict(self) -> dict[str, Any]:
+        special = self.mean(self.label_special)
+        labels = self.matches.names
+        counts = self.label_counts
+        classes = {
+            labels[k]: {
+                "AP": self.label_ap[labels[k]],
+                "truths": int(self.matches.truths[k]),
+                "cost": dict(zip(TYPES, self.label_cost[k].tolist(), strict=True)),
+                "alone": dict(zip(TYPES, self.label_alone[k].tolist(), strict=True)),
+                "counts": dict(zip(TYPES, counts[k].tolist(), strict=True)),
+            }
+            for k in range(len(labels))
+            if self.matches.truths[k] or counts[k].any()
+        }
+        for facts in classes.values():
+            if not facts["truths"]:
+                facts |= {"AP": None, "cost": None, "alone": None}
+        return {
+            "signature": str(self.signature),
+            "AP": self.base,
+            "cost": self.cost,
+            "alone": self.alone,
+            "counts": self.counts,
+            "iou": self.matches.iou,
+            "fp": special[0],
+            "fn": special[1],
+            "classes": classes,
+        }
+
+    @cached_property
+    def label_counts(self) -> Any:
+        """[label, type]: errors of the predictions of each label, and its missed truths."""
+        matches, types = self.matches, self.types
+        found = [matches.count(matches.pred_label[types.kind == one]) for one in range(len(TYPES) - 1)]
+        return np.stack([*found, matches.count(matches.truth_label[types.is_missed])], axis=1)

@@ -1,0 +1,199 @@
+"""What do all parts of an analysis start from? The protocol's own matches, and whom else every prediction overlaps.
+
+Nothing is matched a second time: who took whom is asked of the evaluation that gave the number. Overlaps with truths of
+other labels, which no protocol needs, come from the same sides laid out as one class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.errors import BadParameter
+from verite.evaluation.evaluation import EVERY_AREA, IGNORED, UNSEEN, Evaluation
+from verite.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from verite.evaluation.evaluation import Outcomes
+    from verite.model.results import Results
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Rows = NDArray[np.int32]
+
+UNLIMITED = 2**31 - 1
+HALF = 0.5  # the threshold of the parts that look at one
+
+
+@record(eq=False)
+class Overlaps:
+    """Pairs of a prediction and a truth to be found in the same image, whatever their labels, by prediction."""
+
+    pred: Rows
+    truth: Rows
+    overlap: Floats
+    is_same: Bools  # of one label
+
+
+@record(eq=False)
+class Nearest:
+    """For each prediction the truth it overlaps most, the first of equals; -1 and 0 where there is none."""
+
+    truth: Rows
+    overlap: Floats
+
+
+class Matches:
+    """Sides, labels, order and matches of one evaluation, each made when a part first asks for it."""
+
+    def __init__(self, results: Results, background: float = 0.1) -> None:
+        evaluation = getattr(results, "evaluation", None)
+        if not isinstance(evaluation, Evaluation):
+            raise BadParameter(
+                "analyse: expected results whose matches are kept, such as vt.coco's, vt.lvis's and vt.voc's, "
+                f"found {results.protocol}"
+            )
+        if not 0 < background < min(evaluation.rules.thresholds):
+            raise BadParameter(
+                f"background: expected an overlap above 0 and below {min(evaluation.rules.thresholds):g}, from which "
+                f"predictions are right, found {background:g}"
+            )
+        self.results, self.evaluation, self.background = results, evaluation, background
+        self.truth, self.pred, self.rules = evaluation.truth, evaluation.pred, evaluation.rules
+
+    @property
+    def thresholds(self) -> Sequence[float]:
+        return self.rules.thresholds
+
+    @cached_property
+    def single(self) -> int:
+        """Which threshold the parts take that look at one: 0.5 where it was asked for, else the first."""
+        near = [i for i, t in enumerate(self.thresholds) if abs(t - HALF) < 1e-9]
+        return near[0] if near else 0
+
+    @property
+    def iou(self) -> float:
+        return float(self.results.settings.iou[self.single])  # type: ignore[attr-defined]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of labels, by their positions."""
+        if self.rules.is_together:
+            return ("all classes",)
+        ours, theirs = tuple(self.truth.labels.all_names), tuple(self.pred.labels.all_names)
+        return theirs if len(theirs) > len(ours) else ours
+
+    @cached_property
+    def truth_label(self) -> Rows:
+        return np.zeros_like(self.truth.label) if self.rules.is_together else self.truth.label
+
+    @cached_property
+    def pred_label(self) -> Rows:
+        return np.zeros_like(self.pred.label) if self.rules.is_together else self.pred.label
+
+    @cached_property
+    def confidence(self) -> Floats:
+        given = self.pred.confidence
+        return np.ones(len(self.pred)) if given is None else given
+
+    @cached_property
+    def place(self) -> Ints:
+        """Where each prediction stands among all by falling confidence, equal ones as the protocol orders them."""
+        listed = self.evaluation.cells.get("pred_rows")
+        if listed is None:
+            listed = np.arange(len(self.pred))
+            if self.rules.ties == "image":
+                listed = self.evaluation.stages.preds[0]
+        falling = np.asarray(listed)[np.argsort(-self.confidence[listed], kind="stable")]
+        place = np.full(len(self.pred), len(self.pred), dtype=np.int64)
+        place[falling] = np.arange(len(falling))
+        return place
+
+    @cached_property
+    def by_label(self) -> Ints:
+        """Predictions label by label, within a label by falling confidence."""
+        return np.lexsort((self.place, self.pred_label))
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """At the single threshold."""
+        return self.evaluation.outcomes(self.single)
+
+    @property
+    def is_asked(self) -> Bools:
+        """Truths that are to be found; the same at every threshold."""
+        return self.outcomes.is_asked
+
+    @cached_property
+    def truths(self) -> Ints:
+        """How many of each label are to be found."""
+        return self.count(self.truth_label[self.is_asked])
+
+    @cached_property
+    def present(self) -> Ints:
+        """Labels that have something to be found: those that the protocol's mean is over."""
+        return np.flatnonzero(self.truths)
+
+    def count(self, labels: NDArray[Any]) -> Ints:
+        return np.bincount(labels, minlength=len(self.names))
+
+    @cached_property
+    def overlaps(self) -> Overlaps:
+        """All pairs from the background's threshold on, truths that are ignored left out."""
+        rules = replace(
+            self.rules,
+            thresholds=(self.background,),
+            ranges=(EVERY_AREA,),
+            limits=(UNLIMITED,),
+            recalls=(),
+            image_limit=0,
+            is_together=True,
+        )
+        stages = Evaluation(self.truth, self.pred, rules, self.evaluation.threads).stages
+        offsets, at, overlap = stages.candidates
+        truth = stages.truths[0][at]
+        pred = np.repeat(stages.preds[0], np.diff(offsets))
+        kept = self.is_asked[truth] & ~np.isnan(overlap)
+        truth, pred, overlap = truth[kept], pred[kept], overlap[kept]
+        return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+
+    @cached_property
+    def nearest_same(self) -> Nearest:
+        return self.find_nearest(self.overlaps.is_same)
+
+    @cached_property
+    def nearest_other(self) -> Nearest:
+        return self.find_nearest(~self.overlaps.is_same)
+
+    def find_nearest(self, chosen: Bools) -> Nearest:
+        """Of some pairs."""
+        pairs = self.overlaps
+        pred, truth, overlap = pairs.pred[chosen], pairs.truth[chosen], pairs.overlap[chosen]
+        best = np.zeros(len(self.pred))
+        if len(pred):
+            starts = np.flatnonzero(np.concatenate([[True], pred[1:] != pred[:-1]]))
+            best[pred[starts]] = np.maximum.reduceat(overlap, starts)
+        is_best = overlap == best[pred]
+        return Nearest(first_of(pred[is_best], truth[is_best], len(self.pred)), best)
+
+    @property
+    def set_aside(self) -> dict[str, int]:
+        """Predictions that are outside every part, by why they are."""
+        state = self.outcomes.state
+        return {"ignored": int((state == IGNORED).sum()), "unseen": int((state == UNSEEN).sum())}
+
+
+def first_of(keys: Rows, values: Rows, count: int) -> Rows:
+    """For each key from 0 on its smallest value; -1 for those that have none."""
+    found = np.full(count, -1, dtype=np.int32)
+    falling = np.argsort(-values.astype(np.int64), kind="stable")  # the last one written stays
+    found[keys[falling]] = values[falling]
+    return found

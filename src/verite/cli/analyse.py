@@ -1,0 +1,85 @@
+"""Why is the number what it is?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verite.analysis.settings import AnalyseSettings
+from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
+from verite.cli.options import output_options, reading_options, settings_given, settings_options
+
+if TYPE_CHECKING:
+    from verite.analysis.analyse import Analysis
+    from verite.model.annotations import Annotations
+    from verite.model.results import Results
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite analyse truth.json pred.json
+  verite analyse truth.json pred.json -t 0.5 --only errors
+  verite analyse truth.json segments.json --on mask -o analysis/
+  verite analyse truth/ pred/ --protocol voc --json | jq .errors.cost"""
+)
+@click.argument("truth")
+@click.argument("pred", nargs=-1, required=True)
+@settings_options(AnalyseSettings)
+@OUTPUT
+@NO_PLOT
+@PLOT_FORMAT
+@reading_options
+@output_options
+def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
+    """Why the number is what it is, and where to look first.
+
+    TRUTH and PRED are files or folders in any known format. Everything comes from the matches that gave the number: the
+    costs of six types of errors add up to what is missing from AP. One screen; the rest is in -o DIR and --json.
+    """
+    from verite.analysis.analyse import Analyses, Analysis, evaluate
+    from verite.cli.evaluate import evaluate_each
+    from verite.cli.output import emit, note, wants_plots
+
+    settings = AnalyseSettings(**settings_given(AnalyseSettings, given))
+
+    def evaluate_one(truths: Annotations, preds: Annotations, *, name: str, checks: str) -> Results:
+        return evaluate(truths, preds, settings, name)
+
+    found = [Analysis(results, settings) for results in evaluate_each(truth, pred, given, evaluate_one)]
+    outcome = found[0] if len(found) == 1 else Analyses(found)
+    if given["output"]:
+        save_analyses(found, Path(given["output"]), given, draw=wants_plots(given))
+        note(f"analysis in {given['output']}", quiet=given["quiet"] or given["as_json"])
+    emit(outcome, given)
+
+
+def save_analyses(found: list[Analysis], folder: Path, given: dict[str, Any], *, draw: bool) -> None:
+    """Each system's JSON, tables and plots in a folder of its own where there are several."""
+    from verite.cli.output import keep_table
+    from verite.files import make_folder, write_atomically
+
+    for one in found:
+        home = make_folder(folder / one.name if len(found) > 1 else folder)
+        write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
+        for name, table in one.tables().items():
+            keep_table(home / f"{name}.csv", table, given)
+        if draw:
+            save_plots(one, home, given["plot_format"])
+
+
+def save_plots(analysis: Analysis, home: Path, format: str) -> None:
+    """A plot of every part that has one."""
+    from matplotlib.figure import Figure
+
+    from verite.files import write_atomically
+    from verite.reporting.kinds import KINDS, plot
+    from verite.reporting.plots import render
+
+    for name in analysis.parts:
+        if name in KINDS:
+            figure = plot(analysis, name).figure
+            assert isinstance(figure, Figure)
+            write_atomically(home / f"{name}.{format}", render(figure, format))

@@ -1,0 +1,80 @@
+"""verite analyse: one screen, the document, the folder, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from verite.cli import run
+
+DEMO = Path(str(files("verite") / "data" / "demo"))
+TRUTH, HAWK, MOLE = (str(DEMO / f"{name}.json") for name in ("truth", "hawk", "mole"))
+
+
+def test_both_spellings_print_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyse", TRUTH, HAWK, "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("hawk   AP ")
+    assert "localization" in shown
+    assert run(["analyze", TRUTH, HAWK, "--quiet"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+def test_the_american_spelling_is_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "analyse " in shown
+    assert "analyze" not in shown
+
+
+def test_the_document_has_the_headline_of_the_protocols_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["coco", TRUTH, HAWK, "--json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    assert run(["analyse", TRUTH, HAWK, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["errors"]["AP"] == expected["AP"]
+    assert found["truth"] == expected["truth"]
+    assert found["signature"] == expected["signature"]
+    assert {name: one["AP"] for name, one in found["errors"]["classes"].items()} == {
+        name: one["AP"] for name, one in expected["classes"].items()
+    }
+
+
+def test_several_systems_are_analysed_under_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["analyse", TRUTH, HAWK, MOLE, "--json", "-o", str(tmp_path), "--no-plot"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["systems"]) == ["hawk", "mole"]
+    kept = json.loads((tmp_path / "mole" / "analysis.json").read_text())
+    assert kept["name"] == "mole"
+    assert (tmp_path / "hawk" / "worst-preds.csv").read_text().startswith("image,label,error,confidence,")
+
+
+def test_only_the_parts_that_are_asked_for_are_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["analyse", TRUTH, HAWK, "--only", "errors", "-o", str(tmp_path), "--quiet"]) == 0
+    assert "single costs" not in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "analysis.json", "errors.csv", "error-classes.csv", "errors.png"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("style", ["markdown", "latex", "csv", "html"])
+def test_every_style_has_the_costs(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyse", TRUTH, HAWK, "--quiet", "--style", style]) == 0
+    assert "localization" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--only", "error"], "only: expected parts out of"),
+        (["--background", "0.6"], "background: expected an overlap above 0 and below 0.5"),
+        (["--protocol", "voc", "--on", "mask"], "on: expected nothing with voc"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["analyse", TRUTH, HAWK, *words]) == 2
+    assert complaint in capsys.readouterr().err
