@@ -136,6 +136,7 @@ void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_pairs(nb::module_& module);
 void register_parts(nb::module_& module);
+void register_records(nb::module_& module);
 void register_tables(nb::module_& module);
 void register_warps(nb::module_& module);
 

@@ -1,4 +1,6 @@
 // Cells, overlaps and accumulation for Python.
+#include <numeric>
+
 #include "bind/arrays.hpp"
 #include "columns/cells.hpp"
 #include "evaluation/accumulate.hpp"
@@ -14,6 +16,7 @@ using Int32s = Column1<std::int32_t>;
 using Int64s = Column1<std::int64_t>;
 using Doubles = Column1<double>;
 using Flags = Column1<bool>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using FlagTable = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 ArraysOf<std::int32_t, std::int32_t, std::int64_t> group_objects_(const Int32s& image, const Int32s& label,
@@ -48,6 +51,39 @@ auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags&
         for (std::size_t t = 0; t < truths; ++t)
             out[p * truths + t] = coco_overlap(pred.data() + 4 * p, truth.data() + 4 * t, crowd.data()[t]);
     return to_numpy(std::move(out), {preds, truths});
+}
+
+// The truth that each prediction takes at each threshold, -1 for none, from all overlaps [prediction, truth] of one
+// cell.
+auto match_overlaps(const Table& overlaps, const Flags& ignored, const Flags& shared, const Flags& grasping,
+                    const Doubles& thresholds) {
+    const std::size_t preds = overlaps.shape(0), truths = overlaps.shape(1), count = thresholds.size();
+    expect(ignored.size() == truths && shared.size() == truths && grasping.size() == preds, "a flag for each object");
+    Array<std::int32_t> truth_rows(truths), pred_rows(preds), truth(preds * truths);
+    Array<std::int64_t> offsets(preds + 1), truth_images{0, static_cast<std::int64_t>(truths)};
+    Array<std::int64_t> pred_images{0, static_cast<std::int64_t>(preds)};
+    Array<Ranges> left_out(truths);
+    std::iota(truth_rows.begin(), truth_rows.end(), 0);
+    std::iota(pred_rows.begin(), pred_rows.end(), 0);
+    for (std::size_t t = 0; t < truths; ++t) left_out[t] = ignored.data()[t];
+    for (std::size_t p = 0; p <= preds; ++p) offsets[p] = static_cast<std::int64_t>(p * truths);
+    for (std::size_t c = 0; c < truth.size(); ++c) truth[c] = static_cast<std::int32_t>(c % truths);
+    Rules rules;
+    rules.ranges = {0, 0};
+    const Array<std::int32_t> truth_labels(truths, 0), pred_labels(preds, 0);
+    Array<std::int32_t> taken(count * preds, -1);
+    Array<Thresholds> matched(truth.size());
+    for (std::size_t first = 0; first < count; first += most_thresholds) {
+        const std::size_t some = std::min(count - first, most_thresholds);
+        match_greedily({truth_rows, truth_labels, truth_images}, {pred_rows, pred_labels, pred_images},
+                       {offsets, truth, {overlaps.data(), overlaps.size()}},
+                       {left_out, flags_of(shared), flags_of(grasping), {}}, rules,
+                       span_of(thresholds).subspan(first, some), 1, matched);
+        for (std::size_t c = 0; c < truth.size(); ++c)
+            for (std::size_t t = 0; t < some; ++t)
+                if (matched[c] >> t & 1) taken[(first + t) * preds + c / truths] = truth[c];
+    }
+    return to_numpy(std::move(taken), {count, preds});
 }
 
 // One class, area range and limit from what became of each prediction: precision and confidence [threshold, recall],
@@ -119,6 +155,8 @@ void register_detection(nb::module_& module) {
                "Pairs of the same cell whose boxes (left, top, width, height) overlap by COCO's rule.");
     module.def("coco_box_overlaps", &coco_box_overlaps, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
+    module.def("match_overlaps", &match_overlaps, "overlaps"_a, "ignored"_a, "shared"_a, "grasping"_a, "thresholds"_a,
+               "The truth each prediction takes [threshold, prediction] by falling confidence, -1 for none.");
     module.def("accumulate_outcomes", &accumulate_outcomes, "confidence"_a, "hits"_a, "spared"_a, "positives"_a,
                "recalls"_a, "Precision and confidence [threshold, recall] and recall [threshold] of one class.");
     module.def("box_areas", &box_areas_, "sizes"_a, "threads"_a = 1, "Width times height of each box.");

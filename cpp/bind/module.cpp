@@ -49,10 +49,11 @@ auto box_candidates(const BoxArray& truth, const CellArray& truth_cells, const B
     return verite::to_python(std::move(found));
 }
 
-auto decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width) {
+auto decode_runs(const nb::bytes& text, std::int64_t height, std::int64_t width, bool may_end_early) {
     if (height < 0 || width < 0) throw std::invalid_argument("a negative size");
     std::vector<std::uint32_t> counts;
-    verite::decode_runs({text.c_str(), text.size()}, static_cast<std::uint64_t>(height) * width, counts);
+    verite::decode_runs({text.c_str(), text.size()}, static_cast<std::uint64_t>(height) * width, counts,
+                        may_end_early ? verite::Ending::early : verite::Ending::whole);
     return to_numpy(std::move(counts));
 }
 
@@ -76,7 +77,7 @@ NB_MODULE(_core, module) {
     module.def("box_candidates", &box_candidates, "truth"_a, "truth_cells"_a, "pred"_a, "pred_cells"_a, "pixel"_a = 0.0,
                "floor"_a = 0.0,
                "Overlapping pairs within cells: offsets per prediction, truth of each pair, its overlap.");
-    module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a,
+    module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a, "may_end_early"_a = false,
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_assignment(module);
@@ -89,6 +90,7 @@ NB_MODULE(_core, module) {
     verite::register_masks(module);
     verite::register_pairs(module);
     verite::register_parts(module);
+    verite::register_records(module);
     verite::register_tables(module);
     verite::register_warps(module);
 }

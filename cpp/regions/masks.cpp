@@ -15,7 +15,7 @@ constexpr int most_characters = 12;
 
 }  // namespace
 
-void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts) {
+void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts, Ending ending) {
     const std::size_t first = counts.size();
     std::uint64_t sum = 0;
     std::size_t at = 0;
@@ -37,9 +37,16 @@ void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<s
         if (sum > pixels) break;
         counts.push_back(static_cast<std::uint32_t>(run));
     }
-    if (sum != pixels)
+    if (sum > pixels || (sum < pixels && ending == Ending::whole))
         throw std::invalid_argument("runs that add up to " + std::string(sum > pixels ? "more" : "less") + " than " +
                                     std::to_string(pixels) + " pixels");
+}
+
+void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint32_t>& counts) {
+    const std::size_t runs = counts.size() - first;
+    if (rest == 0 && runs > 0) return;
+    if (runs % 2 == 0) counts.push_back(0);
+    counts.back() += static_cast<std::uint32_t>(rest);
 }
 
 void encode_runs(std::span<const std::uint32_t> counts, std::string& text) {

@@ -20,7 +20,7 @@ def box_candidates(
     pixel: float = 0.0,
     floor: float = 0.0,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]: ...
-def decode_runs(text: bytes, height: int, width: int) -> NDArray[numpy.uint32]: ...
+def decode_runs(text: bytes, height: int, width: int, may_end_early: bool = False) -> NDArray[numpy.uint32]: ...
 def encode_runs(
     counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> bytes: ...
@@ -172,6 +172,13 @@ def coco_box_overlaps(
     truth: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
     crowd: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> NDArray[numpy.float64]: ...
+def match_overlaps(
+    overlaps: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ignored: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    shared: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    grasping: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> NDArray[numpy.int32]: ...
 def accumulate_outcomes(
     confidence: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     hits: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -608,6 +615,25 @@ class Part:
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, arg: tuple[Any, ...], /) -> None: ...
 
+def read_records(
+    records: list[Any], images: dict[Any, int], labels: dict[Any, int], is_pred: bool
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.int32],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int64],
+    NDArray[numpy.uint8],
+    NDArray[numpy.float64] | None,
+]: ...
+def read_outlines(
+    records: list[Any],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[
+    tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]],
+    tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32]],
+]: ...
 def find_positions(
     ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     table: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

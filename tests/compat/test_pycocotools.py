@@ -8,15 +8,15 @@ import json
 import subprocess
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.compat.beside import OURS, THEIRS, compare, load, modules
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite.compat.pycocotools import coco, cocoeval, mask
+from verite.compat.pycocotools import coco, cocoeval
 
 # Random sets are odd on purpose, and the drop-in says so.
 pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
@@ -73,6 +73,124 @@ def test_evaluation_is_the_same_to_the_last_bit(kind: str) -> None:
             both(truth, results, kind)
 
 
+@pytest.mark.parametrize("kind", ["caption", "bbox", "segmentation", "keypoints", "an array"])
+def test_results_are_loaded_the_same(kind: str) -> None:
+    def client(m: Any) -> Any:
+        truth = {"images": [{"id": i, "height": 9, "width": 9} for i in (3, 1, 2)], "info": {"year": 2014},
+                 "categories": [{"id": 7, "name": "cat"}], "annotations": []}  # fmt: skip
+        gt = load(m.coco, truth)
+        runs = m.mask.encode(np.asfortranarray(np.eye(9, dtype=np.uint8)))
+        shape = {"caption": "a cat", "bbox": [1.5, 2, 3, 4], "segmentation": runs, "keypoints": [1, 2, 2, 5, 7, 1]}
+        if kind == "an array":
+            loaded = gt.loadRes(np.array([[1, 1.5, 2, 3, 4, 0.5, 7], [3, 0, 0, 1, 1, 0.25, 7]]))
+        else:
+            records = [{"image_id": i, "category_id": 7, "score": 0.5, kind: shape[kind]} for i in (1, 3, 1)]
+            loaded = gt.loadRes(records)
+        plain = json.loads(json.dumps(loaded.dataset, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v)))
+        return plain, loaded.getImgIds(), loaded.getAnnIds(), loaded.getAnnIds(imgIds=1)
+
+    ours, theirs = compare(client)
+    assert ours == theirs
+
+
+def test_results_that_are_none_are_an_index_error_as_there() -> None:
+    """Evaluators catch it to say that nothing was detected."""
+    truth = {"images": [{"id": 1}], "annotations": [], "categories": []}
+    for m in (modules(OURS), modules(THEIRS)):
+        gt = load(m.coco, truth)
+        with pytest.raises(IndexError):
+            gt.loadRes([])
+    with pytest.raises(ValueError, match="results: expected at least one record"):
+        load(coco, truth).loadRes([])
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([{"category_id": 1, "bbox": [0, 0, 1, 1], "score": 1}], r"results\[0\]: expected a record with 'image_id'"),
+        ([{"image_id": 2, "category_id": 1, "bbox": [0, 0, 1, 1]}], "results: expected images of the truth, found 1"),
+        ({"image_id": 1}, "results: expected an array of records"),
+    ],
+    ids=["no image", "another image", "no list"],
+)
+def test_results_that_do_not_fit_are_refused(records: Any, message: str) -> None:
+    gt = load(coco, {"images": [{"id": 1}], "annotations": [], "categories": [{"id": 1}]})
+    with pytest.raises(ValueError, match=message):
+        gt.loadRes(records)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bbox": [0, 0, 1]}, r"results\[0\]: expected four numbers as bbox, found \[0, 0, 1\]"),
+        ({"bbox": [0, 0, 1, "x"]}, r"results\[0\]: expected four numbers as bbox, found 'x'"),
+        ({"score": None}, r"results\[0\]: expected a number as score, found None"),
+        ({"area": "large"}, r"results\[0\]: expected a number as area, found 'large'"),
+    ],
+    ids=str,
+)
+def test_records_without_numbers_are_refused(change: Any, message: str) -> None:
+    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}
+    truth = {
+        "images": [{"id": 1}],
+        "categories": [{"id": 1}],
+        "annotations": [{**box, "id": 1, "area": 25, "iscrowd": 0}],
+    }
+    gt = load(coco, truth)
+    dt = gt.loadRes([box])
+    dt.dataset["annotations"][0].update(change)
+    with pytest.raises(ValueError, match=message):
+        cocoeval.COCOeval(gt, dt, "bbox").evaluate()
+
+
+@pytest.mark.parametrize("outline", [[[0, 0, 5, 5]], [], [[1, 2]], {"size": [9, 9], "counts": [100]}], ids=str)
+def test_outlines_that_are_none_are_refused(outline: Any) -> None:
+    ring = [[0, 0, 5, 0, 5, 5]]
+    one = {"id": 1, "image_id": 1, "category_id": 1, "area": 25, "iscrowd": 0, "segmentation": outline}
+    truth = {"images": [{"id": 1, "height": 9, "width": 9}], "categories": [{"id": 1}], "annotations": [one]}
+    gt = load(coco, truth)
+    dt = gt.loadRes([{"image_id": 1, "category_id": 1, "score": 1, "bbox": [0, 0, 5, 5], "segmentation": ring}])
+    with pytest.raises(ValueError, match=r"annotations\[0\]: expected"):
+        cocoeval.COCOeval(gt, dt, "segm").evaluate()
+
+
+def test_polygons_are_drawn_on_images_of_a_known_size() -> None:
+    one = {"id": 1, "image_id": 1, "category_id": 1, "area": 25, "iscrowd": 0, "segmentation": [[0, 0, 5, 0, 5, 5]]}
+    gt = load(coco, {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [one]})
+    dt = gt.loadRes([{"image_id": 1, "category_id": 1, "score": 1, "bbox": [0, 0, 5, 5]}])
+    with pytest.raises(
+        ValueError, match="images: expected a height and a width to draw polygons on, found none of image 1"
+    ):
+        cocoeval.COCOeval(gt, dt, "segm").evaluate()
+
+
+INSTALL = """
+import pycocotools.mask as before
+import verite.compat
+with verite.compat.install_as_pycocotools():
+    from pycocotools import _mask, mask
+    from pycocotools.coco import COCO, maskUtils
+    from pycocotools.cocoeval import COCOeval, Params
+    import pycocotools
+    names = [thing.__module__ for thing in (COCO, COCOeval, Params, mask.iou, _mask.iou)]
+    assert all(name.startswith("verite.compat.pycocotools") for name in names), names
+    assert maskUtils is mask is pycocotools.mask
+import pycocotools.mask as after
+assert after is before
+assert not pycocotools.__file__.endswith("site-packages/pycocotools/__init__.py")
+import pycocotools
+assert pycocotools.mask is before
+verite.compat.install_as_pycocotools()
+import pycocotools.mask as for_good
+assert for_good is mask
+"""
+
+
+def test_verite_stands_in_for_a_block_or_for_good() -> None:
+    done = subprocess.run([sys.executable, "-c", INSTALL], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -127,75 +245,6 @@ def test_a_client_may_put_its_own_images_in_place() -> None:
     for key in ("precision", "recall", "scores"):
         assert gathered.eval[key].tobytes() == np.ascontiguousarray(theirs.eval[key]).tobytes()
     assert ours.eval["precision"].shape == gathered.eval["precision"].shape
-
-
-def random_masks(rng: np.random.Generator, count: int) -> Any:
-    height, width = rng.integers(1, 40, 2)
-    return np.asfortranarray((rng.random((height, width, count)) < rng.random()).astype(np.uint8))
-
-
-def test_masks_are_the_same() -> None:
-    from pycocotools import mask as reference
-
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        pixels = random_masks(rng, 4)
-        ours, theirs = mask.encode(pixels), reference.encode(pixels)
-        assert ours == theirs
-        assert mask.encode(pixels[:, :, 0]) == theirs[0]
-        assert np.array_equal(mask.decode(theirs), pixels)
-        assert np.array_equal(mask.decode(theirs[0]), pixels[:, :, 0])
-        for function in ("area", "toBbox"):
-            got, expected = getattr(mask, function)(theirs), getattr(reference, function)(theirs)
-            assert got.dtype == expected.dtype
-            assert np.array_equal(got, expected)
-        for intersect in (0, 1):
-            assert mask.merge(theirs, intersect) == reference.merge(theirs, intersect)
-        crowd = rng.integers(0, 2, 4).tolist()
-        assert mask.iou(theirs, theirs, crowd).tobytes() == reference.iou(theirs, theirs, crowd).tobytes()
-
-
-def test_shapes_are_drawn_the_same() -> None:
-    from pycocotools import mask as reference
-
-    rng = np.random.default_rng(4)
-    for _ in range(300):
-        height, width = (int(side) for side in rng.integers(5, 60, 2))
-        rings = [(rng.random(2 * int(rng.integers(3, 12))) * 80 - 10).round(2).tolist() for _ in range(3)]
-        assert mask.frPyObjects(rings, height, width) == reference.frPyObjects(rings, height, width)
-        boxes = rng.random((3, 4)) * 40
-        assert mask.frPyObjects(boxes, height, width) == reference.frPyObjects(boxes, height, width)
-        counts = np.diff(np.sort(rng.integers(0, height * width, 6)), prepend=0, append=height * width).tolist()
-        runs = {"size": [height, width], "counts": counts}
-        assert mask.frPyObjects(runs, height, width) == reference.frPyObjects(runs, height, width)
-
-
-def test_boxes_overlap_the_same() -> None:
-    from pycocotools import mask as reference
-
-    rng = np.random.default_rng(5)
-    for _ in range(200):
-        dt, gt = rng.random((5, 4)) * 50, rng.random((4, 4)) * 50
-        crowd = rng.integers(0, 2, 4).tolist()
-        assert mask.iou(dt, gt, crowd).tobytes() == reference.iou(dt, gt, crowd).tobytes()
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {"size": [10, 10], "counts": b"\xff\xff"},
-        {"size": [10, 10], "counts": b"000000000000000"},
-        {"size": [10, 10], "counts": [5, 5]},
-        {"size": [10, 10], "counts": [-1, 101]},
-        {"size": [-1, 10], "counts": b""},
-        {"size": [2**20, 2**20], "counts": b"1"},
-    ],
-    ids=str,
-)
-def test_broken_masks_are_refused(broken: Any) -> None:
-    for function in (mask.decode, mask.area, mask.toBbox):
-        with pytest.raises(ValueError, match="mask: expected"):
-            function(broken)
 
 
 def test_annotations_are_found_the_same() -> None:
@@ -264,71 +313,6 @@ def test_the_evaluation_demo_of_pycocotools_runs(tmp_path: Path, place: int, kin
     assert printed == [line for line in expected.splitlines() if "@[" in line]
 
 
-TORCHMETRICS = """
-import sys, warnings
-warnings.simplefilter("ignore")
-if sys.argv[1] == "verite":
-    import verite.compat
-    verite.compat.install_as_pycocotools()
-import numpy as np, torch
-# A torchvision that was built for another torch lacks its native operators. Nobody calls them here.
-operators = torch.library.Library("torchvision", "FRAGMENT")
-for _ in range(9):
-    try:
-        import torchvision
-    except RuntimeError as error:
-        missing = str(error).partition("torchvision::")[2].split()[0]
-        operators.define(missing + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        for name in [name for name in sys.modules if name.startswith("torchvision")]:
-            del sys.modules[name]
-from torchmetrics.detection import MeanAveragePrecision
-rng = np.random.default_rng(1)
-for kind in ("bbox", "segm"):
-    metric = MeanAveragePrecision(iou_type=kind, class_metrics=True, extended_summary=True, backend="pycocotools")
-    for _ in range(12):
-        preds, target = [], []
-        for _ in range(2):
-            n, m = rng.integers(0, 6, 2)
-            corners = torch.tensor(rng.random((n, 2)) * 40), torch.tensor(rng.random((m, 2)) * 40)
-            boxes = [torch.cat([c, c + 4 + 30 * torch.tensor(rng.random(c.shape))], 1).float() for c in corners]
-            boxes[1][: min(n, m)] = boxes[0][: min(n, m)] + torch.tensor(rng.normal(0, 1, (min(n, m), 4))).float()
-            masks = [torch.zeros((len(b), 80, 80), dtype=torch.bool) for b in boxes]
-            for pixels, side in zip(masks, boxes):
-                for one, (a, b, c, d) in zip(pixels, side.int().tolist()):
-                    one[b:d, a:c] = True
-            shape = [{"boxes": b} if kind == "bbox" else {"masks": p} for b, p in zip(boxes, masks)]
-            scores = torch.tensor(rng.choice([0.2, 0.5, 0.5, 0.9], n)).float()
-            preds.append({**shape[0], "scores": scores, "labels": torch.tensor(rng.integers(0, 3, n))})
-            target.append({**shape[1], "labels": torch.tensor(rng.integers(0, 3, m)),
-                           "iscrowd": torch.tensor((rng.random(m) < 0.2).astype(int))})
-        metric.update(preds, target)
-    result = metric.compute()
-    for key in sorted(result):
-        value = result[key]
-        if isinstance(value, dict):
-            value = {str(k): np.asarray(v).tobytes().hex() for k, v in value.items()}
-        else:
-            value = np.asarray(value).tobytes().hex()
-        print(kind, key, value)
-print(sys.modules["pycocotools.cocoeval"].COCOeval.__module__)
-"""
-
-
-def test_torchmetrics_gives_identical_results_on_verite() -> None:
-    if not all(find_spec(name) for name in ("torch", "torchvision", "torchmetrics")):
-        pytest.skip("torch, torchvision and torchmetrics are not installed: make clients")
-    answers = []
-    for backend in ("pycocotools", "verite"):
-        words = [sys.executable, "-c", TORCHMETRICS, backend]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        *lines, module = done.stdout.splitlines()
-        assert ("verite" in module) == (backend == "verite"), module
-        answers.append(lines)
-    assert len(answers[0]) > 30
-    assert answers[0] == answers[1]
-
-
 def test_what_looks_wrong_is_said_and_does_not_stop(tmp_path):
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
     truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": [box]}
@@ -338,18 +322,3 @@ def test_what_looks_wrong_is_said_and_does_not_stop(tmp_path):
         found = first.loadRes([{"image_id": 1, "category_id": 1, "bbox": [float("nan"), 0, 5, 5], "score": 0.5}])
         with pytest.warns(UserWarning, match="COCOeval: V111 1 of 1 boxes has coordinates that are NaN or infinite"):
             cocoeval.COCOeval(first, found, "bbox").evaluate()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: mask.area({"size": [10, 10], "counts": [2**63 - 1, 2**63 - 1, 102]}),  # 100 modulo 2^64
-        lambda: mask.area({"size": [float("inf"), 10], "counts": b"abc"}),
-        lambda: mask.frPyObjects([[0, 0, 5, 0, 5, 5]], 2**31, 1),
-        lambda: mask.frPyObjects(np.array([[0.0, 0, 5, 5]]), -1, 1),
-    ],
-    ids=["runs that wrap around", "an infinite side", "a side of 2^31", "a negative side"],
-)
-def test_impossible_masks_are_refused(call):
-    with pytest.raises(ValueError, match="mask: expected"):
-        call()

@@ -14,15 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.compat.pycocotools import mask as masks
-from verite.errors import BadParameter, DataError, ReadError
+from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 
 Record = dict[str, Any]
 
 
-def as_list(ids: Any) -> Any:
+def _isArrayLike(obj: Any) -> bool:  # noqa: N802
+    return hasattr(obj, "__iter__") and hasattr(obj, "__len__")
+
+
+def as_ids(ids: Any) -> Any:
     """A single id as a list of one."""
-    return ids if hasattr(ids, "__iter__") and hasattr(ids, "__len__") else [ids]
+    return ids if _isArrayLike(ids) else [ids]
+
+
+class NoResults(DataError, IndexError):  # noqa: N818 - a statement about a list, not about an error
+    """An empty list of results. Also an IndexError: this is what clients catch that know pycocotools."""
 
 
 class COCO:
@@ -49,16 +57,17 @@ class COCO:
     def createIndex(self) -> None:  # noqa: N802
         """Find everything by id. Of several annotations with the same id the last one is found."""
         print("creating index...")
-        annotations = self.dataset.get("annotations", [])
-        self.anns = {ann["id"]: ann for ann in annotations}
-        self.imgs = {image["id"]: image for image in self.dataset.get("images", [])}
-        self.cats = {cat["id"]: cat for cat in self.dataset.get("categories", [])}
+        annotations, images, classes = (self.dataset.get(key, []) for key in ("annotations", "images", "categories"))
+        self.anns = dict(zip(values_of(annotations, "id", "annotations"), annotations, strict=True))
+        self.imgs = dict(zip(values_of(images, "id", "images"), images, strict=True))
+        self.cats = dict(zip(values_of(classes, "id", "categories"), classes, strict=True))
         self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
-        for ann in annotations:
-            self.imgToAnns[ann["image_id"]].append(ann)
+        where = values_of(annotations, "image_id", "annotations")
+        for image, ann in zip(where, annotations, strict=True):
+            self.imgToAnns[image].append(ann)
         if "categories" in self.dataset:
-            for ann in annotations:
-                self.catToImgs[ann["category_id"]].append(ann["image_id"])
+            for image, label in zip(where, values_of(annotations, "category_id", "annotations"), strict=True):
+                self.catToImgs[label].append(image)
         print("index created!")
 
     def info(self) -> None:
@@ -74,7 +83,7 @@ class COCO:
         iscrowd: Any = None,
     ) -> list[Any]:
         """Ids of the annotations in these images, of these classes, between these areas."""
-        images, classes = as_list(imgIds), as_list(catIds)
+        images, classes = as_ids(imgIds), as_ids(catIds)
         found: Iterable[Record]
         if len(images):
             found = chain.from_iterable(self.imgToAnns[i] for i in images if i in self.imgToAnns)
@@ -92,14 +101,14 @@ class COCO:
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
         """Ids of the classes with these names, of these groups, with these ids."""
         found = self.dataset["categories"]
-        for key, wanted in (("name", as_list(catNms)), ("supercategory", as_list(supNms)), ("id", as_list(catIds))):
+        for key, wanted in (("name", as_ids(catNms)), ("supercategory", as_ids(supNms)), ("id", as_ids(catIds))):
             if len(wanted):
                 found = [cat for cat in found if cat[key] in wanted]
         return [cat["id"] for cat in found]
 
     def getImgIds(self, imgIds: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
         """Ids of the images among these that have all of these classes."""
-        images, classes = as_list(imgIds), as_list(catIds)
+        images, classes = as_ids(imgIds), as_ids(catIds)
         if not len(images) and not len(classes):
             return list(self.imgs)
         found = set(images)
@@ -109,13 +118,13 @@ class COCO:
         return list(found)
 
     def loadAnns(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.anns[i] for i in as_list(ids)]
+        return [self.anns[i] for i in as_ids(ids)]
 
     def loadCats(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.cats[i] for i in as_list(ids)]
+        return [self.cats[i] for i in as_ids(ids)]
 
     def loadImgs(self, ids: Any = ()) -> list[Record]:  # noqa: N802
-        return [self.imgs[i] for i in as_list(ids)]
+        return [self.imgs[i] for i in as_ids(ids)]
 
     def showAnns(self, anns: Sequence[Record], draw_bbox: bool = False) -> None:  # noqa: N802
         """Draw annotations on matplotlib's current axes."""
@@ -135,18 +144,22 @@ class COCO:
         else:
             records = read_json(resFile) if isinstance(resFile, (str, Path)) else resFile
         if not isinstance(records, list):
-            raise DataError(f"results: expected an array of records, found {type(records).__name__}")
-        unknown = {record["image_id"] for record in records} - set(self.imgs)
+            raise DataError(f"results: expected an array of records, found {excerpt(str(records))}")
+        if not records:
+            raise NoResults("results: expected at least one record, found an empty list; nothing was detected")
+        told = set(values_of(records, "image_id", "results"))
+        unknown = told - set(self.getImgIds())
         if unknown:
             raise DataError(
                 f"results: expected images of the truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
                 "is this the right truth?"
             )
-        if records and "caption" not in records[0]:
+        kind = kind_of(records[0])
+        if kind == "caption":
+            found.dataset["images"] = [image for image in found.dataset["images"] if image["id"] in told]
+        elif kind:
             found.dataset["categories"] = copy.deepcopy(self.dataset["categories"])
-        elif not records:
-            found.dataset["categories"] = copy.deepcopy(self.dataset.get("categories", []))
-        complete(records)
+        complete(records, kind)
         print(f"DONE (t={time.time() - start:0.2f}s)")
         found.dataset["annotations"] = records
         found.createIndex()
@@ -158,8 +171,12 @@ class COCO:
 
     def loadNumpyAnnotations(self, data: NDArray[Any]) -> list[Record]:  # noqa: N802
         """Records from rows of image, x, y, width, height, score, class."""
+        print("Converting ndarray to lists...")
+        print(data.shape)
         if data.ndim != 2 or data.shape[1] != 7:
             raise BadParameter(f"results: expected an array of shape (n, 7), found {data.shape}")
+        for i in range(0, len(data), 1_000_000):
+            print(f"{i}/{len(data)}")
         return [
             {"image_id": int(row[0]), "bbox": list(row[1:5]), "score": row[5], "category_id": int(row[6])}
             for row in data
@@ -170,26 +187,37 @@ class COCO:
         image = self.imgs[ann["image_id"]]
         outline = ann["segmentation"]
         if isinstance(outline, list):
-            return masks.merge(masks.frPyObjects(outline, image["height"], image["width"]))
+            return maskUtils.merge(maskUtils.frPyObjects(outline, image["height"], image["width"]))
         if isinstance(outline["counts"], list):
-            return masks.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
+            return maskUtils.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
         return outline  # type: ignore[no-any-return]
 
     def annToMask(self, ann: Record) -> NDArray[np.uint8]:  # noqa: N802
         """The pixels of an annotation."""
-        return masks.decode(self.annToRLE(ann))
+        return maskUtils.decode(self.annToRLE(ann))
 
 
-def complete(records: list[Record]) -> None:
-    """Give results what truths have: an id, an area, and a box or an outline where one is missing.
+def values_of(records: Sequence[Record], key: str, what: str) -> list[Any]:
+    """What each record says under a key that all of them must have."""
+    try:
+        return [record[key] for record in records]
+    except (KeyError, TypeError):
+        wrong = (i for i, record in enumerate(records) if not isinstance(record, dict) or key not in record)
+        i = next(wrong)
+        raise DataError(f"{what}[{i}]: expected a record with {key!r}, found {excerpt(str(records[i]))}") from None
 
-    What kind of results they are is read off the first record, as in pycocotools.
-    """
-    first = records[0] if records else {}
-    keys = [key for key in ("caption", "bbox", "segmentation", "keypoints") if key in first and len(first[key])]
-    kind = keys[0] if keys else ""
+
+def kind_of(first: Record) -> str:
+    """What kind of results they are is read off the first record, as in pycocotools."""
+    found = (key for key in ("caption", "bbox", "segmentation", "keypoints") if key in first)
+    return next((key for key in found if key != "bbox" or len(first["bbox"])), "")
+
+
+def complete(records: list[Record], kind: str) -> None:
+    """Give results what truths have: an id, an area, and a box or an outline where one is missing."""
     for i, record in enumerate(records):
-        record["id"] = i + 1
+        if kind:
+            record["id"] = i + 1
         if kind == "bbox":
             x, y, w, h = record["bbox"]
             if "segmentation" not in record:
@@ -197,9 +225,9 @@ def complete(records: list[Record]) -> None:
             record["area"] = w * h
             record["iscrowd"] = 0
         elif kind == "segmentation":
-            record["area"] = masks.area(record["segmentation"])
+            record["area"] = maskUtils.area(record["segmentation"])
             if "bbox" not in record:
-                record["bbox"] = masks.toBbox(record["segmentation"])
+                record["bbox"] = maskUtils.toBbox(record["segmentation"])
             record["iscrowd"] = 0
         elif kind == "keypoints":
             x, y = np.array(record["keypoints"][0::3]), np.array(record["keypoints"][1::3])

@@ -1,7 +1,8 @@
 """The COCOeval class of pycocotools: evaluate, accumulate, summarize.
 
-Matching and accumulation are verite's. What few clients look at (`evalImgs`, `ious`) is made when it is looked at;
-a client that puts its own `evalImgs` in place, as distributed training loops do, has those accumulated.
+Matching and accumulation are verite's. What few clients look at (`evalImgs`, `ious`, `_gts`, `_dts`) is made when it is
+looked at; `evalImgs` that were looked at, edited or put in place are what is accumulated. A class that brings a step of
+its own (`_prepare`, `computeIoU`, `computeOks`, `evaluateImg`) is evaluated step by step.
 """
 
 from __future__ import annotations
@@ -9,41 +10,23 @@ from __future__ import annotations
 import copy
 import datetime
 import time
+from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from verite.compat.pycocotools import mask as masks
-from verite.compat.pycocotools.images import ImageResults, accumulate_images
-from verite.compat.pycocotools.preparation import Prepared, prepare
+from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
+from verite.compat.pycocotools import steps
+from verite.compat.pycocotools.images import accumulate_images, list_images
+from verite.compat.pycocotools.params import Params, fits_core, is_same
+from verite.compat.pycocotools.preparation import Prepared, draws_itself, prepare
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.compat.pycocotools.coco import COCO
 
-Floats = NDArray[np.float64]
-
-
-class Params:
-    """What can be set. Changed in place by clients."""
-
-    def __init__(self, iouType: str = "segm") -> None:  # noqa: N803
-        if iouType not in ("segm", "bbox"):
-            raise BadParameter(f"iouType: expected segm or bbox, found {iouType!r}; keypoints are not evaluated here")
-        self.iouType = iouType
-        self.useSegm: int | None = None
-        self.setDetParams()
-
-    def setDetParams(self) -> None:  # noqa: N802
-        self.imgIds: list[Any] = []
-        self.catIds: list[Any] = []
-        self.iouThrs: Any = np.linspace(0.5, 0.95, 10)
-        self.recThrs: Any = np.linspace(0.0, 1.0, 101)
-        self.maxDets: list[int] = [1, 10, 100]
-        self.areaRng: list[Any] = [[0, 1e10], [0, 1024], [1024, 9216], [9216, 1e10]]
-        self.areaRngLbl = ["all", "small", "medium", "large"]
-        self.useCats: int = 1
+MADE_LATER = ("evalImgs", "ious", "_gts", "_dts")
 
 
 class COCOeval:
@@ -56,11 +39,11 @@ class COCOeval:
         self.params = Params(iouType or "segm")
         self.eval: dict[str, Any] = {}
         self.stats: Any = []
+        self.ious = {}
         self._paramsEval: Any = {}
-        self._prepared: Prepared | None = None
-        self._images: Any = {}  # a client's own evalImgs, or ours once looked at
-        self._is_ours = False
-        self._ious: dict[Any, Any] | None = None
+        self._prepared: Prepared | None = None  # everything evaluated at once; None: step by step
+        self._gts, self._dts = defaultdict(list), defaultdict(list)
+        self.evalImgs = defaultdict(list)
         if cocoGt is not None:
             self.params.imgIds = sorted(cocoGt.getImgIds())
             self.params.catIds = sorted(cocoGt.getCatIds())
@@ -78,69 +61,100 @@ class COCOeval:
         if p.useCats:
             p.catIds = list(np.unique(p.catIds))
         p.maxDets = sorted(p.maxDets)
-        assert self.cocoGt is not None
-        assert self.cocoDt is not None
-        self._prepared = prepare(self.cocoGt, self.cocoDt, p)
-        self._images, self._is_ours, self._ious = None, True, None
-        self.eval = {}
+        sides = self._sides()
+        if has_own_steps(self) or any(map(draws_itself, sides)) or not fits_core(p):
+            self._evaluate_stepwise()
+        else:
+            self._prepared = prepare(*sides, p)
+            self.eval = {}
+            for name in MADE_LATER:
+                vars(self).pop(name, None)
         self._paramsEval = copy.deepcopy(p)
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
-    @property
-    def evalImgs(self) -> Any:  # noqa: N802
-        """For each class, area range and image a dictionary of who matched whom, or None where there is nothing."""
-        if self._images is None:
-            assert self._prepared is not None
-            self._images = ImageResults(self._prepared, self._paramsEval).to_list()
-        return self._images
+    def _evaluate_stepwise(self) -> None:
+        p = self.params
+        self._prepare()
+        classes = p.catIds if p.useCats else [-1]
+        overlaps = self.computeOks if p.iouType == "keypoints" else self.computeIoU
+        self.ious = {(i, c): overlaps(i, c) for i in p.imgIds for c in classes}
+        self.evalImgs = [
+            self.evaluateImg(i, c, area, p.maxDets[-1]) for c in classes for area in p.areaRng for i in p.imgIds
+        ]
 
-    @evalImgs.setter
-    def evalImgs(self, images: Any) -> None:  # noqa: N802
-        self._images, self._is_ours = images, False
+    def _sides(self) -> tuple[COCO, COCO]:
+        if self.cocoGt is None or self.cocoDt is None:
+            raise BadParameter("COCOeval: expected a truth and detections, found one of them; set cocoGt and cocoDt")
+        return self.cocoGt, self.cocoDt
 
-    @property
+    def _prepare(self) -> None:
+        """Truths and detections of the chosen images and classes, by image and class, in `_gts` and `_dts`."""
+        truth, pred = self._sides()
+        self._gts = steps.group(truth, steps.find_records(truth, self.params), self.params, is_truth=True)
+        self._dts = steps.group(pred, steps.find_records(pred, self.params), self.params, is_truth=False)
+        self.evalImgs = defaultdict(list)
+        self.eval = {}
+        self._prepared = None
+
+    @cached_property
+    def _gts(self) -> defaultdict[Any, list[Any]]:
+        """Truths by image and class."""
+        truth = self._everything().truth
+        return steps.group(truth.coco, truth.records, self._paramsEval, is_truth=True)
+
+    @cached_property
+    def _dts(self) -> defaultdict[Any, list[Any]]:
+        """Detections by image and class."""
+        pred = self._everything().pred
+        return steps.group(pred.coco, pred.records, self._paramsEval, is_truth=False)
+
+    @cached_property
     def ious(self) -> dict[Any, Any]:
         """For each image and class the overlaps of detections (by falling score) with truths."""
-        if self._ious is None:
-            if self._prepared is None:
-                return {}
-            p = self._paramsEval
-            classes = p.catIds if p.useCats else [-1]
-            self._ious = {(i, c): self.computeIoU(i, c) for i in p.imgIds for c in classes}
-        return self._ious
+        p = self._paramsEval
+        return {(i, c): self._overlaps(i, c, p) for i in p.imgIds for c in (p.catIds if p.useCats else [-1])}
 
-    @ious.setter
-    def ious(self, ious: dict[Any, Any]) -> None:
-        self._ious = ious
+    @cached_property
+    def evalImgs(self) -> Any:  # noqa: N802
+        """For each class, area range and image a dictionary of who matched whom, or None where there is nothing."""
+        return list_images(self._everything().evaluation, self._paramsEval)
+
+    def _everything(self) -> Prepared:
+        assert self._prepared is not None
+        return self._prepared
+
+    def _overlaps(self, image: Any, label: Any, p: Params) -> Any:
+        truths, detections = (steps.choose_cell(groups, image, label, p) for groups in (self._gts, self._dts))
+        return steps.overlap(truths, detections, p)
 
     def computeIoU(self, imgId: Any, catId: Any) -> Any:  # noqa: N802, N803
         """Overlaps of the detections of one image and class with its truths; an empty list where there is nothing."""
-        assert self._prepared is not None
-        truths, detections = self._prepared.cell(imgId, catId)
+        return self._overlaps(imgId, catId, self.params)
+
+    def computeOks(self, imgId: Any, catId: Any) -> Any:  # noqa: N802, N803
+        """The same for keypoints."""
+        return self._overlaps(imgId, catId, self.params)
+
+    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> dict[str, Any] | None:  # noqa: N802, N803
+        """Who matched whom in one image, class and area range: an entry of `evalImgs`."""
+        truths, detections = (steps.choose_cell(groups, imgId, catId, self.params) for groups in (self._gts, self._dts))
         if not truths and not detections:
-            return []
-        order = np.argsort([-d["score"] for d in detections], kind="stable")[: self.params.maxDets[-1]]
-        key = "segmentation" if self.params.iouType == "segm" else "bbox"
-        mine, others = [detections[i] for i in order], truths
-        crowd = [int(g.get("iscrowd", 0)) for g in others]
-        if key == "bbox":
-            return masks.iou([list(d[key]) for d in mine], [list(g[key]) for g in others], crowd)
-        assert self.cocoGt is not None
-        assert self.cocoDt is not None
-        return masks.iou([self.cocoDt.annToRLE(d) for d in mine], [self.cocoGt.annToRLE(g) for g in others], crowd)
+            return None
+        found = steps.match(truths, detections, self.ious[imgId, catId], self.params, aRng, maxDet)
+        return {"image_id": imgId, "category_id": catId, "aRng": aRng, "maxDet": maxDet, **found}
 
     def accumulate(self, p: Params | None = None) -> None:
         """Precision, recall and scores of every threshold, recall, class, area range and number of detections."""
         start = time.time()
         print("Accumulating evaluation results...")
-        if self._prepared is None and not self._images:
+        was_looked_at = "evalImgs" in vars(self)
+        if not self._paramsEval or (was_looked_at and not len(self.evalImgs)):
             print("Please run evaluate() first")
-            return
-        is_own = p is None or p is self.params
+            raise BadParameter("accumulate: expected evaluated images, found none; run evaluate() first")
         p = p or self.params
         p.catIds = p.catIds if p.useCats == 1 else [-1]
-        if self._is_ours and is_own and self._prepared is not None and not differs(p, self._paramsEval):
-            precision, recall, scores = self._prepared.accumulate()
+        if self._prepared is not None and not was_looked_at and is_same(p, self._paramsEval):
+            precision, recall, scores = self._prepared.evaluation.kept.arrays(-1.0)
         else:
             precision, recall, scores = accumulate_images(self.evalImgs, p, self._paramsEval)
         self.eval = {
@@ -154,20 +168,24 @@ class COCOeval:
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
     def summarize(self) -> None:
-        """Print the twelve numbers and keep them in `stats`; what is absent is -1, as in pycocotools."""
+        """Print the twelve numbers (ten of keypoints) and keep them in `stats`; what is absent is -1."""
         if not self.eval:
-            raise BadParameter("summarize: run accumulate() first")
-        # The first line always reads 100 detections; the others read the limits by their place.
-        low, middle, high = self.params.maxDets[:3]
-        asked: list[tuple[int, float | None, str, int]] = [
-            (1, None, "all", 100),
-            (1, 0.5, "all", high),
-            (1, 0.75, "all", high),
-            *((1, None, area, high) for area in ("small", "medium", "large")),
-            *((0, None, "all", most) for most in (low, middle, high)),
-            *((0, None, area, high) for area in ("small", "medium", "large")),
-        ]
-        self.stats = np.array([self._summarize(*one) for one in asked])
+            raise BadParameter("summarize: expected accumulated results, found none; run accumulate() first")
+        if self.params.iouType == "keypoints":
+            levels: list[dict[str, Any]] = [{}, {"iouThr": 0.5}, {"iouThr": 0.75}]
+            levels += [{"areaRng": area} for area in ("medium", "large")]
+            asked = [{"ap": ap, "maxDets": 20, **one} for ap in (1, 0) for one in levels]
+        else:
+            if len(self.params.maxDets) < 3:
+                raise BadParameter(f"summarize: expected three numbers in maxDets, found {self.params.maxDets}")
+            low, middle, high = self.params.maxDets[:3]
+            areas = [{"areaRng": area, "maxDets": high} for area in ("small", "medium", "large")]
+            # The first line always reads 100 detections; the others read the limits by their place.
+            asked = [{"ap": 1}, *({"ap": 1, "iouThr": iou, "maxDets": high} for iou in (0.5, 0.75))]
+            asked += [{"ap": 1, **area} for area in areas]
+            asked += [{"ap": 0, "maxDets": most} for most in (low, middle, high)]
+            asked += [{"ap": 0, **area} for area in areas]
+        self.stats = np.array([self._summarize(**one) for one in asked])
 
     def _summarize(self, ap: int = 1, iouThr: float | None = None, areaRng: str = "all", maxDets: int = 100) -> float:  # noqa: N803
         p = self.params
@@ -188,14 +206,11 @@ class COCOeval:
         return f"COCOeval of *{self.params.iouType}*: {list(self.stats)}"
 
 
-def differs(p: Params, evaluated: Params) -> bool:
-    """Was something changed between evaluate() and accumulate() that decides what is accumulated?"""
-    same = (
-        np.array_equal(p.iouThrs, evaluated.iouThrs)
-        and list(p.maxDets) == list(evaluated.maxDets)
-        and [tuple(a) for a in p.areaRng] == [tuple(a) for a in evaluated.areaRng]
-        and list(p.imgIds) == list(evaluated.imgIds)
-        and (not p.useCats or list(p.catIds) == list(evaluated.catIds))
-        and p.useCats == evaluated.useCats
-    )
-    return not same
+STEPS = {name: vars(COCOeval)[name] for name in ("_prepare", "computeIoU", "computeOks", "evaluateImg")}
+OVERLAP = maskUtils.iou
+
+
+def has_own_steps(client: COCOeval) -> bool:
+    """Has a subclass, or somebody who patched the class, the object or the overlap, a step of their own?"""
+    own = (getattr(getattr(client, name), "__func__", None) is not step for name, step in STEPS.items())
+    return any(own) or maskUtils.iou is not OVERLAP

@@ -1,4 +1,4 @@
-"""`evalImgs`: who matched whom in each image, for those who look, and accumulation for those who bring their own."""
+"""`evalImgs`: who matched whom in each image, for those who look, and accumulation of what they leave."""
 
 from __future__ import annotations
 
@@ -8,114 +8,105 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.compat.pycocotools.steps import describe
+from verite.errors import BadParameter
 
 if TYPE_CHECKING:
-    from verite.compat.pycocotools.cocoeval import Params
-    from verite.compat.pycocotools.preparation import Prepared
+    from verite.compat.pycocotools.params import Params
+    from verite.evaluation.evaluation import Evaluation, Stages
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-class ImageResults:
-    """Dictionaries of matches from verite's columns, one for each class, area range and image with something in it."""
+def list_images(evaluation: Evaluation, p: Params) -> list[dict[str, Any] | None]:
+    """Dictionaries of matches, [class][area range][image], flat; None where an image has nothing of a class."""
+    truth, pred, stages = evaluation.truth, evaluation.pred, evaluation.stages
+    assert truth.ids is not None
+    assert pred.ids is not None
+    assert pred.confidence is not None
+    truth_ids, pred_ids = truth.ids[stages.truths[0]], pred.ids[stages.preds[0]]
+    scores = pred.confidence[stages.preds[0]]
+    classes = p.catIds if p.useCats else [-1]
+    cells = list(find_cells(stages, len(classes)))
+    found: list[dict[str, Any] | None] = [None] * (len(classes) * len(p.areaRng) * len(p.imgIds))
+    for a, area in enumerate(p.areaRng):
+        taken = find_taken(stages, a, len(p.iouThrs))
+        ignored = ((stages.ignored >> np.uint32(a)) & np.uint32(1)).astype(np.int64)
+        outside = ((stages.outside >> np.uint32(a)) & np.uint32(1)).astype(np.bool_)
+        for image, label, truths, preds in cells:
+            here = taken[:, preds]
+            flags = ignored[truths] if truths.stop > truths.start else np.array([])
+            found[(label * len(p.areaRng) + a) * len(p.imgIds) + image] = {
+                "image_id": p.imgIds[image],
+                "category_id": classes[label],
+                "aRng": area,
+                "maxDet": p.maxDets[-1],
+                **describe(
+                    pred_ids[preds].tolist(),
+                    scores[preds].tolist(),
+                    outside[preds],
+                    truth_ids[truths].tolist(),
+                    flags,
+                    np.argsort(flags, kind="stable"),  # ignored truths last, as in pycocotools
+                    np.where(here < 0, -1, here - truths.start),
+                ),
+            }
+    return found
 
-    def __init__(self, prepared: Prepared, p: Params) -> None:
-        self.p, self.evaluation, self.stages = p, prepared.evaluation, prepared.evaluation.stages
 
-    def to_list(self) -> list[dict[str, Any] | None]:
-        """[class][area range][image], flat, in pycocotools' order."""
-        classes = self.p.catIds if self.p.useCats else [-1]
-        images = self.p.imgIds
-        found: list[dict[str, Any] | None] = [None] * (len(classes) * len(self.p.areaRng) * len(images))
-        for image in range(len(images)):
-            for label, truths, preds in self.cells(image):
-                for a, area in enumerate(self.p.areaRng):
-                    at = (label * len(self.p.areaRng) + a) * len(images) + image
-                    found[at] = self.cell(images[image], classes[label], a, area, truths, preds)
-        return found
+def find_cells(stages: Stages, labels: int) -> Any:
+    """Image and class of every cell with something in it, its slots of truths and of predictions."""
+    keys = []
+    for _, of_slots, images in (stages.truths, stages.preds):
+        owners = np.repeat(np.arange(len(images) - 1, dtype=np.int64), np.diff(images))
+        keys.append(owners * labels + of_slots)
+    for key in np.union1d(*keys).tolist():
+        slots = [slice(*np.searchsorted(side, [key, key + 1]).tolist()) for side in keys]
+        yield key // labels, key % labels, slots[0], slots[1]
 
-    def cells(self, image: int) -> list[tuple[int, slice, slice]]:
-        """The cells of an image with something in them: class, slots of truths, slots of predictions."""
-        sides = []
-        for _, of_slots, images in (self.stages.truths, self.stages.preds):
-            first, last = int(images[image]), int(images[image + 1])
-            labels, starts = np.unique(of_slots[first:last], return_index=True)
-            ends = [*starts.tolist()[1:], last - first][: len(starts)]
-            sides.append(
-                {int(k): slice(first + int(s), first + int(e)) for k, s, e in zip(labels, starts, ends, strict=True)}
-            )
-        nothing = slice(0, 0)
-        return [(k, sides[0].get(k, nothing), sides[1].get(k, nothing)) for k in sorted(sides[0] | sides[1])]
 
-    def cell(self, image: Any, label: Any, a: int, area: Any, truths: slice, preds: slice) -> dict[str, Any]:
-        truth, pred, e = self.evaluation.truth, self.evaluation.pred, self.stages
-        ignored = (e.ignored[truths] >> np.uint32(a)) & np.uint32(1)
-        order = np.argsort(ignored, kind="stable")  # ignored truths last, as in pycocotools
-        assert truth.ids is not None
-        assert pred.ids is not None
-        assert pred.confidence is not None
-        pred_rows = e.preds[0][preds]
-        truth_ids, pred_ids = truth.ids[e.truths[0][truths]], pred.ids[pred_rows]
-        count, found = len(truth_ids), len(pred_ids)
-        taken = self.find_taken(a, truths, preds)
-        hit = taken >= 0
-        dt_matches = np.where(hit, np.append(truth_ids, 0)[taken], 0).astype(np.float64)
-        gt_matches = np.zeros((len(taken), count))
-        for t, d in zip(*np.nonzero(hit), strict=True):
-            gt_matches[t, taken[t, d]] = pred_ids[d]
-        outside = ((e.outside[preds] >> np.uint32(a)) & np.uint32(1)).astype(np.bool_)
-        dt_ignore = np.where(hit, np.append(ignored, 0)[taken] > 0, False) | ((dt_matches == 0) & outside)
-        return {
-            "image_id": image,
-            "category_id": label,
-            "aRng": area,
-            "maxDet": self.p.maxDets[-1],
-            "dtIds": pred_ids.tolist(),
-            "gtIds": truth_ids[order].tolist(),
-            "dtMatches": dt_matches.reshape(len(taken), found),
-            "gtMatches": gt_matches[:, order],
-            "dtScores": pred.confidence[pred_rows].tolist(),
-            "gtIgnore": ignored[order].astype(np.int64),
-            "dtIgnore": dt_ignore,
-        }
-
-    def find_taken(self, a: int, truths: slice, preds: slice) -> NDArray[np.int64]:
-        """[T, D] which truth of the cell each prediction took, -1 for none."""
-        thresholds = len(self.p.iouThrs)
-        offsets, truth, _ = self.stages.candidates
-        out = np.full((thresholds, preds.stop - preds.start), -1, dtype=np.int64)
-        for d in range(preds.start, preds.stop):
-            for c in range(int(offsets[d]), int(offsets[d + 1])):
-                for t in range(thresholds):
-                    if int(self.stages.matched[t // 16][c, a]) >> t % 16 & 1:
-                        out[t, d - preds.start] = int(truth[c]) - truths.start
-        return out
+def find_taken(stages: Stages, area: int, thresholds: int) -> Ints:
+    """[T, slot of a prediction] the slot of the truth it took, -1 for none."""
+    offsets, truth, _ = stages.candidates
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    found = np.full((thresholds, len(offsets) - 1), -1, dtype=np.int64)
+    for t in range(thresholds):
+        pairs = np.flatnonzero(stages.is_matched(t, area))
+        found[t, owners[pairs]] = truth[pairs]
+    return found
 
 
 def accumulate_images(images: Any, p: Params, evaluated: Params) -> tuple[Floats, Floats, Floats]:
     """Precision, recall and scores from dictionaries of matches, by pycocotools' rules for what is among them."""
-    classes = p.catIds if p.useCats else [-1]
     known_classes = evaluated.catIds if evaluated.useCats else [-1]
-    k_list = [n for n, k in enumerate(classes) if k in set(known_classes)]
+    k_list = [n for n, k in enumerate(p.catIds) if k in set(known_classes)]
     a_list = [n for n, a in enumerate(map(tuple, p.areaRng)) if a in set(map(tuple, evaluated.areaRng))]
     m_list = [m for m in p.maxDets if m in set(evaluated.maxDets)]
     i_list = [n for n, i in enumerate(p.imgIds) if i in set(evaluated.imgIds)]
-    shape = (len(p.iouThrs), len(p.recThrs), len(classes), len(p.areaRng), len(p.maxDets))
+    shape = (len(p.iouThrs), len(p.recThrs), len(p.catIds), len(p.areaRng), len(p.maxDets))
     precision, scores = -np.ones(shape), -np.ones(shape)
     recall = -np.ones((shape[0], *shape[2:]))
-    per_class, per_area = len(evaluated.areaRng) * len(evaluated.imgIds), len(evaluated.imgIds)
+    per_area = len(evaluated.imgIds)
+    per_class = len(evaluated.areaRng) * per_area
     for k, k0 in enumerate(k_list):
         for a, a0 in enumerate(a_list):
-            found = [images[k0 * per_class + a0 * per_area + i] for i in i_list]
-            kept = [one for one in found if one is not None]
-            if not kept:
-                continue
+            first = k0 * per_class + a0 * per_area
+            if i_list and first + i_list[-1] >= len(images):
+                raise BadParameter(
+                    f"evalImgs: expected an entry per class, area range and image, found {len(images)}; "
+                    "were params changed after evaluate()?"
+                )
+            kept = [one for one in (images[first + i] for i in i_list) if one is not None]
             positives = sum(int(np.count_nonzero(np.asarray(one["gtIgnore"]) == 0)) for one in kept)
             if positives == 0:
                 continue
             for m, most in enumerate(m_list):
                 q, s, r = accumulate_cell(kept, positives, most, p)
-                precision[:, :, k, a, m], scores[:, :, k, a, m], recall[:, k, a, m] = q, s, r
+                if len(r) > shape[0]:
+                    raise BadParameter(f"iouThrs: expected the {len(r)} of evaluate(), found {shape[0]}")
+                levels = slice(len(r))
+                precision[levels, :, k, a, m], scores[levels, :, k, a, m], recall[levels, k, a, m] = q, s, r
     return precision, recall, scores
 
 

@@ -1,146 +1,107 @@
-"""From COCO objects and parameters to verite's columns, in pycocotools' order."""
+"""From COCO objects and parameters to an evaluation of everything at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from verite import _core
 from verite.checks import examine_all, warn_of
-from verite.compat.pycocotools import mask as masks
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.compat.pycocotools.coco import COCO
+from verite.compat.pycocotools.params import rules_of
+from verite.compat.pycocotools.steps import Record, find_records
+from verite.errors import DataError
+from verite.evaluation.evaluation import Evaluation
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
-from verite.model.outlines import Runs
+from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
-from verite.protocols.coco_settings import HIGHEST
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
-    from verite.compat.pycocotools.coco import COCO
-    from verite.compat.pycocotools.cocoeval import Params
+    from verite.compat.pycocotools.params import Params
 
-Record = dict[str, Any]
-Floats = NDArray[np.float64]
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Where records come from, and those of the chosen images and classes."""
+
+    coco: COCO
+    records: list[Record]
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Truths and detections of the chosen images and classes, and their evaluation."""
+    """Truths, detections and their evaluation."""
 
-    truths: list[Record]
-    detections: list[Record]
+    truth: Side
+    pred: Side
     evaluation: Evaluation
-    images: list[Any]
-    classes: list[Any]
-    by_class: bool
 
-    def accumulate(self) -> tuple[Floats, Floats, Floats]:
-        """precision[T, R, K, A, M], recall[T, K, A, M] and scores like precision; absent is -1."""
-        precision, recall, scores = self.evaluation.kept.arrays(-1.0)
-        return precision, recall, scores
 
-    @cached_property
-    def cells(self) -> tuple[dict[Any, list[Record]], dict[Any, list[Record]]]:
-        """Records by image and class."""
-        found: tuple[dict[Any, list[Record]], dict[Any, list[Record]]] = ({}, {})
-        for cells, records in zip(found, (self.truths, self.detections), strict=True):
-            for record in records:
-                cells.setdefault((record["image_id"], record["category_id"]), []).append(record)
-        return found
-
-    def cell(self, image: Any, label: Any) -> tuple[list[Record], list[Record]]:
-        """Truths and detections of one image and class, or of all classes."""
-        labels = [label] if self.by_class else self.classes
-        truths, detections = self.cells
-        return (
-            [record for one in labels for record in truths.get((image, one), [])],
-            [record for one in labels for record in detections.get((image, one), [])],
-        )
+def draws_itself(coco: COCO) -> bool:
+    """Does a client's class have its own way from an annotation to a mask?"""
+    return getattr(type(coco), "annToRLE", None) is not COCO.annToRLE
 
 
 def prepare(truth: COCO, pred: COCO, p: Params) -> Prepared:
-    images, labels = list(p.imgIds), list(p.catIds)
-    truths, detections = (records_of(side, images, labels, by_class=bool(p.useCats)) for side in (truth, pred))
-    tables = Images(None, np.arange(len(images))), Labels(None, np.arange(len(labels)))
-    columns = (
-        columns_of(truth, truths, images, labels, tables, p.iouType),
-        columns_of(pred, detections, images, labels, tables, p.iouType, is_pred=True),
-    )
-    warn_of(examine_all(*columns), "COCOeval")
-    return Prepared(
-        truths, detections, Evaluation(*columns, rules_of(p), thread_count()), images, labels, bool(p.useCats)
-    )
+    truths, preds = (Side(coco, find_records(coco, p)) for coco in (truth, pred))
+    heights, widths = image_sizes(truth, p)
+    images = Images(None, np.arange(len(p.imgIds)), widths=widths, heights=heights)
+    labels = Labels(None, np.arange(len(p.catIds)))
+    asked = columns_of(truths, images, labels, p, is_pred=False)
+    found = columns_of(preds, images, labels, p, is_pred=True)
+    warn_of(examine_all(asked, found), "COCOeval")
+    return Prepared(truths, preds, Evaluation(asked, found, rules_of(p), thread_count()))
 
 
-def records_of(coco: COCO, images: list[Any], labels: list[Any], *, by_class: bool) -> list[Record]:
-    """Annotations of these images and classes, found by id: the last of those that share one stands for all of them."""
-    if not images:
-        return []
-    found = coco.loadAnns(coco.getAnnIds(imgIds=images, catIds=labels if by_class else ()))
-    known, there = set(labels), set(images)
-    return [record for record in found if record["category_id"] in known and record["image_id"] in there]
+def image_sizes(coco: COCO, p: Params) -> Any:
+    """Heights and widths of the chosen images, where polygons may have to be drawn; 0 where nobody says."""
+    if p.iouType != "segm":
+        return None, None
+    records = [coco.imgs.get(image, {}) for image in p.imgIds]
+    return ([int(record.get(side, 0)) for record in records] for side in ("height", "width"))
 
 
-def rules_of(p: Params) -> Rules:
-    """What `Params` say to an evaluation: nothing is refused that pycocotools takes."""
-    return Rules(
-        thresholds=tuple(min(float(t), HIGHEST) for t in p.iouThrs),
-        similarity="mask" if p.iouType == "segm" else "box",
-        ranges=tuple((float(low), float(high)) for low, high in p.areaRng),
-        limits=tuple(int(most) for most in p.maxDets),
-        recalls=tuple(float(r) for r in p.recThrs),
-        is_together=not p.useCats,
-        ignored=("crowd",),
-        shared=("crowd",),
-        repeats_quirks=True,
-    )
-
-
-def columns_of(
-    coco: COCO,
-    records: list[Record],
-    images: list[Any],
-    labels: list[Any],
-    tables: tuple[Images, Labels],
-    kind: str,
-    *,
-    is_pred: bool = False,
-) -> Annotations:
+def columns_of(side: Side, images: Images, labels: Labels, p: Params, *, is_pred: bool) -> Annotations:
     """Records as columns. Images and classes are numbered in the order of their ids."""
-    image_at = {image: i for i, image in enumerate(images)}
-    label_at = {label: i for i, label in enumerate(labels)}
-    boxes = np.array([record.get("bbox", (0, 0, 0, 0)) for record in records], dtype=np.float64).reshape(-1, 4)
-    regions = Regions(boxes, "xywh") if kind == "bbox" else Regions(boxes, "xywh", **read_outlines(coco, records))
+    name = "results" if is_pred else "annotations"
+    image_at, label_at = ({one: i for i, one in enumerate(ids)} for ids in (p.imgIds, p.catIds))
+    try:
+        columns = _core.read_records(side.records, image_at, label_at, is_pred)
+        rows, image, label, boxes, area, ids, crowd, confidence = columns
+        regions = Regions(boxes, "xywh", **read_outlines(side.records, rows) if p.iouType == "segm" else {})
+    except ValueError as error:
+        raise DataError(f"{name}{error}") from None
+    if regions.polygons is not None:
+        check_sizes(regions.polygons, image, images, p)
     return Annotations(
-        images=tables[0],
-        labels=tables[1],
-        image=np.array([image_at[record["image_id"]] for record in records], dtype=np.int32),
-        label=np.array([label_at[record["category_id"]] for record in records], dtype=np.int32),
+        images=images,
+        labels=labels,
+        image=image,
+        label=label,
         regions=regions,
-        confidence=np.array([record["score"] for record in records], dtype=np.float64) if is_pred else None,
-        area=np.array([area_of(record) for record in records], dtype=np.float64),
-        ids=np.array([record["id"] for record in records], dtype=np.int64),
-        flags={"crowd": np.array([bool(record.get("iscrowd")) for record in records], dtype=np.bool_)},
+        confidence=confidence,
+        area=area,
+        ids=ids,
+        flags={"crowd": crowd.view(np.bool_)},
     )
 
 
-def area_of(record: Record) -> float:
-    """As stated; else of the box."""
-    if "area" in record:
-        return float(record["area"])
-    return float(record["bbox"][2] * record["bbox"][3])
+def read_outlines(records: list[Record], rows: Any) -> dict[str, Any]:
+    """Polygons and masks of these records."""
+    polygons, runs = _core.read_outlines(records, rows)
+    return {"polygons": Polygons(*polygons), "runs": Runs(*runs)}
 
 
-def read_outlines(coco: COCO, records: list[Record]) -> dict[str, Any]:
-    """Masks where records have them, polygons drawn for those that have polygons."""
-    runs: list[Any] = []
-    for record in records:
-        outline = record["segmentation"]
-        mask = outline if isinstance(outline, dict) else coco.annToRLE(record)
-        runs.append((masks.counts_of(mask), masks.size_of(mask)))
-    return {"runs": Runs.of(runs) if runs else None}
+def check_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:
+    """Polygons are drawn on images, which must have sides then."""
+    drawn = image[np.diff(polygons.objects) > 0]
+    flat = drawn[(images.heights[drawn] <= 0) | (images.widths[drawn] <= 0)]
+    if len(flat):
+        raise DataError(
+            f"images: expected a height and a width to draw polygons on, found none of image {p.imgIds[int(flat[0])]}"
+        )
