@@ -26,7 +26,7 @@ FLOORS = (
     {"protocols", "metrics"},
     {"interpretation"},
     {"truth_errors"},
-    {"studies", "ranking", "leaderboard"},
+    {"studies", "leaderboards", "ranking"},
     {"analysis"},
     {"reporting"},
     {"compat"},

@@ -98,7 +98,7 @@ def interval_of(first: Results | None, result: Results, given: Given) -> Any:
         return None
     if first is None:
         raise click.UsageError("--sure: expected a base and a new PRED, found one; give TRUTH BASE NEW")
-    from verite.leaderboard.resampling import paired_interval
+    from verite.leaderboards.resampling import paired_interval
 
     return lambda score, label: paired_interval(first, result, score, label, given["sure"])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.leaderboard.resampling import draw_images, paired_interval, redraw
+from verite.leaderboards.resampling import draw_images, paired_interval, redraw
 
 NAMES = [f"image {i}" for i in range(12)]
 TRUTH = vt.Annotations.of(NAMES * 2, ["cat"] * 12 + ["dog"] * 12, [[0, 0, 9, 9]] * 12 + [[20, 20, 39, 39]] * 12)
