@@ -30,27 +30,41 @@ inline json::RegionLimits region_limits(const Limits& given, bool is_strict) {
     return limits;
 }
 
-// Bytes of a document that can be had again: those of a large file are read anew, those of a small one or of a pipe are
-// kept.
+// Calls work(). A file that changed meanwhile is told as that, any other fault with its line.
+template <class Work>
+auto told_with_line(const json::Content& content, Work&& work) {
+    try {
+        auto found = work();
+        content.check_unchanged();
+        return found;
+    } catch (json::ParseError& error) {
+        content.check_unchanged();
+        error.line = content.line_of(error.defect.byte);
+        throw;
+    }
+}
+
+// Bytes of a document that can be had again: those of a file are read anew, those of a pipe are kept.
 struct Source {
     std::string path;
     std::optional<json::Stamp> stamp;
     std::shared_ptr<const json::Content> kept;
 
-    // Calls work(text). Faults are told with their line and file.
+    std::shared_ptr<const json::Content> open() const {
+        if (kept) return kept;
+        if (!stamp) return std::make_shared<json::Content>(std::span<const char>());  // nothing was worth keeping
+        auto content = std::make_shared<json::Content>(path);
+        if (content->stamp() != stamp) throw json::ChangedFile(path, "after it was read");
+        return content;
+    }
+
+    // Calls work(content). Faults are told with their line and file.
     template <class Work>
-    auto with_text(unsigned threads, Work&& work) const {
-        auto content = kept;
-        if (content && stamp && json::has_changed(path, *stamp)) throw json::ChangedFile(path, "after it was read");
-        if (!content && !stamp) return work(std::span<const char>{});  // nothing in it was worth keeping
-        if (!content) {
-            content = std::make_shared<const json::Content>(path, threads);
-            if (content->stamp() != stamp) throw json::ChangedFile(path, "after it was read");
-        }
+    auto with_content(Work&& work) const {
+        const auto content = open();
         try {
-            return work(content->bytes());
+            return told_with_line(*content, [&] { return work(*content); });
         } catch (json::ParseError& error) {
-            error.line = content->line_of(error.defect.byte);
             error.path = path;
             throw;
         }
@@ -108,20 +122,20 @@ class CocoFile {
     std::shared_ptr<const LazyShapes> shapes(const Limits& limits) const {
         return std::make_shared<const LazyShapes>(
             [source = source_, located = located_, threads = threads_, limits = region_limits(limits, true)] {
-                return source.with_text(threads, [&](std::span<const char> text) {
-                    return json::read_shapes(text, *located, limits, threads);
+                return source.with_content([&](const json::Content& content) {
+                    return json::read_shapes(content, *located, limits, threads);
                 });
             });
     }
 
     // Those of some records.
     template <class Regions>
-    Regions read(Regions (*read)(std::span<const char>, const json::Document&, std::span<const std::int64_t>,
+    Regions read(Regions (*read)(const json::Content&, const json::Document&, std::span<const std::int64_t>,
                                  const json::RegionLimits&, unsigned),
                  const Records& records, bool is_strict, const Limits& limits) const {
         const nb::gil_scoped_release released;
-        return source_.with_text(threads_, [&](std::span<const char> text) {
-            return read(text, *located_, span_of(records), region_limits(limits, is_strict), threads_);
+        return source_.with_content([&](const json::Content& content) {
+            return read(content, *located_, span_of(records), region_limits(limits, is_strict), threads_);
         });
     }
 

@@ -19,16 +19,6 @@ using namespace nb::literals;
 using json::Content;
 using json::Document;
 
-// How the content of a file is to be read.
-json::ReadOptions options_for(Content& content, unsigned threads, int deepest, std::size_t piece_bytes) {
-    json::ReadOptions options;
-    options.threads = threads;
-    options.deepest = deepest;
-    options.piece_bytes = piece_bytes;
-    options.on_joined = [&content](std::size_t last) { content.release(last); };
-    return options;
-}
-
 // Lets somebody at the keyboard interrupt a long reading. Rarely asked, because another Python thread may hold the
 // interpreter for a while.
 std::function<void()> heed_signals() {
@@ -42,18 +32,12 @@ std::function<void()> heed_signals() {
 }
 
 CocoFile* read(const std::shared_ptr<Content>& content, unsigned threads, int deepest, std::size_t piece_bytes) {
-    auto options = options_for(*content, threads, deepest, piece_bytes);
-    options.on_pause = heed_signals();
-    try {
-        Document document = json::read_coco(content->bytes(), options);
-        const bool is_kept = document.annotations.region_kinds.rows() > 0 &&
-                             (!content->stamp() || content->bytes().size() <= Content::small);
+    return told_with_line(*content, [&] {
+        Document document = json::read_coco(*content, {threads, deepest, piece_bytes, heed_signals()});
+        const bool is_kept = !content->stamp() && document.annotations.region_kinds.rows() > 0;
         Source source{content->path(), content->stamp(), is_kept ? content : nullptr};
         return new CocoFile(std::move(document), std::move(source), threads);
-    } catch (json::ParseError& error) {
-        error.line = content->line_of(error.defect.byte);
-        throw;
-    }
+    });
 }
 
 void check_options(unsigned threads, int deepest, std::size_t piece_bytes) {
@@ -130,14 +114,14 @@ void register_json(nb::module_& module) {
         check_options(threads, deepest, piece_bytes);
         const std::string name = path_from(path);
         const nb::gil_scoped_release released;
-        return read(std::make_shared<Content>(name, threads), threads, deepest, piece_bytes);
+        return read(std::make_shared<Content>(name), threads, deepest, piece_bytes);
     });
     def("read_coco_bytes", "content",
         [](const nb::bytes& content, unsigned threads, int deepest, std::size_t piece_bytes) {
             check_options(threads, deepest, piece_bytes);
-            std::vector<char> bytes(content.c_str(), content.c_str() + content.size());
+            auto copy = std::make_shared<Content>(std::span(content.c_str(), content.size()));
             const nb::gil_scoped_release released;
-            return read(std::make_shared<Content>(std::move(bytes)), threads, deepest, piece_bytes);
+            return read(copy, threads, deepest, piece_bytes);
         });
 }
 

@@ -5,9 +5,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "columns/memory.hpp"
 #include "columns/parallel.hpp"
 #include "json/pass.hpp"
 
@@ -39,23 +41,26 @@ struct Piece {
 
 // Pieces are read in any order and joined in file order. A piece counts only if what was joined before ends exactly
 // where it guessed a record to start; a wrong guess is read again. So the result is that of one pass over the whole
-// file.
+// file, provided that no record is longer than what is read behind a piece.
 class Reading {
   public:
-    Reading(std::span<const char> text, const ReadOptions& options)
-        : text_(text),
+    Reading(const Content& content, const ReadOptions& options)
+        : content_(content),
           options_(options),
-          slots_(1 + text.size() / options.piece_bytes),
-          spine_(text, options.deepest) {}
+          slots_(1 + content.size() / options.piece_bytes),
+          spine_(options.deepest) {}
 
-    Document run() {
+    // Nothing if some record does not fit.
+    std::optional<Document> run() {
+        const std::size_t sample_bytes = std::min(options_.piece_bytes, std::size_t{1} << 16);
+        spine_.look_at(read_up_to(sample_bytes, 0, room_), 0);
         spine_.open(document_);
-        constexpr std::size_t sample_bytes = std::size_t{1} << 16;
         if (!spine_.stop()) spine_.run(sample_bytes);
         note_progress();
         run_on_threads(std::min<std::size_t>(options_.threads, slots_.size()),
                        [this](std::size_t thread) { work(thread == 0); });
         if (failure_) std::rethrow_exception(failure_);
+        if (stop_ && !stop_->is_certain) return std::nullopt;
         if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field});
         document_.finish();
         return std::move(document_);
@@ -84,10 +89,11 @@ class Reading {
     // What each thread does until nothing is left.
     void work(bool is_calling_thread) {
         try {
-            Pass pass(text_, options_.deepest);
+            Pass pass(options_.deepest);
+            Array<char> room;
             while (const auto index = claim()) {
                 if (is_calling_thread) options_.on_pause();
-                read_piece(*index, pass);
+                read_piece(*index, pass, room);
             }
         } catch (...) {
             const std::lock_guard lock(mutex_);
@@ -106,15 +112,27 @@ class Reading {
         return claimed_++;
     }
 
-    void read_piece(std::size_t index, Pass& pass) {
+    // Bytes from `first` on, and enough behind `last` for a record that starts before it.
+    Stretch read_up_to(std::size_t last, std::size_t first, Array<char>& room) const {
+        return content_.read(first, std::max(first, last) + options_.piece_bytes / 8 + 1, room);
+    }
+
+    void run_spine(std::size_t limit) {
+        const std::size_t here = spine_.position().byte;
+        if (here >= limit) return;
+        spine_.look_at(read_up_to(limit, here, room_), here);
+        spine_.run(limit);
+    }
+
+    void read_piece(std::size_t index, Pass& pass, Array<char>& room) {
         const std::size_t first = index * options_.piece_bytes;
         const std::size_t last = first + options_.piece_bytes;
         std::unique_ptr<Piece> piece;
         if (is_next(index)) {
-            spine_.run(last);
+            run_spine(last);
         } else {
             piece = spare_piece();
-            read_ahead(first, last, pass, *piece);
+            read_ahead(first, last, pass, *piece, room);
         }
         const std::lock_guard lock(mutex_);
         slots_[index] = {true, std::move(piece)};
@@ -135,11 +153,13 @@ class Reading {
         return piece;
     }
 
-    void read_ahead(std::size_t first, std::size_t last, Pass& pass, Piece& piece) const {
+    void read_ahead(std::size_t first, std::size_t last, Pass& pass, Piece& piece, Array<char>& room) const {
         piece.document.clear();
         piece.document.is_results = document_.is_results;
         piece.start.reset();
         try {
+            constexpr std::size_t before = 64;  // what is before a record tells that it is one
+            pass.look_at(read_up_to(last, first - std::min(first, before), room), first);
             pass.look_no_further_than(last + 4 * options_.piece_bytes);
             if (!pass.guess(first, last, piece.document)) return;
             piece.start = pass.position();
@@ -159,15 +179,12 @@ class Reading {
             }
             note_progress();
         }
-        // Not before they are joined: a piece whose start was guessed wrong is read again. A failure is worded by what
-        // is before it.
-        if (!stop_) options_.on_joined(spine_.position().byte);
         progress_.notify_all();
     }
 
     void join(const Piece& piece, std::size_t limit) {
         const Position here = spine_.position();
-        if (piece.start != here || !document_.agrees_with(piece.document)) return spine_.run(limit);
+        if (piece.start != here || !document_.agrees_with(piece.document)) return run_spine(limit);
         if (piece.stop) {
             stop_ = piece.stop;
             if (stop_->record >= 0) stop_->record += records_in(document_, stop_->section);
@@ -185,14 +202,14 @@ class Reading {
             annotations_start_ = here.byte;
         } else if (!has_reserved_ && !is_finished_) {
             // As many rows as the rest of the file holds if it goes on like this, and a few more.
-            const double share = static_cast<double>(text_.size() - annotations_start_) /
+            const double share = static_cast<double>(content_.size() - annotations_start_) /
                                  static_cast<double>(here.byte - annotations_start_);
             annotations.reserve(static_cast<std::size_t>(static_cast<double>(annotations.count) * share * 1.1));
             has_reserved_ = true;
         }
     }
 
-    std::span<const char> text_;
+    const Content& content_;
     const ReadOptions& options_;
 
     std::mutex mutex_;  // guards what follows
@@ -201,6 +218,7 @@ class Reading {
     std::vector<Slot> slots_;
     std::vector<std::unique_ptr<Piece>> spares_;
     Pass spine_;
+    Array<char> room_;  // for what the spine sees
     Document document_;
     std::optional<Stop> stop_;
     bool is_finished_ = false;
@@ -211,6 +229,9 @@ class Reading {
 
 }  // namespace
 
-Document read_coco(std::span<const char> text, const ReadOptions& options) { return Reading(text, options).run(); }
+Document read_coco(const Content& content, ReadOptions options) {
+    for (;; options.piece_bytes *= 16)
+        if (auto document = Reading(content, options).run()) return std::move(*document);
+}
 
 }  // namespace verite::json

@@ -1,22 +1,18 @@
 #include "json/content.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
-#include "columns/columns.hpp"
-#include "columns/parallel.hpp"
 #include "json/scan.hpp"
 
 #if defined(_WIN32)
 #include <filesystem>
+#include <fstream>
 #else
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -24,6 +20,8 @@
 namespace verite::json {
 
 namespace {
+
+constexpr std::size_t step = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& path) { throw std::system_error(errno, std::generic_category(), path); }
 
@@ -35,73 +33,57 @@ void check_size(const std::string& path, std::uint64_t size, std::uint64_t limit
 
 }  // namespace
 
-Content::Content(std::vector<char> bytes) {
-    make_room(bytes.size());
-    if (size_ > 0) std::memcpy(data_, bytes.data(), size_);
+Content::Content(std::span<const char> bytes) {
+    resize(bytes.size());
+    std::ranges::copy(bytes, bytes_.begin());
 }
 
-Content::~Content() { free_block(data_, room_); }
-
-// Room for so many bytes and the zeros behind them; bytes that are there stay.
-void Content::make_room(std::size_t size) {
-    data_ = static_cast<char*>(resize_block(data_, room_, size + zeros_behind_text));
-    room_ = size + zeros_behind_text;
+// Room in memory for so many bytes and the zeros behind them.
+void Content::resize(std::size_t size) {
+    bytes_.resize(size + zeros_behind_text);
+    std::memset(bytes_.data() + size, 0, zeros_behind_text);
     size_ = size;
-    std::memset(data_ + size_, 0, zeros_behind_text);
 }
 
 std::size_t Content::line_of(std::size_t byte) const {
     byte = std::min(byte, size_);
     std::size_t lines = 1;
-    if (released_ > 0) {
-        std::ifstream file(path_, std::ios::binary);
-        std::vector<char> piece(std::size_t{1} << 20);
-        for (std::size_t left = std::min(released_, byte); left > 0 && file;) {
-            file.read(piece.data(), static_cast<std::streamsize>(std::min(left, piece.size())));
-            const auto got = static_cast<std::size_t>(file.gcount());
-            lines += static_cast<std::size_t>(std::count(piece.data(), piece.data() + got, '\n'));
-            left -= got;
-        }
+    Array<char> room;
+    for (std::size_t first = 0, last; first < byte; first = last) {
+        last = stamp_ ? std::min(first + step, byte) : byte;
+        const auto bytes = read(first, last, room).bytes.first(last - first);
+        lines += static_cast<std::size_t>(std::ranges::count(bytes, '\n'));
     }
-    const std::size_t first = std::min(released_, byte);
-    return lines + static_cast<std::size_t>(std::count(data_ + first, data_ + byte, '\n'));
+    return lines;
 }
 
 #if defined(_WIN32)
 
-Content::Content(const std::string& path, unsigned, std::uint64_t limit) : path_(path) {
-    std::ifstream file(std::filesystem::path(std::u8string(path.begin(), path.end())), std::ios::binary);
-    if (!file) fail(path);
-    constexpr std::size_t step = std::size_t{1} << 20;
+Content::Content(const std::string& path, std::uint64_t limit) : path_(path) { read_stream(limit); }
+
+Content::~Content() = default;
+
+void Content::read_stream(std::uint64_t limit) {
+    std::ifstream file(std::filesystem::path(std::u8string(path_.begin(), path_.end())), std::ios::binary);
+    if (!file) fail(path_);
     for (std::size_t before = 0;;) {
-        make_room(before + std::max(step, before / 2));
-        file.read(data_ + before, static_cast<std::streamsize>(size_ - before));
-        if (file.bad()) fail(path);
+        resize(before + std::max(step, before / 2));
+        file.read(bytes_.data() + before, static_cast<std::streamsize>(size_ - before));
+        if (file.bad()) fail(path_);
         const auto got = static_cast<std::size_t>(file.gcount());
         before += got;
-        check_size(path, before, limit);
-        if (got == 0) return make_room(before);
+        check_size(path_, before, limit);
+        if (got == 0) return resize(before);
     }
 }
 
-void Content::release(std::size_t) {}
+Stretch Content::read(std::size_t, std::size_t, Array<char>&) const { return {{bytes_.data(), size_}}; }
 
-bool has_changed(const std::string&, const Stamp&) { return false; }
+void Content::check_unchanged() const {}
 
 #else
 
 namespace {
-
-class OpenFile {
-  public:
-    explicit OpenFile(const std::string& path) : number(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-        if (number < 0) fail(path);
-    }
-    OpenFile(const OpenFile&) = delete;
-    ~OpenFile() { close(number); }
-
-    const int number;
-};
 
 // Of a regular file; nothing for a pipe and the like.
 std::optional<Stamp> stamp_of(int file, const std::string& path) {
@@ -129,70 +111,56 @@ std::size_t read_some(const std::string& path, Read&& read) {
 
 }  // namespace
 
-Content::Content(const std::string& path, unsigned threads, std::uint64_t limit) : path_(path) {
-    const OpenFile file(path);
-    const auto stamp = stamp_of(file.number, path);
-    if (!stamp || stamp->size == 0) {  // files of the system say 0 bytes
-        read_stream(file.number, limit);
-        return;
-    }
-    check_size(path, stamp->size, limit);
-    make_room(stamp->size);
+Content::Content(const std::string& path, std::uint64_t limit)
+    : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0) fail(path);
     try {
-        read_regular(file.number, threads);
-        if (stamp_of(file.number, path) != stamp) throw ChangedFile(path, "while it was read");
+        stamp_ = stamp_of(file_, path);
+        if (!stamp_ || stamp_->size == 0) {  // files of the system say 0 bytes
+            stamp_.reset();
+            read_stream(limit);
+            close(std::exchange(file_, -1));
+        } else {
+            check_size(path, stamp_->size, limit);
+            size_ = stamp_->size;
+        }
     } catch (...) {
-        free_block(std::exchange(data_, nullptr), std::exchange(room_, 0));
+        if (file_ >= 0) close(file_);
         throw;
     }
-    stamp_ = stamp;
 }
 
-bool has_changed(const std::string& path, const Stamp& stamp) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    struct Closing {
-        int file;
-        ~Closing() { close(file); }
-    } const closing{file};
-    return stamp_of(file, path) != stamp;
+Content::~Content() {
+    if (file_ >= 0) close(file_);
 }
 
-void Content::read_regular(int file, unsigned threads) {
-    constexpr std::size_t piece = std::size_t{4} << 20;
-    std::atomic<bool> is_shorter{false};
-    in_parallel((size_ + piece - 1) / piece, threads, [&](std::size_t index) {
-        const std::size_t last = std::min((index + 1) * piece, size_);
-        for (std::size_t at = index * piece; at < last && !is_shorter;) {
-            const std::size_t got =
-                read_some(path_, [&] { return pread(file, data_ + at, last - at, static_cast<off_t>(at)); });
-            if (got == 0) is_shorter = true;
-            at += got;
-        }
-    });
-    if (is_shorter) throw ChangedFile(path_, "while it was read");
-}
-
-void Content::read_stream(int file, std::uint64_t limit) {
-    constexpr std::size_t step = std::size_t{1} << 20;
+void Content::read_stream(std::uint64_t limit) {
     for (std::size_t before = 0;;) {
-        make_room(before + std::max(step, before / 2));
-        const std::size_t got = read_some(path_, [&] { return read(file, data_ + before, size_ - before); });
+        resize(before + std::max(step, before / 2));
+        const std::size_t got = read_some(path_, [&] { return ::read(file_, bytes_.data() + before, size_ - before); });
         before += got;
         check_size(path_, before, limit);
-        if (got == 0) return make_room(before);
+        if (got == 0) return resize(before);
     }
 }
 
-void Content::release(std::size_t last) {
-    // In steps of several huge pages: to break up a huge page costs more than to keep half of one.
-    constexpr std::size_t step = 4 * huge_page;
-    last = std::min(last, size_) / step * step;
-    if (!stamp_ || size_ <= small || last <= released_) return;
-    const auto first = (reinterpret_cast<std::uintptr_t>(data_) + released_ + 4095) / 4096 * 4096;
-    const auto end = (reinterpret_cast<std::uintptr_t>(data_) + last) / 4096 * 4096;
-    if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-    released_ = last;
+Stretch Content::read(std::size_t first, std::size_t last, Array<char>& room) const {
+    if (!stamp_) return {{bytes_.data(), size_}};
+    last = std::min(last, size_);
+    const std::size_t size = last - first;
+    room.resize(size + zeros_behind_text);
+    for (std::size_t done = 0; done < size;) {
+        const std::size_t got = read_some(
+            path_, [&] { return pread(file_, room.data() + done, size - done, static_cast<off_t>(first + done)); });
+        if (got == 0) throw ChangedFile(path_, "while it was read");
+        done += got;
+    }
+    std::memset(room.data() + size, 0, zeros_behind_text);
+    return {{room.data(), size}, first, last == size_};
+}
+
+void Content::check_unchanged() const {
+    if (stamp_ && stamp_of(file_, path_) != stamp_) throw ChangedFile(path_, "while it was read");
 }
 
 #endif

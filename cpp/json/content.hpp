@@ -1,4 +1,5 @@
-// The bytes of a file in memory, with zeros behind them. Nothing stays open: no descriptor, no mapping of the file.
+// The bytes of a file, a stretch at a time, or bytes that are in memory already. No mapping: a file that becomes
+// shorter is an error like any other. The descriptor lives as long as this, which is while a file is read.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
+
+#include "columns/memory.hpp"
 
 namespace verite::json {
 
@@ -31,46 +33,54 @@ class ChangedFile : public std::runtime_error {
     std::string path_;
 };
 
-// Is there another file at this path now? One that is gone has not changed.
-bool has_changed(const std::string& path, const Stamp& stamp);
+// Who reads a text looks ahead without asking where it ends: a zero byte, which JSON forbids everywhere, ends every
+// token.
+inline constexpr std::size_t zeros_behind_text = 64;
+
+// Some of the bytes, with so many zeros behind them.
+struct Stretch {
+    std::span<const char> bytes;
+    std::size_t first = 0;  // its place in the whole
+    bool is_last = true;    // nothing comes behind it
+};
 
 class Content {
   public:
-    static constexpr std::size_t small = std::size_t{16}
-                                         << 20;  // what is kept as long as segmentations may be asked for
     static constexpr std::uint64_t most_bytes = std::uint64_t{8} << 30;
 
-    // Throws std::system_error if the file cannot be read, std::length_error if it is larger than `limit`, and
-    // ChangedFile if it changes meanwhile.
-    explicit Content(const std::string& path, unsigned threads = 1, std::uint64_t limit = most_bytes);
-    // What is in memory already.
-    explicit Content(std::vector<char> bytes);
+    // Throws std::system_error if the file cannot be read, std::length_error if it is larger than `limit`.
+    explicit Content(const std::string& path, std::uint64_t limit = most_bytes);
+    // A copy of what is in memory already.
+    explicit Content(std::span<const char> bytes);
     Content(const Content&) = delete;
     Content& operator=(const Content&) = delete;
     ~Content();
 
-    std::span<const char> bytes() const { return {data_, size_}; }
+    std::size_t size() const { return size_; }
+
+    // The bytes from `first` to `last`: of a file in `room`, which stays the caller's; of what is in memory, always
+    // all. Throws ChangedFile if the file has become shorter.
+    Stretch read(std::size_t first, std::size_t last, Array<char>& room) const;
+
+    // Throws ChangedFile if somebody has written to the file since it was opened.
+    void check_unchanged() const;
 
     // Of a regular file; what came through a pipe cannot be read again.
     const std::optional<Stamp>& stamp() const { return stamp_; }
     const std::string& path() const { return path_; }
 
-    // Gives back the memory of the bytes up to `last`, which nobody will look at again. Only of a file that can be read
-    // again.
-    void release(std::size_t last);
-
-    // The line that a byte is in, counted from 1; from the file where its bytes are gone.
+    // The line that a byte is in, counted from 1.
     std::size_t line_of(std::size_t byte) const;
 
   private:
-    void make_room(std::size_t size);
-    void read_regular(int file, unsigned threads);
-    void read_stream(int file, std::uint64_t limit);
+    void resize(std::size_t size);
+    void read_stream(std::uint64_t limit);
 
     std::string path_;
     std::optional<Stamp> stamp_;
-    char* data_ = nullptr;
-    std::size_t size_ = 0, room_ = 0, released_ = 0;
+    Array<char> bytes_;  // and zeros, unless they are read from the file
+    std::size_t size_ = 0;
+    int file_ = -1;
 };
 
 }  // namespace verite::json

@@ -48,7 +48,7 @@ void Pass::open(Document& into) {
 
 void Pass::open_at(const Position& position, Document& into) {
     out_ = &into;
-    in_.at = in_.begin() + position.byte;
+    in_.at = in_.at_byte(position.byte);
     in_.depth = depth_of_records();
     section_ = position.section;
     is_at_end_ = position.is_at_end;
@@ -58,8 +58,8 @@ void Pass::open_at(const Position& position, Document& into) {
 }
 
 bool Pass::guess(std::size_t first, std::size_t last, Document& into) {
-    const char* limit = in_.begin() + std::min(last, static_cast<std::size_t>(in_.end() - in_.begin()));
-    const char* at = in_.begin() + first;
+    const char* limit = std::min(in_.at_byte(last), in_.end());
+    const char* at = in_.at_byte(first);
     while (at < limit) {
         at = static_cast<const char*>(std::memchr(at, '{', static_cast<std::size_t>(limit - at)));
         if (!at) return false;
@@ -67,7 +67,7 @@ bool Pass::guess(std::size_t first, std::size_t last, Document& into) {
             ++at;
             continue;
         }
-        open_at({static_cast<std::size_t>(at - in_.begin()), Section::none, false}, into);
+        open_at({in_.byte_at(at), Section::none, false}, into);
         const char* end = at;
         if (reads_as(Section::annotations, at, end) || (!into.is_results && reads_as(Section::images, at, end)))
             return true;
@@ -91,13 +91,13 @@ bool Pass::reads_as(Section section, const char* record, const char*& end) {
     const bool has_read = !stop_ && is_likely;
     end = std::max(in_.at, record + 1);
     out_->clear();
-    open_at({static_cast<std::size_t>(record - in_.begin()), section, false}, *out_);
+    open_at({in_.byte_at(record), section, false}, *out_);
     return has_read;
 }
 
 void Pass::run(std::size_t limit) {
-    const auto size = static_cast<std::size_t>(in_.end() - in_.begin());
-    const char* stop_at = in_.begin() + std::min(limit, size + 1);  // beyond the end, nothing but the end stops
+    const std::size_t end = in_.byte_at(in_.end());
+    const char* stop_at = in_.at_byte(std::min(limit, end + 1));  // beyond the end, nothing but the end stops
     until_defect([&] {
         while (!is_at_end_ && in_.at < stop_at) {
             read_section(stop_at);
@@ -111,7 +111,7 @@ void Pass::until_defect(Function&& function) {
     try {
         function();
     } catch (const Defect& defect) {
-        stop_ = Stop{defect, section_, current_record(), field_};
+        stop_ = Stop{in_.is_last(), defect, section_, current_record(), field_};
     }
 }
 
@@ -192,7 +192,7 @@ void Pass::leave_section() {
 
 void Pass::finish_document() {
     in_.skip_blanks();
-    if (in_.at < in_.end()) in_.fail_expected(Fault::syntax, "nothing after the end of the document");
+    if (in_.at < in_.end() || !in_.is_last()) in_.fail_expected(Fault::syntax, "nothing after the end of the document");
     is_at_end_ = true;
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "json/document.hpp"
@@ -26,6 +25,7 @@ struct Position {
 
 // What stopped a pass, and where. The record is counted within the document that the pass wrote to.
 struct Stop {
+    bool is_certain;  // not if the stretch of the text was too short to tell
     Defect defect;
     Section section;
     std::int64_t record;
@@ -34,8 +34,10 @@ struct Stop {
 
 class Pass {
   public:
-    // `text` must be followed by `zeros_behind_text` zero bytes.
-    explicit Pass(std::span<const char> text, int deepest = usual_deepest) : in_(text) { in_.deepest = deepest; }
+    explicit Pass(int deepest = usual_deepest) : in_({}) { in_.deepest = deepest; }
+
+    // Goes to this byte of this stretch, which is what the pass sees from now on.
+    void look_at(const Stretch& text, std::size_t byte) { in_.look_at(text, byte); }
 
     // Each of these three ends at a record, at the end of the document, or stopped.
     // Reads all that comes before the first record.
@@ -49,10 +51,10 @@ class Pass {
     void look_no_further_than(std::size_t byte) { in_.set_horizon(byte); }
 
     // Reads until a record starts at or behind `limit`, the document ends, or a defect is met. With a limit beyond the
-    // size of the text, one of the last two.
+    // end of the stretch, one of the last two.
     void run(std::size_t limit);
 
-    Position position() const { return {in_.byte(), section_, is_at_end_}; }
+    Position position() const { return {in_.byte_at(in_.at), section_, is_at_end_}; }
     const std::optional<Stop>& stop() const { return stop_; }
 
   private:

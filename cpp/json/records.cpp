@@ -151,7 +151,7 @@ void Annotations::read_region(Scanner& in) {
     }
     in.skip_value();
     region_kinds.put(count, kind);
-    region_bytes.put(count, static_cast<std::uint64_t>(start - in.begin()));
+    region_bytes.put(count, in.byte_at(start));
     region_lengths.put(count, static_cast<std::uint64_t>(in.at - start));
 }
 

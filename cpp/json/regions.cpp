@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "columns/memory.hpp"
 #include "columns/parallel.hpp"
 #include "json/error.hpp"
 #include "json/polygons.hpp"
@@ -29,17 +30,39 @@ void check_records(const Annotations& annotations, std::span<const std::int64_t>
     }
 }
 
+std::uint64_t end_of(const Annotations& annotations, std::int64_t record) {
+    const auto row = static_cast<std::size_t>(record);
+    return annotations.region_bytes[row] + annotations.region_lengths[row];
+}
+
+// Behind the last record from `first` on that is worth reading together with it: they follow each other in the file.
+std::size_t find_last_near(const Annotations& annotations, std::span<const std::int64_t> records, std::size_t first) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
+    const std::uint64_t limit = annotations.region_bytes[static_cast<std::size_t>(records[first])] + most_bytes;
+    std::size_t last = first + 1;
+    while (last < records.size() && records[last] > records[last - 1] && end_of(annotations, records[last]) <= limit)
+        ++last;
+    return last;
+}
+
 template <class Reader>
-void read_some(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+void read_some(const Content& content, const Document& document, std::span<const std::int64_t> records,
                Reader& reader) {
     const Annotations& annotations = document.annotations;
     std::size_t bytes = 0;
     for (const std::int64_t record : records) bytes += annotations.region_lengths[static_cast<std::size_t>(record)];
     reader.reserve(bytes);
-    Scanner in(text);
-    for (const std::int64_t record : records) {
+    Scanner in({});
+    Array<char> room;
+    for (std::size_t i = 0, last = 0; i < records.size(); ++i) {
+        const std::int64_t record = records[i];
+        const std::uint64_t byte = annotations.region_bytes[static_cast<std::size_t>(record)];
+        if (i >= last) {
+            last = find_last_near(annotations, records, i);
+            in.look_at(content.read(byte, end_of(annotations, records[last - 1]), room), byte);
+        }
         try {
-            in.at = in.begin() + annotations.region_bytes[static_cast<std::size_t>(record)];
+            in.at = in.at_byte(byte);
             reader.read(in);
         } catch (const Defect& defect) {
             throw ParseError(defect, {document.section_of_annotations(), record, "segmentation"});
@@ -49,7 +72,7 @@ void read_some(std::span<const char> text, const Document& document, std::span<c
 
 // Shares the records out in equal parts. The first part that fails has the first error.
 template <class Reader>
-auto read_regions(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+auto read_regions(const Content& content, const Document& document, std::span<const std::int64_t> records,
                   const RegionLimits& limits, unsigned threads) {
     check_records<Reader>(document.annotations, records);
     constexpr std::size_t least_records = 256;  // a thread for fewer costs more than it brings
@@ -60,7 +83,7 @@ auto read_regions(std::span<const char> text, const Document& document, std::spa
     run_on_threads(parts, [&](std::size_t part) {
         const std::size_t first = records.size() * part / parts, last = records.size() * (part + 1) / parts;
         try {
-            read_some(text, document, records.subspan(first, last - first), readers[part]);
+            read_some(content, document, records.subspan(first, last - first), readers[part]);
         } catch (...) {
             failures[part] = std::current_exception();
         }
@@ -73,14 +96,14 @@ auto read_regions(std::span<const char> text, const Document& document, std::spa
 
 }  // namespace
 
-Polygons read_polygons(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+Polygons read_polygons(const Content& content, const Document& document, std::span<const std::int64_t> records,
                        const RegionLimits& limits, unsigned threads) {
-    return read_regions<PolygonReader>(text, document, records, limits, threads);
+    return read_regions<PolygonReader>(content, document, records, limits, threads);
 }
 
-Runs read_runs(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+Runs read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
                const RegionLimits& limits, unsigned threads) {
-    return read_regions<RunReader>(text, document, records, limits, threads);
+    return read_regions<RunReader>(content, document, records, limits, threads);
 }
 
 }  // namespace verite::json

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "columns/columns.hpp"
+#include "json/content.hpp"
 #include "json/document.hpp"
 
 namespace verite::json {
@@ -32,11 +33,11 @@ struct Runs {
     Column<std::int32_t, 2> sizes;  // height, width
 };
 
-// The segmentations of these records of `document`, which was read from `text`. Throws ParseError for the first that is
-// wrong, and std::invalid_argument for a record that does not exist or whose segmentation is of another kind.
-Polygons read_polygons(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+// The segmentations of these records of `document`, which was read from `content`. Throws ParseError for the first that
+// is wrong, and std::invalid_argument for a record that does not exist or whose segmentation is of another kind.
+Polygons read_polygons(const Content& content, const Document& document, std::span<const std::int64_t> records,
                        const RegionLimits& limits = {}, unsigned threads = 1);
-Runs read_runs(std::span<const char> text, const Document& document, std::span<const std::int64_t> records,
+Runs read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
                const RegionLimits& limits = {}, unsigned threads = 1);
 
 }  // namespace verite::json

@@ -79,8 +79,8 @@ Utf8 encode(char32_t c) {
 }  // namespace
 
 void Scanner::fail_at(const char* where, Fault fault, std::string expected, std::string found) const {
-    if (where >= end_) throw Defect{Fault::truncated, static_cast<std::size_t>(end_ - begin_), {}, {}};
-    throw Defect{fault, static_cast<std::size_t>(where - begin_), std::move(expected), std::move(found)};
+    if (where >= end_) throw Defect{Fault::truncated, byte_at(end_), {}, {}};
+    throw Defect{fault, byte_at(where), std::move(expected), std::move(found)};
 }
 
 void Scanner::fail_expected(Fault fault, std::string_view expected) const {

@@ -5,21 +5,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "columns/columns.hpp"
 #include "json/blocks.hpp"
+#include "json/content.hpp"
 #include "json/error.hpp"
 #include "json/numbers.hpp"
 
 namespace verite::json {
-
-// The scanner looks ahead without asking where the text ends: a zero byte, which JSON forbids everywhere, ends every
-// token.
-inline constexpr std::size_t zeros_behind_text = 64;
 
 inline constexpr int usual_deepest = 64;
 
@@ -30,17 +26,26 @@ struct TooFar {};
 
 class Scanner {
   public:
-    // `text` must be followed by `zeros_behind_text` zero bytes.
-    explicit Scanner(std::span<const char> text)
-        : at(text.data()), begin_(text.data()), end_(text.data() + text.size()), horizon_(end_) {}
+    explicit Scanner(const Stretch& text) { look_at(text, text.first); }
 
-    const char* at;
+    // Goes to a byte of the whole, in another stretch of it.
+    void look_at(const Stretch& text, std::size_t byte) {
+        first_ = text.first;
+        is_last_ = text.is_last;
+        begin_ = text.bytes.data();
+        end_ = horizon_ = begin_ + text.bytes.size();
+        at = at_byte(byte);
+    }
+
+    const char* at = nullptr;
     int depth = 0;  // containers around `at`, for the limit on what is skipped
     int deepest = usual_deepest;
 
     // Where to give up skipping a value. Set by those who only guess where they are: else each guess at a level of a
     // deeply nested value could go on to the end of the file.
-    void set_horizon(std::size_t byte) { horizon_ = begin_ + std::min(byte, static_cast<std::size_t>(end_ - begin_)); }
+    void set_horizon(std::size_t byte) {
+        horizon_ = begin_ + std::min(byte - first_, static_cast<std::size_t>(end_ - begin_));
+    }
     void check_horizon() const {
         if (at > horizon_) [[unlikely]]
             give_up();
@@ -48,7 +53,11 @@ class Scanner {
 
     const char* begin() const { return begin_; }
     const char* end() const { return end_; }
-    std::size_t byte() const { return static_cast<std::size_t>(at - begin_); }
+    // Where in the whole a place is, and the other way round.
+    std::size_t byte_at(const char* place) const { return first_ + static_cast<std::size_t>(place - begin_); }
+    const char* at_byte(std::size_t byte) const { return begin_ + (byte - first_); }
+    // Does the text end where this stretch of it ends?
+    bool is_last() const { return is_last_; }
 
     // Reports a fault; at the end of the text, every fault is that the text ends.
     [[noreturn]] void fail_at(const char* where, Fault fault, std::string expected, std::string found) const;
@@ -131,9 +140,11 @@ class Scanner {
     char32_t read_four_hex_digits();
     std::size_t measure_sequence() const;
 
-    const char* begin_;
-    const char* end_;
-    const char* horizon_;
+    const char* begin_ = nullptr;
+    const char* end_ = nullptr;
+    const char* horizon_ = nullptr;
+    std::size_t first_ = 0;
+    bool is_last_ = true;
 };
 
 }  // namespace verite::json

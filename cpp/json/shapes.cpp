@@ -28,17 +28,17 @@ Array<std::int64_t> spread(const Column<std::int64_t>& starts, std::span<const s
 
 }  // namespace
 
-Shapes read_shapes(std::span<const char> text, const Document& document, const RegionLimits& limits, unsigned threads) {
+Shapes read_shapes(const Content& content, const Document& document, const RegionLimits& limits, unsigned threads) {
     const Annotations& objects = document.annotations;
     Shapes shapes;
     if (const auto records = records_of(objects, RegionKind::polygons); !records.empty()) {
-        Polygons found = read_polygons(text, document, records, limits, threads);
+        Polygons found = read_polygons(content, document, records, limits, threads);
         shapes.ring_objects = keep(spread(found.object_starts, records, objects.count));
         shapes.points = keep(std::move(found.points));
         shapes.rings = keep(std::move(found.ring_starts));
     }
     if (const auto records = records_of(objects, RegionKind::runs); !records.empty()) {
-        Runs found = read_runs(text, document, records, limits, threads);
+        Runs found = read_runs(content, document, records, limits, threads);
         shapes.run_objects = keep(spread(found.starts, records, objects.count));
         Array<std::int32_t> sizes(2 * objects.count, 0);
         for (std::size_t i = 0; i < records.size(); ++i)

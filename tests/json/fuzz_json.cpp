@@ -57,7 +57,7 @@ std::string outcome_of(Read&& read) {
     }
 }
 
-std::string convert_regions(std::span<const char> text, const Document& document, unsigned threads) {
+std::string convert_regions(const Content& content, const Document& document, unsigned threads) {
     std::string outcomes;
     const auto& kinds = document.annotations.region_kinds;
     for (std::int64_t record = 0; record < static_cast<std::int64_t>(kinds.rows()); ++record) {
@@ -67,10 +67,10 @@ std::string convert_regions(std::span<const char> text, const Document& document
             outcomes += outcome_of([&] {
                 Digest digest;
                 if (kinds[static_cast<std::size_t>(record)] == RegionKind::runs) {
-                    const Runs runs = read_runs(text, document, {&record, 1}, limits, threads);
+                    const Runs runs = read_runs(content, document, {&record, 1}, limits, threads);
                     digest.add(runs.lengths.values());
                 } else {
-                    const Polygons polygons = read_polygons(text, document, {&record, 1}, limits, threads);
+                    const Polygons polygons = read_polygons(content, document, {&record, 1}, limits, threads);
                     digest.add(polygons.points.values());
                     digest.add(polygons.ring_starts.values());
                 }
@@ -81,27 +81,25 @@ std::string convert_regions(std::span<const char> text, const Document& document
     return outcomes;
 }
 
-std::string read_everything(std::span<const char> text, unsigned threads, std::size_t piece_bytes) {
+std::string read_everything(const Content& content, unsigned threads, std::size_t piece_bytes) {
     ReadOptions options;
     options.threads = threads;
     options.piece_bytes = piece_bytes;
     return outcome_of([&] {
-        const Document document = read_coco(text, options);
+        const Document document = read_coco(content, options);
         Digest digest;
         digest.add(document.images);
         digest.add(document.categories);
         digest.add(document.annotations);
-        return std::to_string(digest.value) + convert_regions(text, document, threads);
+        return std::to_string(digest.value) + convert_regions(content, document, threads);
     });
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    // Exactly as many zeros as promised, so that a sanitizer sees a byte too many.
-    std::vector<char> padded(size + zeros_behind_text);
-    std::copy(data, data + size, padded.begin());
-    const std::span<const char> text(padded.data(), size);
+    // A copy with exactly as many zeros as promised, so that a sanitizer sees a byte too many.
+    const Content text(std::span(reinterpret_cast<const char*>(data), size));
     const std::string expected = read_everything(text, 1, std::size_t{1} << 20);
     for (const auto& [threads, piece_bytes] :
          {std::pair{1u, std::size_t{37}}, {2u, size / 3 + 1}, {3u, std::size_t{64}}}) {
