@@ -332,11 +332,12 @@ void register_evaluations(nb::module_& module) {
              "The means of many draws of weights and changed truths, draw by draw.")
         .def(
             "part",
-            [](const KeptEvaluation& kept, std::string about) {
+            [](const KeptEvaluation& kept, const Buffer& labels, std::string about) {
+                const auto ids = to_view<std::int64_t>(labels, "labels");
                 const nb::gil_scoped_release released;
-                return kept.part(std::move(about));
+                return kept.part(ids.values, std::move(about));
             },
-            "about"_a, "What became of these images, to be merged with others about the same.")
+            "labels"_a, "about"_a, "What became of these images, to be merged with others about the same.")
         .def("arrays", &arrays, "absent"_a, "precision, recall and scores in the reference's shapes.")
         .def("outcomes", &outcomes, "threshold"_a, "range"_a = 0, "What became of every object.")
         .def("by_class", &by_class, "Predictions class by class, by falling confidence, and offsets of classes.")

@@ -1,108 +1,155 @@
-// Parts of evaluations for Python: merged, averaged, pickled as bytes.
+// Parts of evaluations for Python: merged, averaged, kept as bytes.
 #include "evaluation/parts.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-
 #include "bind/arrays.hpp"
+#include "bind/views.hpp"
 
 namespace verite {
 namespace {
 
 using namespace nb::literals;
 
-constexpr int version = 1;
-
-template <class Values>
-nb::bytes bytes_of(const Values& values) {
-    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
-}
-
-template <class Values>
-void read_bytes(nb::handle given, Values& values) {
-    using T = std::remove_cvref_t<decltype(values[0])>;
-    const auto bytes = nb::cast<nb::bytes>(given);
-    expect(bytes.size() % sizeof(T) == 0, "a part that is whole");
-    values.resize(bytes.size() / sizeof(T));
-    if (bytes.size() > 0) std::memcpy(static_cast<void*>(values.data()), bytes.c_str(), bytes.size());
-}
-
-State get_state(const Part& part) {
-    nb::list blocks;
-    for (const auto& [thresholds, briefs, outcomes] : part.blocks)
-        blocks.append(nb::make_tuple(thresholds, bytes_of(briefs), bytes_of(outcomes)));
-    const Rules& rules = part.rules;
-    return nb::make_tuple(version, part.about, rules.thresholds, rules.ranges, rules.limits, rules.recalls,
-                          bytes_of(part.images), bytes_of(part.offsets), bytes_of(part.confidence),
-                          bytes_of(part.image), bytes_of(part.rank), bytes_of(part.positives), blocks);
-}
-
-// What is walked must be there: bytes come from anywhere.
-void check(const Part& part) {
-    check(part.rules);
-    const std::size_t rows = part.confidence.size(), ranges = part.rules.range_count();
-    check_offsets(part.offsets, rows, "a part whose classes end with the last row");
-    expect(part.image.size() == rows && part.rank.size() == rows, "a part with an image and a rank for each row");
-    expect(part.positives.size() == part.labels() * ranges, "a part that says how many truths there are");
-    std::size_t thresholds = 0;
-    for (const auto& [count, briefs, outcomes] : part.blocks) {
-        expect(count > 0 && count <= most_thresholds && briefs.size() == rows && outcomes.size() % ranges == 0,
-               "a part with flags for each row");
-        thresholds += count;
-        const auto took = static_cast<std::int64_t>(outcomes.size() / ranges);
-        for (const Brief& brief : briefs)
-            expect(brief.outcome >= -1 && brief.outcome < took && brief.limit() <= part.rules.limits.size(),
-                   "a part whose flags are its own");
+nb::bytes write_bytes(const Part& part) {
+    Bytes bytes;
+    {
+        const nb::gil_scoped_release released;
+        bytes = to_bytes(part);
     }
-    expect(thresholds == part.rules.thresholds.size(), "a part with flags for each threshold");
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-void set_state(Part& part, const State& state) {
-    expect(state.size() == 13 && nb::cast<int>(state[0]) == version, "a part of this version of verite");
-    Part read;
-    read.about = nb::cast<std::string>(state[1]);
-    read.rules.thresholds = nb::cast<std::vector<double>>(state[2]);
-    read.rules.ranges = nb::cast<std::vector<double>>(state[3]);
-    read.rules.limits = nb::cast<std::vector<std::int64_t>>(state[4]);
-    read.rules.recalls = nb::cast<std::vector<double>>(state[5]);
-    read_bytes(state[6], read.images);
-    read_bytes(state[7], read.offsets);
-    read_bytes(state[8], read.confidence);
-    read_bytes(state[9], read.image);
-    read_bytes(state[10], read.rank);
-    read_bytes(state[11], read.positives);
-    for (const nb::handle block : nb::cast<nb::list>(state[12])) {
-        Part::Block& own = read.blocks.emplace_back();
-        own.thresholds = nb::cast<std::uint64_t>(block[0]);
-        read_bytes(block[1], own.briefs);
-        read_bytes(block[2], own.outcomes);
-    }
-    check(read);
-    new (&part) Part(std::move(read));
-}
-
-Part merge(const std::vector<const Part*>& parts) {
+Part read_bytes(const Buffer& given) {
+    const auto bytes = to_view<std::uint8_t>(given, "part");
     const nb::gil_scoped_release released;
-    return merge_parts(parts);
+    return part_from(bytes.values);
 }
+
+// Other ids for the same images: all of them higher by so many.
+Part shift(const Part& part, std::int64_t by) {
+    expect(!part.images.are_names(), "images with ids");
+    Part moved = part;
+    for (std::int64_t& id : moved.images.ids) id += by;
+    return moved;
+}
+
+nb::typed<nb::list, nb::str> names_of(const ImageKeys& images) {
+    nb::typed<nb::list, nb::str> names;
+    for (const std::string& name : images.names)
+        names.append(
+            nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogatepass")));
+    return names;
+}
+
+// Parts looked at as one, alive as long as somebody looks.
+struct KeptMerger {
+    KeptMerger(std::vector<nb::object> parts, const std::vector<std::int64_t>& labels, bool takes_first)
+        : owners(std::move(parts)), merger(parts_of(owners), labels, takes_first) {}
+
+    static std::vector<const Part*> parts_of(const std::vector<nb::object>& owners) {
+        std::vector<const Part*> parts;
+        for (const nb::object& owner : owners) parts.push_back(&nb::cast<const Part&>(owner));
+        return parts;
+    }
+
+    std::vector<nb::object> owners;
+    Merger merger;
+};
+
+ArraysOf<double, double, double> arrays(const KeptMerger& kept, double absent, unsigned threads) {
+    const Rules& rules = kept.merger.first().rules;
+    const std::size_t thresholds = rules.thresholds.size(), levels = rules.recalls.size();
+    const std::size_t labels = kept.merger.labels().size(), ranges = rules.range_count(), limits = rules.limits.size();
+    const std::size_t cells = labels * ranges * limits;
+    Array<double> precision(thresholds * levels * cells), confidence(precision.size()), recall(thresholds * cells);
+    {
+        const nb::gil_scoped_release released;
+        kept.merger.fill_arrays(absent, precision, confidence, recall, threads);
+    }
+    return nb::make_tuple(to_numpy(std::move(precision), {thresholds, levels, labels, ranges, limits}),
+                          to_numpy(std::move(recall), {thresholds, labels, ranges, limits}),
+                          to_numpy(std::move(confidence), {thresholds, levels, labels, ranges, limits}));
+}
+
+nb::typed<nb::list, std::tuple<double, double, int, int, int, double, double>> readings(const KeptMerger& kept,
+                                                                                        std::size_t threshold,
+                                                                                        unsigned threads) {
+    std::vector<Reading> found;
+    {
+        const nb::gil_scoped_release released;
+        found = kept.merger.readings(threshold, threads);
+    }
+    nb::list listed;
+    for (const auto& [every, eleven, truths, right, wrong, f1, confidence] : found)
+        listed.append(nb::make_tuple(every, eleven, truths, right, wrong, f1, confidence));
+    return listed;
+}
+
+std::vector<std::tuple<std::int64_t, std::int64_t>> counts(const KeptMerger& kept, unsigned threads) {
+    std::vector<Merger::Count> found;
+    {
+        const nb::gil_scoped_release released;
+        found = kept.merger.counts(threads);
+    }
+    std::vector<std::tuple<std::int64_t, std::int64_t>> listed;
+    for (const auto& [truths, preds] : found) listed.emplace_back(truths, preds);
+    return listed;
+}
+
+std::vector<std::int64_t> list_of(std::span<const std::int64_t> ids) { return {ids.begin(), ids.end()}; }
 
 }  // namespace
 
 void register_parts(nb::module_& module) {
     nb::class_<Part>(module, "Part", "What became of some images, to be merged with others.")
-        .def_static("merge", &merge, "parts"_a, "Parts of different images as one; in any order the same.")
+        .def_static("from_bytes", &read_bytes, "data"_a)
+        .def("to_bytes", &write_bytes)
+        .def("shift", &shift, "by"_a, "The same images with ids higher by so many.")
+        .def_prop_ro("about", [](const Part& part) { return part.about; })
+        .def_prop_ro("image_count", [](const Part& part) { return part.images.size(); })
+        .def_prop_ro("row_count",
+                     [](const Part& part) {
+                         std::uint64_t rows = 0;
+                         for (const Bytes& section : part.sections) rows += count_rows(section);
+                         return rows;
+                     })
+        .def("__getstate__", &write_bytes)
+        .def("__setstate__", [](Part& part, const Buffer& state) { new (&part) Part(read_bytes(state)); });
+    nb::class_<KeptMerger>(module, "Merger", "Several parts looked at as one.")
+        .def(nb::init<std::vector<nb::object>, const std::vector<std::int64_t>&, bool>(), "parts"_a,
+             "labels"_a = std::vector<std::int64_t>(), "takes_first"_a = false)
+        .def(
+            "merge",
+            [](const KeptMerger& kept, unsigned threads) {
+                const nb::gil_scoped_release released;
+                return kept.merger.merge(threads);
+            },
+            "threads"_a = 1, "One part of all images; the same bytes in any order.")
         .def(
             "numbers",
-            [](const Part& part, unsigned threads) {
+            [](const KeptMerger& kept, unsigned threads) {
                 const nb::gil_scoped_release released;
-                return number_part(part, threads);
+                return kept.merger.numbers(threads);
             },
             "threads"_a = 1)
-        .def_prop_ro("image_count", [](const Part& part) { return part.images.size(); })
-        .def("__getstate__", &get_state)
-        .def("__setstate__", &set_state);
+        .def("arrays", &arrays, "absent"_a, "threads"_a = 1, "precision, recall and scores in the reference's shapes.")
+        .def("readings", &readings, "threshold"_a, "threads"_a = 1, "What is read off the curve of every class.")
+        .def("counts", &counts, "threads"_a = 1, "For each class, truths to be found and predictions that count.")
+        .def(
+            "digests",
+            [](const KeptMerger& kept, unsigned threads) {
+                const nb::gil_scoped_release released;
+                const auto [truth, pred] = kept.merger.digests(threads);
+                return std::tuple(truth, pred);
+            },
+            "threads"_a = 1, "What stands for truths and for predictions, however they were parted.")
+        .def_prop_ro("image_count", [](const KeptMerger& kept) { return kept.merger.images().size(); })
+        .def_prop_ro("repeated", [](const KeptMerger& kept) { return kept.merger.repeated(); })
+        .def_prop_ro("ids", [](const KeptMerger& kept) { return list_of(kept.merger.images().ids); })
+        .def_prop_ro("names", [](const KeptMerger& kept) { return names_of(kept.merger.images()); })
+        .def_prop_ro("labels", [](const KeptMerger& kept) { return list_of(kept.merger.labels()); });
 }
 
 }  // namespace verite

@@ -221,25 +221,12 @@ Numbers Evaluation::weight(std::span<const double> weights, unsigned threads) co
 
 void Evaluation::fill_arrays(double missing, std::span<double> precision, std::span<double> confidence,
                              std::span<double> recall) const {
-    const std::size_t ranges = rules_.range_count(), limits = rules_.limits.size(), levels = rules_.recalls.size();
-    const std::size_t cells = labels_ * ranges * limits;  // of a threshold and a recall
-    const auto confidences = this->confidence();
-    std::ranges::fill(precision, missing);
-    std::ranges::fill(confidence, missing);
-    std::ranges::fill(recall, missing);
-    const Strides strides{limits, levels * cells, cells, ranges * limits, 1};
-    const Strides recall_strides{limits, cells, 0, ranges * limits, 1};
+    const ArraySpans out{precision, confidence, recall};
+    clear_arrays(out, missing);
     for (std::size_t block = 0; block < flags_.size(); ++block) {
         Walked walk = walked(block);
-        walk.confidence = confidences;
-        const std::size_t first = block * most_thresholds;
-        for (std::size_t most = 0; most < limits; ++most) {
-            const std::size_t at = first * strides.threshold + most;
-            const bool is_last = most + 1 == limits;
-            accumulate(walk, {rules_.recalls, limits, most, ranges}, nullptr, threads_,
-                       {precision.subspan(at), confidence.subspan(at), strides,
-                        is_last ? recall.subspan(first * cells) : std::span<double>{}, recall_strides});
-        }
+        walk.confidence = this->confidence();
+        verite::fill_arrays(walk, rules_, {block, 0, labels_}, threads_, out);
     }
 }
 

@@ -80,6 +80,26 @@ std::vector<double> Numbers::class_means(const Choice& choice) const {
     return means;
 }
 
+void clear_arrays(const ArraySpans& out, double missing) {
+    for (const auto& values : {out.precision, out.confidence, out.recall}) std::ranges::fill(values, missing);
+}
+
+void fill_arrays(const Walked& walk, const Rules& rules, const ArrayPlace& place, unsigned threads,
+                 const ArraySpans& out) {
+    const std::size_t ranges = rules.range_count(), limits = rules.limits.size(), levels = rules.recalls.size();
+    const std::size_t cells = place.labels * ranges * limits;  // of a threshold and a recall
+    const std::size_t first = place.block * most_thresholds, label = place.first_label * ranges * limits;
+    const Strides strides{limits, levels * cells, cells, ranges * limits, 1};
+    const Strides recall_strides{limits, cells, 0, ranges * limits, 1};
+    for (std::size_t most = 0; most < limits; ++most) {
+        const std::size_t at = first * strides.threshold + label + most;
+        const bool is_last = most + 1 == limits;
+        accumulate(walk, {rules.recalls, limits, most, ranges}, nullptr, threads,
+                   {out.precision.subspan(at), out.confidence.subspan(at), strides,
+                    is_last ? out.recall.subspan(first * cells + label) : std::span<double>{}, recall_strides});
+    }
+}
+
 double sum_pairwise(std::span<const double> values) {
     constexpr std::size_t lanes = 8, block = 128;
     if (values.size() > block) {

@@ -55,6 +55,21 @@ class Numbers {
     Array<double> positives_;  // [label][range]
 };
 
+// Arrays in the reference's shapes: precision and confidence [threshold][recall][label][range][limit], recall
+// [threshold][label][range][limit].
+struct ArraySpans {
+    std::span<double> precision, confidence, recall;
+};
+
+// Which of all thresholds, sixteen at a time, and which of all classes are walked.
+struct ArrayPlace {
+    std::size_t block, first_label, labels;
+};
+
+void clear_arrays(const ArraySpans& out, double absent);
+void fill_arrays(const Walked& walk, const Rules& rules, const ArrayPlace& place, unsigned threads,
+                 const ArraySpans& out);
+
 // In numpy's order: eight sums side by side up to 128 numbers, halves of more.
 double sum_pairwise(std::span<const double> values);
 

@@ -4,118 +4,264 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "columns/digest.hpp"
+#include "columns/parallel.hpp"
+
 namespace verite {
 namespace {
 
-// Appends a row's outcomes to a block, which may be another one.
-void add_outcomes(const Brief& brief, std::span<const Outcome> outcomes, std::size_t ranges, Part::Block& block) {
-    Brief copy = brief;
-    if (brief.outcome >= 0) {
-        const auto own = outcomes.subspan(static_cast<std::size_t>(brief.outcome) * ranges, ranges);
-        copy.outcome = static_cast<std::int32_t>(block.outcomes.size() / ranges);
-        block.outcomes.insert(block.outcomes.end(), own.begin(), own.end());
-    }
-    block.briefs.push_back(copy);
+constexpr std::uint32_t left_out = UINT32_MAX;
+
+std::uint32_t word_of(const Outcome& outcome) {
+    return outcome.hits | static_cast<std::uint32_t>(outcome.spared) << 16;
 }
 
-struct Row {
-    std::uint64_t key;
-    std::int64_t image;
-    std::int32_t rank;
-    std::uint32_t part;
-    std::size_t row;
+// Sorts ids or names, none twice; the place of each one afterwards, empty where they stood in it.
+Array<std::uint32_t> sort_keys(ImageKeys& keys) {
+    Array<std::uint32_t> order(keys.size()), places;
+    std::iota(order.begin(), order.end(), 0u);
+    const auto sort = [&](auto& values) {
+        if (!std::ranges::is_sorted(values)) {
+            std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return values[a] < values[b]; });
+            auto sorted = values;
+            places.resize(order.size());
+            for (std::uint32_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]], places[order[i]] = i;
+            values = std::move(sorted);
+        }
+        if (const auto twice = std::ranges::adjacent_find(values); twice != values.end())
+            throw std::invalid_argument("parts: expected every image once, found image " +
+                                        keys.spell(static_cast<std::size_t>(twice - values.begin())) + " twice");
+    };
+    if (keys.are_names())
+        sort(keys.names);
+    else
+        sort(keys.ids);
+    return places;
+}
 
-    bool operator<(const Row& other) const {
-        return key != other.key ? key < other.key : image != other.image ? image < other.image : rank < other.rank;
+// Equal confidences of a class by image, those of one image as they are.
+void settle_ties(Array<Row>& rows) {
+    for (auto first = rows.begin(); first != rows.end();) {
+        auto last = first + 1;
+        while (last != rows.end() && last->key == first->key) ++last;
+        if (!std::is_sorted(first, last)) std::stable_sort(first, last);
+        first = last;
     }
-};
+}
 
-void check_alike(std::span<const Part* const> parts) {
-    if (parts.empty()) throw std::invalid_argument("parts: expected at least one");
-    for (const Part* part : parts)
-        if (part->about != parts[0]->about || part->labels() != parts[0]->labels() ||
-            part->blocks.size() != parts[0]->blocks.size())
-            throw std::invalid_argument("parts: expected the same rules and classes in all of them");
+// The truths of every image that are to be found, class by class.
+void add_cells(const Evaluation& evaluation, std::span<const std::uint32_t> places, std::span<Section> sections) {
+    const Grouped& truths = evaluation.truths();
+    const std::size_t ranges = evaluation.rules().range_count();
+    std::vector<std::uint32_t> counts(ranges);
+    for (std::size_t image = 0; image < evaluation.images(); ++image)
+        for (auto slot = truths.images[image]; slot < truths.images[image + 1];) {
+            const std::int32_t label = truths.labels[static_cast<std::size_t>(slot)];
+            std::ranges::fill(counts, 0u);
+            for (; slot < truths.images[image + 1] && truths.labels[static_cast<std::size_t>(slot)] == label; ++slot)
+                for (std::size_t range = 0; range < ranges; ++range)
+                    counts[range] += ~evaluation.ignored()[static_cast<std::size_t>(slot)] >> range & 1;
+            if (std::ranges::all_of(counts, [](std::uint32_t count) { return count == 0; })) continue;
+            Section& section = sections[static_cast<std::size_t>(label)];
+            const auto place = places.empty() ? static_cast<std::uint32_t>(image) : places[image];
+            section.cells.push_back({place, section.counts.add(counts)});
+        }
+    if (!places.empty())
+        for (Section& section : sections) std::ranges::sort(section.cells, {}, &Cell::image);
+}
+
+void add_rows(const Evaluation& evaluation, std::size_t label, std::span<const std::uint32_t> image_of,
+              Section& section) {
+    const Ordered& preds = evaluation.preds();
+    const auto confidence = evaluation.confidence();
+    const std::size_t ranges = evaluation.rules().range_count();
+    std::vector<std::uint32_t> words(section.fates.width());
+    const auto first = static_cast<std::size_t>(preds.label_offsets[label]);
+    const auto last = static_cast<std::size_t>(preds.label_offsets[label + 1]);
+    section.rows.resize(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+        const auto slot = static_cast<std::size_t>(preds.by_label[i]);
+        std::size_t at = 0;
+        words[at++] = evaluation.flags()[0].briefs[slot].flags;
+        for (const Flags& flags : evaluation.flags()) {
+            const std::int32_t own = flags.briefs[slot].outcome;
+            for (std::size_t range = 0; range < ranges; ++range)
+                words[at++] = own < 0 ? 0 : word_of(flags.outcomes[static_cast<std::size_t>(own) * ranges + range]);
+        }
+        section.rows[i - first] = {falling_key(confidence[slot]), image_of[slot], section.fates.add(words)};
+    }
+}
+
+// Sorted runs of rows as one, run by run of `ends`.
+void merge_runs(Array<Row>& rows, std::vector<std::size_t> ends) {
+    Array<Row> spare;
+    while (ends.size() > 1) {
+        spare.resize(rows.size());
+        std::vector<std::size_t> longer;
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < ends.size(); i += 2) {
+            const std::size_t middle = ends[i], last = i + 1 < ends.size() ? ends[i + 1] : middle;
+            std::merge(
+                rows.begin() + static_cast<std::ptrdiff_t>(first), rows.begin() + static_cast<std::ptrdiff_t>(middle),
+                rows.begin() + static_cast<std::ptrdiff_t>(middle), rows.begin() + static_cast<std::ptrdiff_t>(last),
+                spare.begin() + static_cast<std::ptrdiff_t>(first));
+            longer.push_back(first = last);
+        }
+        std::swap(rows, spare);
+        ends = std::move(longer);
+    }
+}
+
+template <class Values>
+std::uint64_t digest_of(const Values& values) {
+    return digest(std::as_bytes(std::span(values.data(), values.size())));
 }
 
 }  // namespace
 
-Part make_part(const Evaluation& evaluation, std::span<const std::int64_t> ids, std::string about) {
-    if (ids.size() != evaluation.images()) throw std::invalid_argument("parts: expected an id for every image");
-    if (!std::ranges::is_sorted(ids)) throw std::invalid_argument("parts: expected ids that rise");
+Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const std::int64_t> labels, std::string about,
+               unsigned threads) {
+    if (images.size() != evaluation.images()) throw std::invalid_argument("parts: expected an id for every image");
+    if (labels.size() != evaluation.labels() ||
+        std::ranges::adjacent_find(labels, std::greater_equal()) != labels.end())
+        throw std::invalid_argument("parts: expected an id for every class, and ids that rise");
+    const Array<std::uint32_t> places = sort_keys(images);
+    Part part{std::move(about), evaluation.rules(), std::move(images), {labels.begin(), labels.end()}, {}};
     const Ordered& preds = evaluation.preds();
-    const auto confidences = evaluation.confidence();
-    const std::size_t ranges = evaluation.rules().range_count();
-    Part part{std::move(about), evaluation.rules(), {ids.begin(), ids.end()}, preds.label_offsets, {}, {}, {}, {}, {}};
-    part.positives.assign(evaluation.positives().begin(), evaluation.positives().end());
-    Array<std::int64_t> image_of(preds.ranks.size());
-    for (std::size_t image = 0; image < ids.size(); ++image)
+    Array<std::uint32_t> image_of(preds.ranks.size());
+    for (std::size_t image = 0; image < evaluation.images(); ++image)
         std::fill(image_of.begin() + preds.cells.images[image], image_of.begin() + preds.cells.images[image + 1],
-                  ids[image]);
-    for (const Flags& flags : evaluation.flags()) part.blocks.push_back({flags.thresholds, {}, {}});
-    for (const std::int32_t slot : preds.by_label) {
-        const auto at = static_cast<std::size_t>(slot);
-        part.confidence.push_back(confidences[at]);
-        part.image.push_back(image_of[at]);
-        part.rank.push_back(preds.ranks[at]);
-        for (std::size_t block = 0; block < part.blocks.size(); ++block) {
-            const Flags& flags = evaluation.flags()[block];
-            add_outcomes(flags.briefs[at], flags.outcomes.values(), ranges, part.blocks[block]);
-        }
-    }
+                  places.empty() ? static_cast<std::uint32_t>(image) : places[image]);
+    std::vector<Section> sections(labels.size(), Section(part.shape()));
+    add_cells(evaluation, places, sections);
+    evaluation.confidence();  // made once, before threads ask
+    part.sections.resize(labels.size());
+    in_parallel(labels.size(), threads, [&](std::size_t label) {
+        add_rows(evaluation, label, image_of, sections[label]);
+        settle_ties(sections[label].rows);
+        part.sections[label] = pack(sections[label], part.shape());
+        sections[label] = {};
+    });
     return part;
 }
 
-Part merge_parts(std::span<const Part* const> parts) {
-    check_alike(parts);
-    const Part& first = *parts[0];
-    const std::size_t ranges = first.rules.range_count();
-    Part merged{first.about, first.rules, {}, {}, {}, {}, {}, Array<double>(first.positives.size(), 0.0), {}};
-    for (const Part::Block& block : first.blocks) merged.blocks.push_back({block.thresholds, {}, {}});
-    for (const Part* part : parts) {
-        merged.images.insert(merged.images.end(), part->images.begin(), part->images.end());
-        std::ranges::transform(merged.positives, part->positives, merged.positives.begin(), std::plus<double>());
+Merger::Merger(std::vector<const Part*> parts, std::span<const std::int64_t> labels, bool takes_first)
+    : parts_(std::move(parts)) {
+    if (parts_.empty()) throw std::invalid_argument("parts: expected at least one");
+    for (const Part* part : parts_)
+        if (part->about != first().about || part->rules.thresholds.size() != first().rules.thresholds.size() ||
+            part->rules.ranges != first().rules.ranges || part->rules.limits != first().rules.limits ||
+            part->rules.recalls != first().rules.recalls)
+            throw std::invalid_argument("parts: expected the same rules and classes in all of them");
+    join_images(takes_first);
+    join_labels(labels);
+}
+
+void Merger::join_images(bool takes_first) {
+    struct Owner {
+        std::uint32_t part, image;
+    };
+    std::vector<Owner> owners;
+    bool are_names = false;
+    for (const Part* part : parts_) are_names |= part->images.are_names();
+    for (std::uint32_t p = 0; p < parts_.size(); ++p) {
+        const ImageKeys& own = parts_[p]->images;
+        if (own.size() > 0 && own.are_names() != are_names)
+            throw std::invalid_argument("parts: expected images with ids or images with names, found both");
+        image_places_.emplace_back(own.size(), left_out);
+        for (std::uint32_t i = 0; i < own.size(); ++i) owners.push_back({p, i});
     }
-    std::ranges::sort(merged.images);
-    if (const auto twice = std::ranges::adjacent_find(merged.images); twice != merged.images.end())
-        throw std::invalid_argument("parts: expected every image once, found image " + std::to_string(*twice) +
-                                    " in two of them");
-    merged.offsets.push_back(0);
-    std::vector<Row> rows;
-    for (std::size_t label = 0; label < first.labels(); ++label) {
-        rows.clear();
-        for (std::uint32_t p = 0; p < parts.size(); ++p)
-            for (auto row = static_cast<std::size_t>(parts[p]->offsets[label]);
-                 row < static_cast<std::size_t>(parts[p]->offsets[label + 1]); ++row)
-                rows.push_back(
-                    {falling_key(parts[p]->confidence[row]), parts[p]->image[row], parts[p]->rank[row], p, row});
-        std::sort(rows.begin(), rows.end());
-        for (const Row& row : rows) {
-            const Part& part = *parts[row.part];
-            merged.confidence.push_back(part.confidence[row.row]);
-            merged.image.push_back(row.image);
-            merged.rank.push_back(row.rank);
-            for (std::size_t block = 0; block < merged.blocks.size(); ++block)
-                add_outcomes(part.blocks[block].briefs[row.row], part.blocks[block].outcomes, ranges,
-                             merged.blocks[block]);
+    // Which part has which image: sorted by key, then by part.
+    const auto sort = [&](auto key) {
+        if (parts_.size() > 1)
+            std::ranges::stable_sort(owners, [&](const Owner& a, const Owner& b) { return key(a) < key(b); });
+    };
+    const auto is_same = [&](const Owner& a, const Owner& b) {
+        return are_names ? parts_[a.part]->images.names[a.image] == parts_[b.part]->images.names[b.image]
+                         : parts_[a.part]->images.ids[a.image] == parts_[b.part]->images.ids[b.image];
+    };
+    if (are_names)
+        sort([&](const Owner& o) -> const std::string& { return parts_[o.part]->images.names[o.image]; });
+    else
+        sort([&](const Owner& o) { return parts_[o.part]->images.ids[o.image]; });
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        const auto [part, image] = owners[i];
+        const ImageKeys& own = parts_[part]->images;
+        if (i > 0 && is_same(owners[i - 1], owners[i])) {
+            if (!takes_first)
+                throw std::invalid_argument("parts: expected every image once, found image " + own.spell(image) +
+                                            " in two of them");
+            ++repeated_;
+            continue;
         }
-        merged.offsets.push_back(static_cast<std::int64_t>(merged.confidence.size()));
+        image_places_[part][image] = static_cast<std::uint32_t>(images_.size());
+        if (are_names)
+            images_.names.push_back(own.names[image]);
+        else
+            images_.ids.push_back(own.ids[image]);
     }
+}
+
+void Merger::join_labels(std::span<const std::int64_t> more) {
+    labels_.assign(more.begin(), more.end());
+    for (const Part* part : parts_) labels_.insert(labels_.end(), part->labels.begin(), part->labels.end());
+    std::ranges::sort(labels_);
+    labels_.erase(std::unique(labels_.begin(), labels_.end()), labels_.end());
+    label_places_.assign(labels_.size(), Array<std::int32_t>(parts_.size(), -1));
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+        for (std::size_t i = 0; i < parts_[p]->labels.size(); ++i) {
+            const auto at = std::ranges::lower_bound(labels_, parts_[p]->labels[i]) - labels_.begin();
+            label_places_[static_cast<std::size_t>(at)][p] = static_cast<std::int32_t>(i);
+        }
+}
+
+Section Merger::gather(std::size_t label) const {
+    Section found(first().shape());
+    std::vector<std::size_t> ends;
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+        const std::int32_t place = label_places_[label][p];
+        if (place < 0) continue;
+        Section own = parts_[p]->section(static_cast<std::size_t>(place));
+        if (parts_.size() == 1) return own;
+        std::vector<std::uint32_t> fates, counts;
+        for (std::size_t i = 0; i < own.fates.size(); ++i) fates.push_back(found.fates.add(own.fates[i]));
+        for (std::size_t i = 0; i < own.counts.size(); ++i) counts.push_back(found.counts.add(own.counts[i]));
+        const Array<std::uint32_t>& places = image_places_[p];
+        for (const auto& [key, image, fate] : own.rows)
+            if (places[image] != left_out) found.rows.push_back({key, places[image], fates[fate]});
+        for (const auto& [image, count] : own.cells)
+            if (places[image] != left_out) found.cells.push_back({places[image], counts[count]});
+        ends.push_back(found.rows.size());
+    }
+    merge_runs(found.rows, std::move(ends));
+    std::ranges::sort(found.cells, {}, &Cell::image);
+    return found;
+}
+
+Part Merger::merge(unsigned threads) const {
+    Part merged{first().about, first().rules, images_, labels_, std::vector<Bytes>(labels_.size())};
+    in_parallel(labels_.size(), threads,
+                [&](std::size_t label) { merged.sections[label] = pack(gather(label), merged.shape()); });
     return merged;
 }
 
-Numbers number_part(const Part& part, unsigned threads) {
-    Numbers found(part.rules, part.labels(), part.positives);
-    Array<std::int32_t> order(part.confidence.size());
-    std::iota(order.begin(), order.end(), 0);
-    const std::size_t limits = part.rules.limits.size(), ranges = part.rules.range_count();
-    for (std::size_t block = 0; block < part.blocks.size(); ++block) {
-        const auto& [thresholds, briefs, outcomes] = part.blocks[block];
-        accumulate({order, part.offsets, briefs, outcomes, {}, part.positives, thresholds, ranges},
-                   {part.rules.recalls, limits, limits - 1, ranges}, nullptr, threads,
-                   found.curves(block * most_thresholds));
-    }
-    return found;
+Merger::Digests Merger::digests(unsigned threads) const {
+    const SectionShape shape{first().blocks(), first().rules.range_count(), first().rules.limits.size(),
+                             images_.size()};
+    const std::size_t labels = labels_.size();
+    Array<std::uint64_t> truths(labels + 1), preds(labels + 1);
+    in_parallel(labels, threads, [&](std::size_t label) {
+        Section section = gather(label);
+        Array<Row> rows;
+        std::swap(rows, section.rows);
+        truths[label] = digest_of(pack(section, shape));
+        section.cells.clear();
+        std::swap(rows, section.rows);
+        preds[label] = digest_of(pack(section, shape));
+    });
+    Part bare{{}, first().rules, images_, labels_, std::vector<Bytes>(labels)};
+    truths[labels] = preds[labels] = digest_of(to_bytes(bare));
+    return {digest_of(truths), digest_of(preds)};
 }
 
 }  // namespace verite

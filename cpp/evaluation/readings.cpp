@@ -39,38 +39,33 @@ struct Hits {
 
 }  // namespace
 
-std::vector<Reading> read_curves(const Evaluation& evaluation, std::size_t threshold, unsigned threads) {
-    if (threshold >= evaluation.rules().thresholds.size())
-        throw std::invalid_argument("curves: expected one of the thresholds");
-    const Flags& flags = evaluation.flags()[threshold / most_thresholds];
-    const Ordered& preds = evaluation.preds();
-    const auto confidence = evaluation.confidence();
-    const auto truths = evaluation.truth_counts();
-    std::vector<Reading> readings(evaluation.labels());
+std::vector<Reading> read_curves(const Walked& walk, std::size_t threshold, unsigned threads) {
+    std::vector<Reading> readings(walk.labels());
     in_parallel(readings.size(), threads, [&](std::size_t label) {
         Reading& reading = readings[label];
-        reading = {absent, absent, truths[label], 0, 0, absent, absent};
+        const auto truths = static_cast<std::int64_t>(walk.positives[label * walk.ranges]);
+        reading = {absent, absent, truths, 0, 0, absent, absent};
         Hits hits;
         std::int64_t all = 0;
         double best = -1, before = absent, f1 = 0;
         const auto choose = [&] {  // predictions of equal confidence are kept or dropped together
             if (all > 0 && f1 > best) best = f1, reading.f1_confidence = before;
         };
-        for (auto i = static_cast<std::size_t>(preds.label_offsets[label]);
-             i < static_cast<std::size_t>(preds.label_offsets[label + 1]); ++i) {
-            const auto slot = static_cast<std::size_t>(preds.by_label[i]);
-            const Brief& brief = flags.briefs[slot];
+        for (auto i = static_cast<std::size_t>(walk.offsets[label]);
+             i < static_cast<std::size_t>(walk.offsets[label + 1]); ++i) {
+            const auto slot = static_cast<std::size_t>(walk.order[i]);
+            const Brief& brief = walk.briefs[slot];
             const Outcome outcome = brief.outcome < 0
                                         ? Outcome{0, 0}
-                                        : flags.outcomes[static_cast<std::size_t>(brief.outcome) * flags.ranges];
-            const bool is_right = outcome.hits >> threshold % most_thresholds & 1;
-            if (!is_right && (brief.is_outside(0) || outcome.spared >> threshold % most_thresholds & 1)) continue;
-            if (all > 0 && confidence[slot] != before) choose();
+                                        : walk.outcomes[static_cast<std::size_t>(brief.outcome) * walk.ranges];
+            const bool is_right = outcome.hits >> threshold & 1;
+            if (!is_right && (brief.is_outside(0) || outcome.spared >> threshold & 1)) continue;
+            if (all > 0 && walk.confidence[slot] != before) choose();
             ++all;
             if (is_right) hits.all.push_back(all);
             f1 = static_cast<double>(2 * static_cast<std::int64_t>(hits.all.size())) /
                  static_cast<double>(all + reading.truths);
-            before = confidence[slot];
+            before = walk.confidence[slot];
         }
         choose();
         reading.right = static_cast<std::int64_t>(hits.all.size());
@@ -85,6 +80,16 @@ std::vector<Reading> read_curves(const Evaluation& evaluation, std::size_t thres
         reading.eleven = hits.at_eleven(reading.truths);
     });
     return readings;
+}
+
+std::vector<Reading> read_curves(const Evaluation& evaluation, std::size_t threshold, unsigned threads) {
+    if (threshold >= evaluation.rules().thresholds.size())
+        throw std::invalid_argument("curves: expected one of the thresholds");
+    const Flags& flags = evaluation.flags()[threshold / most_thresholds];
+    const Ordered& preds = evaluation.preds();
+    return read_curves({preds.by_label, preds.label_offsets, flags.briefs, flags.outcomes.values(),
+                        evaluation.confidence(), evaluation.positives(), flags.thresholds, flags.ranges},
+                       threshold % most_thresholds, threads);
 }
 
 }  // namespace verite

@@ -14,7 +14,9 @@ struct Reading {
     double f1, f1_confidence;  // the largest harmonic mean of precision and recall, and from which confidence on
 };
 
-// Of every class at one threshold, in the first area range; what is ignored is in no curve.
+// Of every class at one threshold, in the first area range; what is ignored is in no curve. What is walked needs
+// confidences; the threshold is one of the walk's sixteen.
+std::vector<Reading> read_curves(const Walked& walk, std::size_t threshold, unsigned threads);
 std::vector<Reading> read_curves(const Evaluation& evaluation, std::size_t threshold, unsigned threads);
 
 }  // namespace verite

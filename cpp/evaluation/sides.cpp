@@ -359,11 +359,18 @@ Truths KeptEvaluation::lay_added(Sided& side, const Columns& added) const {
     return lay_truths(side, true);
 }
 
-Part KeptEvaluation::part(std::string about) const {
-    if (!images_.ids) throw std::invalid_argument("parts: expected images with ids");
-    Array<std::int64_t> ids(images_.ids.begin(), images_.ids.end());
-    std::ranges::sort(ids);
-    return make_part(*evaluation_, ids, std::move(about));
+Part KeptEvaluation::part(std::span<const std::int64_t> labels, std::string about) const {
+    ImageKeys keys;
+    if (images_.ids) {
+        keys.ids.assign(images_.ids.begin(), images_.ids.end());
+        std::ranges::sort(keys.ids);
+    } else {
+        for (std::size_t image = 0; image < images_.count(); ++image) {
+            const auto name = images_.names[image];
+            keys.names.emplace_back(name.begin(), name.end());
+        }
+    }
+    return make_part(*evaluation_, std::move(keys), labels, std::move(about), threads_);
 }
 
 std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, const Changes* changes,

@@ -68,8 +68,8 @@ class KeptEvaluation {
                                    std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
                                    unsigned threads) const;
 
-    // What became of these images, by their ids.
-    Part part(std::string about) const;
+    // What became of these images, by their ids or else by their names; `labels` are ids of classes in their order.
+    Part part(std::span<const std::int64_t> labels, std::string about) const;
 
     // Weights of images by rank.
     Array<double> by_rank(std::span<const double> weights) const;

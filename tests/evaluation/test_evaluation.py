@@ -16,10 +16,9 @@ import pytest
 import verite as vt
 from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite import _core
 from verite.errors import DataError
 from verite.evaluation.changes import Changes
-from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Part, Rules
+from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Rules
 from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
 from verite.protocols.coco import rules_of
@@ -454,61 +453,3 @@ def test_rules_that_are_none_are_refused() -> None:
     ):
         with pytest.raises(DataError, match=message):
             Evaluation(truth, truth, rules)
-
-
-def split(truth: Any, results: Any, rng: np.random.Generator) -> list[tuple[Any, Any]]:
-    """The documents of some images each; a part may have none."""
-    place = {image["id"]: int(rng.integers(0, 4)) for image in truth["images"]}
-    return [
-        (
-            {
-                **truth,
-                "images": [image for image in truth["images"] if place[image["id"]] == i],
-                "annotations": [record for record in truth["annotations"] if place[record["image_id"]] == i],
-            },
-            [record for record in results if place[record["image_id"]] == i],
-        )
-        for i in range(4)
-    ]
-
-
-@pytest.mark.parametrize("on", ["box", "mask"])
-def test_parts_are_merged_to_the_bits_of_the_whole(tmp_path: Path, on: Any) -> None:
-    compared = 0
-    for seed in range(60):
-        documents = random_set(seed) if on == "box" else random_mask_set(seed)
-        whole = evaluate(*read(tmp_path, *documents), on)
-        rng = np.random.default_rng(seed)
-        parts = []
-        for truth, results in split(*documents, rng):
-            if truth["images"] and truth["annotations"] and results:
-                parts.append(evaluate(*read(tmp_path, truth, results), on).part())
-            elif truth["images"] and (truth["annotations"] or results):
-                parts = []
-                break
-        if len(parts) < 2:
-            continue
-        some = [parts[i] for i in rng.permutation(len(parts))]
-        merged = some[0]
-        for other in some[1:]:
-            merged = pickle.loads(pickle.dumps(Part.merge(other, merged)))
-        assert pickle.dumps(Part.merge(*parts)) == pickle.dumps(merged)
-        assert_same(merged.numbers(), whole.native.precision, whole.native.recall)
-        compared += 1
-    assert compared >= 8
-
-
-def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
-    truth, pred = read(tmp_path, *random_set(12))
-    part = evaluate(truth, pred).part()
-    assert len(part) == len(truth.images)
-    with pytest.raises(DataError, match=r"expected every image once, found image \d+ in two of them"):
-        Part.merge(part, part)
-    other = Evaluation(truth, pred, Rules((0.5,), recalls=RECALLS)).part()
-    with pytest.raises(DataError, match="expected the same rules and classes"):
-        Part.merge(part, other)
-    state = list(part.kept.__getstate__())
-    for i, wrong in ((7, b"12"), (8, state[8] + b"12345678"), (12, [])):
-        damaged = _core.Part.__new__(_core.Part)
-        with pytest.raises(ValueError, match="expected a part"):
-            damaged.__setstate__((*state[:i], wrong, *state[i + 1 :]))

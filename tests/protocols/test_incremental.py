@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any
@@ -165,16 +167,9 @@ def test_predictions_that_are_not_finite_are_wrong_and_said_to_be_so():
     assert [finding.code for finding in results.findings] == ["V111"]
     assert evaluator.compute().scores["AP"].value == 0  # said once
     stops = vt.CocoEvaluator(checks="stop")
-    stops.merge(evaluator_of(stops, evaluator))
+    stops.update([{"boxes": [[nan] * 4], "scores": [0.9], "labels": [1]}], [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
     with pytest.raises(vt.DataError, match="V111"):
         stops.compute()
-
-
-def evaluator_of(like, other):
-    """What another evaluator has collected, with the settings of the first."""
-    copy = vt.CocoEvaluator(checks=like.checks)
-    copy.images, copy.sizes, copy.sides = other.images, other.sizes, other.sides
-    return copy
 
 
 def test_the_first_images_are_looked_at_before_the_last_are_there():
@@ -193,3 +188,144 @@ def test_wrong_settings_are_refused_when_they_are_given():
         vt.CocoEvaluator(iou=7)
     with pytest.raises(vt.BadParameter, match="found 'max_det'; did you mean 'max_dets'"):
         vt.CocoEvaluator(max_det=3)
+
+
+def test_a_box_that_is_not_finite_late_in_the_epoch_is_said_and_wrong():
+    evaluator = vt.CocoEvaluator(checks="warn")
+    box, score = [10.0, 10.0, 50.0, 50.0], iter(np.linspace(0.2, 0.9, 400))
+
+    def add(pred: list[float]) -> None:
+        preds = [{"boxes": [pred], "scores": [next(score)], "labels": [1]}]
+        evaluator.update(preds, [{"boxes": [box], "labels": [1]}])
+
+    for _ in range(64):
+        add(box)
+    add([10.0, 10.0, float("nan"), 50.0])
+    with pytest.warns(vt.DataWarning, match="V111 1 of 1 boxes"):
+        results = evaluator.compute()
+    assert results.scores["AR1"].value == pytest.approx(64 / 65, rel=1e-14)
+
+
+def test_what_became_of_boxes_is_kept_and_boxes_only_if_asked_for():
+    box = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
+    short, long = vt.CocoEvaluator(checks="off"), vt.CocoEvaluator(checks="off", keep=True)
+    for loop in (short, long):
+        for _ in range(70):
+            loop.update({**box, "scores": [0.5]}, box)
+    assert len(short.waiting) == 6
+    assert len(long.waiting) == 70
+    with pytest.raises(vt.DataError, match=r"boxes and masks are not there any more.*CocoEvaluator\(keep=True\)"):
+        short.compute().objects(0.5)
+    assert (long.compute().finds(0.5).taken >= 0).sum() == 70
+    assert sorted(short.compute().tables()) == ["classes", "thresholds"]
+    documents = [json.loads(loop.compute().to_json()) for loop in (short, long)]
+    assert documents[0]["classes"] == documents[1]["classes"]
+
+
+@pytest.mark.parametrize("duplicates", ["error", "first"])
+def test_an_image_that_comes_again_is_refused_or_left_out(duplicates: Any) -> None:
+    better = {"boxes": [[0, 0, 9, 9]], "scores": [0.5], "labels": [1]}
+    worse = {**better, "boxes": [[50, 50, 59, 59]]}
+    one, two = (vt.CocoEvaluator(duplicates=duplicates, checks="off") for _ in range(2))
+    one.update(better, {**TARGET, "image_id": 3})
+    two.update([better, worse], [{**TARGET, "image_id": 4}, {**TARGET, "image_id": 3}])
+    if duplicates == "error":
+        with pytest.raises(vt.DataError, match="found 3 again; do several processes see the same image"):
+            one.merge(two)
+        with pytest.raises(vt.DataError, match="expected every image once, found image 3 in two of them"):
+            one.gather(lambda own: [own, two.to_bytes()]).compute()
+        return
+    one.update(worse, {**TARGET, "image_id": 3})
+    everything = one.gather(lambda own: [own, two.to_bytes()])
+    one.merge(two)
+    assert len(one) == 2
+    assert [r.scores["AP"].value for r in (one.compute(), everything.compute())] == [pytest.approx(1)] * 2
+
+
+def test_images_without_ids_are_numbered_on_when_evaluators_meet(tmp_path: Path) -> None:
+    truth, results, items = batches(5)
+    expected = values(whole(tmp_path, truth, results))
+    for way in ("merge", "gather"):
+        parts = [evaluator(truth) for _ in range(2)]
+        for i, (pred, target) in enumerate(items):
+            parts[i * 2 // len(items)].update(pred, {k: v for k, v in target.items() if k != "image_id"})
+        if way == "merge":
+            parts[0].merge(parts[1])
+            found = parts[0]
+        else:
+            found = parts[0].gather(lambda own, parts=parts: [own, parts[1].to_bytes()])
+        assert len(found) == len(items)
+        assert np.array_equal(values(found.compute()), expected, equal_nan=True)
+    named = evaluator(truth)
+    named.update(*items[0])
+    with pytest.raises(vt.BadParameter, match="image_id: expected one for every image or for none"):
+        named.merge(parts[0])
+
+
+def test_evaluators_copy_and_pickle_at_any_moment(tmp_path: Path) -> None:
+    truth, results, items = batches(8)
+    loop = evaluator(truth)
+    for i, (pred, target) in enumerate(items):
+        loop.update(pred, target)
+        loop = copy.deepcopy(loop) if i % 2 else pickle.loads(pickle.dumps(loop))
+        loop.compute()
+    assert np.array_equal(values(loop.compute()), values(whole(tmp_path, truth, results)), equal_nan=True)
+    again = pickle.loads(pickle.dumps(loop.compute()))
+    assert np.array_equal(values(again), values(loop.compute()), equal_nan=True)
+
+
+def test_classes_that_nobody_named_are_those_that_occur_in_any_image() -> None:
+    loop = vt.CocoEvaluator(checks="off")
+    for label in (7, 3, 7, 5):
+        loop.update({**GOOD, "labels": [label]}, {**TARGET, "labels": [label]})
+        loop.compute()
+    assert loop.compute().class_names == ["3", "5", "7"]
+    assert loop.compute().class_table().rows[2][-2:] == (2, 2)
+
+
+def test_many_small_parts_become_few(tmp_path: Path) -> None:
+    loop = vt.CocoEvaluator(checks="off")
+    for _ in range(300):
+        loop.update(GOOD, TARGET)
+        loop.compute()  # asks for what is there now, so that every image is a part of its own
+    assert len(loop.parts) < 3 * 16
+    assert loop.compute().scores["AR1"].value == 1
+
+
+def run_rank(rank: int, seed: int, connection: Any) -> None:
+    """One of two processes of a training run: its share of the images, padded as DistributedSampler does."""
+    truth, _, items = batches(seed)
+    size = 2
+    indices = list(range(len(items)))
+    indices += indices[: -len(indices) % size]  # so that every process has as many
+    loop = vt.CocoEvaluator(
+        layout="xywh", labels={c["id"]: c["name"] for c in truth["categories"]}, duplicates="first", checks="off"
+    )
+    for i in indices[rank::size]:
+        loop.update(*items[i])
+
+    def gather(own: bytes) -> list[bytes]:
+        connection.send_bytes(own)
+        return [connection.recv_bytes() for _ in range(size)]
+
+    connection.send_bytes(pickle.dumps(values(loop.compute(gather=gather))))
+
+
+@pytest.mark.parametrize("seed", [2, 5])  # of 7 and 6 images
+def test_two_processes_have_the_numbers_of_all_images(tmp_path: Path, seed: int) -> None:
+    truth, results, _ = batches(seed)
+    context = multiprocessing.get_context("spawn")
+    pipes = [context.Pipe() for _ in range(2)]
+    ranks = [context.Process(target=run_rank, args=(rank, seed, pipes[rank][1])) for rank in range(2)]
+    for rank in ranks:
+        rank.start()
+    ours = [pipe for pipe, _ in pipes]
+    gathered = [pipe.recv_bytes() for pipe in ours]
+    for pipe in ours:
+        for data in gathered:
+            pipe.send_bytes(data)
+    expected = values(whole(tmp_path, truth, results))
+    for pipe, rank in zip(ours, ranks, strict=True):
+        assert np.array_equal(pickle.loads(pipe.recv_bytes()), expected, equal_nan=True)
+        rank.join()
+        assert rank.exitcode == 0

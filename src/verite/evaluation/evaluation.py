@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -138,16 +140,36 @@ class Part:
         return self.kept.image_count
 
     @staticmethod
-    def merge(*parts: Part) -> Part:
-        """One part of all these images, the same in whatever order and by whatever steps."""
-        try:
-            return Part(_core.Part.merge([part.kept for part in parts]))
-        except ValueError as error:
-            raise DataError(str(error)) from None
+    def merge(*parts: Part, takes_first: bool = False, threads: int = 1) -> Part:
+        """One part of all these images, the same in whatever order and by whatever steps.
+
+        An image that is in several parts is refused, or else that of the first of them.
+        """
+        with in_words_of_parts():
+            return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads))
 
     def numbers(self, threads: int = 1) -> Numbers:
         """To the last bit those of one evaluation of all images."""
-        return Numbers(self.kept.numbers(threads))
+        with in_words_of_parts():
+            return Numbers(_core.Merger([self.kept]).numbers(threads))
+
+    def to_bytes(self) -> bytes:
+        """The same bytes for the same images, however they were put together."""
+        return self.kept.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: Any) -> Part:
+        with in_words_of_parts():
+            return cls(_core.Part.from_bytes(data))
+
+
+@contextmanager
+def in_words_of_parts() -> Iterator[None]:
+    """What the core says of parts, as an error of ours."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 class Evaluation(Numbers):
@@ -162,6 +184,8 @@ class Evaluation(Numbers):
     >>> kept.outcomes().truth
     array([0], dtype=int32)
     """
+
+    has_objects = True
 
     def __init__(
         self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | None
@@ -200,15 +224,20 @@ class Evaluation(Numbers):
         rows, offsets = self.kept.by_class()
         return [rows[first:last] for first, last in pairwise(offsets.tolist())]
 
-    def part(self) -> Part:
-        """What became of these images, to be merged with what became of others by the same rules."""
+    def part(self, about: str = "") -> Part:
+        """What became of these images, to be merged with what became of others `about` the same.
+
+        Classes are known by their ids, or else by their places; images by their ids, or else by their names.
+        """
         labels = self.truth.labels
-        order = labels.by_id or range(len(labels))
-        about = repr((self.rules, [labels.name(i) for i in order]))
-        try:
-            return Part(self.kept.part(about))
-        except ValueError as error:
-            raise DataError(str(error)) from None
+        if self.rules.is_together:
+            ids: Iterable[int] = [0]
+        elif labels.numbers is None or self.rules.is_open:
+            ids = range(max(len(labels), len(self.pred.labels)) if self.rules.is_open else len(labels))
+        else:
+            ids = sorted(labels.numbers)
+        with in_words_of_parts():
+            return Part(self.kept.part(int64s(ids), about or repr((self.rules, sorted(labels.all_names)))))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
@@ -356,6 +385,12 @@ def int32s(values: Sequence[int]) -> Any:
     from array import array
 
     return array("i", values)
+
+
+def int64s(values: Iterable[int]) -> Any:
+    from array import array
+
+    return array("q", values)
 
 
 def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:

@@ -23,7 +23,9 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.checks import Finding
     from verite.evaluation.evaluation import Arrays
+    from verite.evaluation.parts import MergedNumbers
     from verite.model.annotations import Annotations
     from verite.signature import Signature
 
@@ -65,6 +67,12 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
+    evaluation, findings = evaluate(truth, pred, settings)
+    return CocoResults(evaluation, settings, settings, findings)
+
+
+def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
+    """Truth and predictions by COCO's rules, and what is suspicious about them."""
     truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.is_exact)
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
@@ -72,9 +80,7 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
     truth, pred = settings.choose(truth, pred)
-    threads = thread_count(settings.threads)
-    numbers = Evaluation(truth, pred, rules_of(settings), threads)
-    return CocoResults(numbers, settings, settings, findings)
+    return Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads)), findings
 
 
 def rules_of(settings: CocoSettings) -> Rules:
@@ -100,7 +106,7 @@ class CocoResults(Results):
 
     def __init__(
         self,
-        numbers: Evaluation,
+        numbers: Evaluation | MergedNumbers,
         settings: CocoSettings,
         asked: EvaluationSettings,
         findings: Sequence[Any] = (),
@@ -144,8 +150,8 @@ class CocoResults(Results):
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Everything the numbers are made of."""
-        return self.numbers
+        """Everything the numbers are made of; of merged parts only what does not need boxes."""
+        return self.numbers  # type: ignore[return-value]
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """The mean over everything present."""
@@ -246,7 +252,8 @@ class CocoResults(Results):
         return Table.of("image", names, {key: [values[i] for i in order] for key, values in columns.items()})
 
     def tables(self) -> dict[str, Table]:
-        return {"classes": self.class_table(), "thresholds": self.threshold_table(), "images": self.image_table()}
+        images = {"images": self.image_table()} if self.numbers.has_objects else {}
+        return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
     def __str__(self) -> str:
         keys = list(self.scores)

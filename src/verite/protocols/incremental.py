@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite import _core
-from verite.checks import Finding, examine_all, warn_of
-from verite.errors import BadParameter, DataError, excerpt
+from verite.checks import Finding, warn_of
+from verite.errors import BadParameter, DataError
+from verite.evaluation.evaluation import Part
+from verite.evaluation.parts import MergedNumbers
 from verite.model.annotations import Annotations
-from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
-from verite.model.outlines import Runs
-from verite.model.ragged import offsets_of
-from verite.model.regions import Regions
-from verite.protocols.coco import CocoResults, coco
+from verite.protocols.batches import Batch, Item, columns_of, image_of, is_finite, join_batches, used_labels
+from verite.protocols.coco import CocoResults, coco, evaluate, rules_of
+from verite.protocols.coco_settings import CocoSettings
+from verite.threads import thread_count
 
-Item = Mapping[str, Any]
-Columns = dict[str, NDArray[Any]]
-FLAGS = ("iscrowd", "ignore")
 FIRST = 64  # images after which the checks look for the first time
-KEYS = {
-    "predictions": ("boxes", "masks", "labels", "scores", "image_id"),
-    "targets": ("boxes", "masks", "labels", "area", "iscrowd", "ignore", "image_id", "size"),
-}
+LATER, MANY = 256, 50_000  # images or objects that are evaluated together from then on
+MOST_PARTS = 16  # of about one size, before they are merged
+AGAIN = "do several processes see the same image, or was reset() forgotten? duplicates='first' takes the first"
 
 
 class CocoEvaluator:
-    """Collects predictions and targets, one dictionary an image, and evaluates all of them at the end.
+    """Collects predictions and targets, one dictionary an image, and has the numbers of all of them at any time.
 
     A prediction has `boxes` [n, 4] (or `masks` [n, row, column]), `scores` [n] and `labels` [n]; a target has `boxes`
     (or `masks`) and `labels`, and may have `iscrowd`, `ignore` and `area`. Arrays are numpy's, torch's, or anything
     that numpy takes. Images are counted as they come, or named by an `image_id` in every target. Settings are those of
     :func:`verite.coco`, checked at once.
+
+    An image is complete when it arrives: a few of them are evaluated together, and only what became of their boxes and
+    masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.finds()` and the table by
+    image. An image that comes twice is refused; ``duplicates="first"`` leaves out what comes later, as a sampler needs
+    that repeats images to give every process as many.
 
     What looks wrong is said once, as a Python warning, when the first images are there, and is in ``results.findings``:
     an untrained network must not end a run, so that only ``checks="stop"`` stops. Predictions whose box or confidence
@@ -50,21 +48,37 @@ class CocoEvaluator:
     """
 
     def __init__(
-        self, *, layout: str = "xyxy", labels: Mapping[int, str] | Sequence[str] | None = None, **settings: Any
+        self,
+        *,
+        layout: str = "xyxy",
+        labels: Mapping[int, str] | Sequence[str] | None = None,
+        keep: bool = False,
+        duplicates: Literal["error", "first"] = "error",
+        **settings: Any,
     ) -> None:
         self.layout = layout_name(layout)
         self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
         self.settings = {"checks": "warn", **settings}
-        coco.settings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
-        self.checks = self.settings["checks"]
-        self.has_warned = False
-        self.images: list[int | None] = []
-        self.sizes: list[tuple[int, int]] = []  # height and width, 0 x 0 where nobody says
-        self.sides: dict[str, list[Columns]] = {"predictions": [], "targets": []}
+        self.asked = CocoSettings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
+        if duplicates not in ("error", "first"):
+            raise BadParameter(f"duplicates: expected error or first, found {duplicates!r}")
+        self.keep, self.duplicates = bool(keep), duplicates
+        self.count = 0
+        self.has_ids: bool | None = None  # None: nobody knows yet
+        self.seen: set[int] = set()  # ids
+        self.waiting: list[Batch] = []  # images that are not evaluated yet
+        self.objects = 0  # in them
+        self.parts: list[Part] = []
+        self.findings: list[Finding] = []
+        self.is_examined = False
 
     def __len__(self) -> int:
         """How many images there are."""
-        return len(self.images)
+        return self.count
+
+    @property
+    def checks(self) -> str:
+        return str(self.settings["checks"])
 
     def update(self, preds: Sequence[Item] | Item, targets: Sequence[Item] | Item) -> None:
         """Add the images of a batch."""
@@ -79,187 +93,196 @@ class CocoEvaluator:
             for i, (pred, target) in enumerate(zip(predictions, truths, strict=True))
         ]
         ids = [image for _, _, image in found]
-        check_images([*self.images, *ids])
-        for pred, target, image in found:
-            self.images.append(image)
-            self.sizes.append(size_of(pred, target))
-            self.sides["predictions"].append(pred)
-            self.sides["targets"].append(target)
-        if self.checks == "warn" and not self.has_warned and len(self) >= FIRST:
-            self.warn(examine_all(*self.both_sides()))
+        has_ids = self.agree_on_ids(ids)
+        fresh = self.choose_new(ids) if has_ids else range(len(ids))
+        first = self.count
+        batches = [
+            Batch(pred, target, first + n if image is None else image)
+            for n, (pred, target, image) in enumerate(found[i] for i in fresh)
+        ]
+        self.check_labels(batches)
+        self.has_ids, self.count = has_ids, first + len(batches)
+        self.seen.update(batch.image for batch in batches if has_ids)
+        self.waiting += batches
+        self.objects += sum(map(len, batches))
+        if not self.keep and (len(self.waiting) >= (LATER if self.is_examined else FIRST) or self.objects >= MANY):
+            self.evaluate_waiting()
+        elif self.keep and not self.is_examined and len(self.waiting) >= FIRST:
+            self.look_at_first()
 
-    def warn(self, findings: Sequence[Finding]) -> None:
-        """Say once what looks wrong."""
-        if not self.has_warned:
-            warn_of(findings, "CocoEvaluator")
-        self.has_warned = True
+    def agree_on_ids(self, ids: Sequence[int | None]) -> bool | None:
+        """All images have an id, or none has one."""
+        kinds = {image is not None for image in ids} | ({self.has_ids} - {None})
+        if len(kinds) > 1:
+            raise BadParameter("image_id: expected one for every image or for none, found some without")
+        return kinds.pop() if kinds else None
+
+    def choose_new(self, ids: Sequence[Any]) -> list[int]:
+        """The places of images that were not there before."""
+        fresh: dict[int, int] = {}
+        for i, image in enumerate(ids):
+            if image not in self.seen and image not in fresh:
+                fresh[image] = i
+            elif self.duplicates == "error":
+                raise DataError(f"image_id: expected each image once, found {image} again; {AGAIN}")
+        return list(fresh.values())
+
+    def check_labels(self, batches: Sequence[Batch]) -> None:
+        """Every class was named, if any was."""
+        strange = sorted(set(used_labels(batches).tolist()) - set(self.names)) if self.names is not None else []
+        if strange:
+            raise DataError(f"labels: expected one of {len(self.names or ())} that were named, found {strange[0]}")
+
+    def evaluate_waiting(self) -> None:
+        """Turn the images that wait into what became of them."""
+        if not self.waiting:
+            return
+        truth, pred = join_batches(self.waiting, self.labels(self.waiting), self.layout)
+        # The first images say what is wrong with the others, too, but for single boxes.
+        checks = "off" if self.is_examined and is_finite(truth) and is_finite(pred) else self.checks
+        # Many small evaluations are quicker one after the other.
+        settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
+        evaluation, findings = evaluate(truth, pred, settings)
+        self.parts.append(evaluation.part(self.about))
+        self.waiting, self.objects, self.is_examined = [], 0, True
+        self.say(findings)
+        self.merge_small()
+
+    def merge_small(self) -> None:
+        """Keep the number of parts low: so many of one size become one of the next size."""
+        sizes = [len(part) for part in self.parts]
+        while len(sizes) >= MOST_PARTS and sizes[-MOST_PARTS] < MOST_PARTS * sizes[-1]:
+            merged = Part.merge(*self.parts[-MOST_PARTS:], takes_first=self.takes_first)
+            self.parts[-MOST_PARTS:], sizes[-MOST_PARTS:] = [merged], [len(merged)]
+
+    def look_at_first(self) -> None:
+        """Say what is wrong before the last image is there."""
+        from verite.checks import examine_all
+
+        self.is_examined = True
+        if self.checks == "warn":
+            self.say(examine_all(*self.both_sides()))
+
+    def say(self, findings: Sequence[Finding]) -> None:
+        """Warn of what was not said yet."""
+        known = {(finding.code, finding.side) for finding in self.findings}
+        new = [finding for finding in findings if (finding.code, finding.side) not in known]
+        self.findings += new
+        if self.checks == "warn":
+            warn_of(new, "CocoEvaluator")
+
+    @property
+    def takes_first(self) -> bool:
+        return self.duplicates == "first"
+
+    @property
+    def about(self) -> str:
+        """What must be the same of evaluators that are put together."""
+        return repr((self.names, rules_of(self.asked), self.asked.confidence, self.has_ids))
 
     def merge(self, other: CocoEvaluator) -> None:
-        """Add everything another evaluator has collected, for example in another process."""
-        mine = self.layout, self.names, self.settings
-        if mine != (other.layout, other.names, other.settings):
+        """Add everything another evaluator has collected, for example in another process.
+
+        Where images have no ids, those of the other one are numbered on.
+        """
+        if self.identity != other.identity:
             raise BadParameter("merge: expected an evaluator with the same settings, layout and labels")
-        check_images([*self.images, *other.images])
-        self.images += other.images
-        self.sizes += other.sizes
-        for name, columns in other.sides.items():
-            self.sides[name] += columns
+        has_ids = self.agree_on_ids([]) if other.has_ids is None else self.agree_on_ids([0 if other.has_ids else None])
+        again = self.seen & other.seen
+        if again and not self.takes_first:
+            raise DataError(f"image_id: expected each image once, found {min(again)} again; {AGAIN}")
+        self.has_ids = has_ids
+        if self.keep:
+            self.take_waiting([batch for batch in other.waiting if batch.image not in again])
+        else:
+            self.evaluate_waiting()
+            other.evaluate_waiting()
+            self.take_parts(other.parts)
+        self.seen |= other.seen
+        self.count += other.count - len(again)
+        self.findings += [finding for finding in other.findings if finding not in self.findings]
+        self.is_examined |= other.is_examined
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return self.layout, self.names, self.settings, self.keep, self.duplicates
+
+    def take_waiting(self, batches: Sequence[Batch]) -> None:
+        base = 0 if self.has_ids else self.count
+        self.waiting += [Batch(batch.pred, batch.target, batch.image + base) for batch in batches]
+
+    def take_parts(self, parts: Sequence[Part]) -> None:
+        base = 0 if self.has_ids else self.count
+        self.parts += [Part(part.kept.shift(base)) if base else part for part in parts]
+        self.merge_small()
 
     def reset(self) -> None:
         """Forget everything that was collected."""
-        self.__init__(layout=self.layout, labels=self.names, **self.settings)  # type: ignore[misc]
+        given = {"layout": self.layout, "labels": self.names, "keep": self.keep, "duplicates": self.duplicates}
+        self.__init__(**given, **self.settings)  # type: ignore[misc]
 
-    def compute(self, *, name: str | None = None) -> CocoResults:
-        """Evaluate all images so far; more may be added afterwards."""
-        results = coco(*self.both_sides(), name=name or "evaluator", **self.settings)
-        self.warn(results.findings)
-        return results
+    def compute(
+        self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None
+    ) -> CocoResults:
+        """The numbers of all images so far; more may be added afterwards.
+
+        `gather` hands over the bytes of this process and returns those of all processes, in the same order everywhere:
+        with torch.distributed three lines around `all_gather_object`. Every process then has the numbers of all.
+        """
+        if gather is not None:
+            return self.gather(gather).compute(name=name)
+        name = name or "evaluator"
+        if self.keep:
+            results = coco(*self.both_sides(), **{**self.settings, "name": name})
+            self.say(results.findings)
+            return results
+        self.evaluate_waiting()
+        if not self.parts:
+            return coco(*self.both_sides(), **{**self.settings, "name": name})
+        numbers = MergedNumbers(
+            self.parts,
+            None if self.names is None else self.labels(()),
+            is_together=self.asked.class_agnostic,
+            takes_first=self.takes_first,
+            threads=thread_count(self.asked.threads),
+            remedy="keep them with CocoEvaluator(keep=True)",
+        )
+        asked = self.asked.change(name=name)
+        return CocoResults(numbers, asked, asked, self.findings)
+
+    def to_bytes(self) -> bytes:
+        """What became of all images so far, for other processes."""
+        if self.keep:
+            raise BadParameter("gather: expected keep=False, found keep=True; merge pickled evaluators instead")
+        self.evaluate_waiting()
+        return Part.merge(*self.parts, takes_first=self.takes_first).to_bytes() if self.parts else b""
+
+    def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> CocoEvaluator:
+        """An evaluator with what all processes have collected; see :meth:`compute`."""
+        whole = CocoEvaluator(
+            layout=self.layout, labels=self.names, duplicates=self.duplicates, **self.settings
+        )  # fmt: skip
+        for data in gather(self.to_bytes()):
+            if not data:
+                continue
+            part = Part.from_bytes(data)
+            if whole.parts and part.kept.about != whole.parts[0].kept.about:
+                raise BadParameter("gather: expected evaluators with the same settings and labels in all processes")
+            whole.has_ids = bool(self.has_ids)
+            whole.take_parts([part])
+            whole.count += len(part)
+        whole.findings, whole.is_examined = list(self.findings), True
+        return whole
 
     def both_sides(self) -> tuple[Annotations, Annotations]:
-        """Targets and predictions so far."""
-        heights, widths = np.array(self.sizes, dtype=np.int32).reshape(-1, 2).T
-        ids = np.arange(len(self)) if None in self.images else np.array(self.images, dtype=np.int64)
-        images = Images(None, ids, widths=widths, heights=heights)
-        labels = self.labels()
-        return self.annotations("targets", images, labels), self.annotations("predictions", images, labels)
+        """Targets and predictions so far, as far as they are kept."""
+        return join_batches(self.waiting, self.labels(self.waiting, every=True), self.layout)
 
-    def labels(self) -> Labels:
-        """Those given, or else those that occur."""
-        used = np.unique(concatenate([c["labels"] for side in self.sides.values() for c in side], np.int64))
+    def labels(self, batches: Sequence[Batch], *, every: bool = False) -> Labels:
+        """Those that were named, or else those that occur; of a few images only these."""
         if self.names is None:
-            return Labels(None, used)
-        strange = sorted(set(used.tolist()) - set(self.names))
-        if strange:
-            raise DataError(f"labels: expected one of {len(self.names)} that were named, found {strange[0]}")
-        return Labels(list(self.names.values()), list(self.names))
-
-    def annotations(self, side: str, images: Images, labels: Labels) -> Annotations:
-        """One side of all images as columns."""
-        parts = self.sides[side]
-        counts = [len(c["labels"]) for c in parts]
-        used = concatenate([c["labels"] for c in parts], np.int64)
-        masks = joined_masks(parts, counts)
-        boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
-        boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
-        layout = self.layout
-        if masks is not None and not boxed.all():
-            boxes = np.where(boxed[:, None], Regions(boxes, layout).sizes, _core.mask_bounds(masks.arrays))
-            layout = "xywh"
-        areas = concatenate([c["area"] for c in parts], np.float64)
-        return Annotations(
-            images=images,
-            labels=labels,
-            image=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
-            label=_core.find_positions(used, np.asarray(labels.ids, dtype=np.int64))[0],
-            regions=Regions(boxes, layout, runs=masks, boxed=boxed),
-            confidence=concatenate([c["scores"] for c in parts], np.float64) if side == "predictions" else None,
-            area=areas if not np.isnan(areas).all() else None,
-            flags={
-                flag: concatenate([c[key] for c in parts], np.bool_)
-                for flag, key in (("crowd", "iscrowd"), ("ignore", "ignore"))
-            },
-        )
-
-
-def columns_of(item: Item, side: str, i: int) -> Columns:
-    """What a dictionary says, as arrays of one length; what it does not say is absent."""
-    if not isinstance(item, Mapping):
-        raise BadParameter(f"{side}[{i}]: expected a dictionary, found {type(item).__name__}")
-    unknown = sorted(set(item) - set(KEYS[side]))
-    if unknown:
-        raise BadParameter(f"{side}[{i}]: expected keys out of {', '.join(KEYS[side])}, found {excerpt(unknown[0])}")
-    for key in ("labels", *(("scores",) if side == "predictions" else ())):
-        if key not in item:
-            raise BadParameter(f"{side}[{i}]: expected a key {key!r}, found none")
-    if "boxes" not in item and "masks" not in item:
-        raise BadParameter(f"{side}[{i}]: expected boxes or masks, found neither")
-    labels = array_of(item["labels"], f"{side}[{i}].labels").astype(np.int64).reshape(-1)
-    count = len(labels)
-    found: Columns = {"labels": labels, "boxed": np.array("boxes" in item)}
-    boxes = array_of(item["boxes"], f"{side}[{i}].boxes") if "boxes" in item else np.zeros((count, 4))
-    found["boxes"] = check_count(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
-    for key, dtype in (("scores", np.float64), ("area", np.float64), *((flag, np.bool_) for flag in FLAGS)):
-        missing: NDArray[Any] = np.full(count, np.nan if dtype is np.float64 else 0, dtype=dtype)
-        given = array_of(item[key], f"{side}[{i}].{key}").astype(dtype).reshape(-1) if key in item else missing
-        found[key] = check_count(given, count, f"{side}[{i}].{key}")
-    if "masks" in item:
-        pixels = array_of(item["masks"], f"{side}[{i}].masks")
-        if pixels.ndim != 3:
-            raise BadParameter(f"{side}[{i}].masks: expected shape (n, height, width), found {pixels.shape}")
-        check_count(pixels, count, f"{side}[{i}].masks")
-        found["counts"], found["objects"] = encode(pixels)
-        found["size"] = np.array(pixels.shape[1:], dtype=np.int32)
-    elif "size" in item:
-        found["size"] = array_of(item["size"], f"{side}[{i}].size").astype(np.int32).reshape(2)
-    return found
-
-
-def array_of(values: Any, what: str) -> NDArray[Any]:
-    """Anything as a numpy array; torch's tensors wherever they are."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if "bfloat16" in str(values.dtype) else values
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise BadParameter(f"{what}: expected an array of numbers, found {error}") from None
-    if array.dtype.kind not in "biuf":
-        raise BadParameter(f"{what}: expected numbers, found {array.dtype}")
-    return array
-
-
-def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
-    if len(values) != count:
-        raise BadParameter(f"{what}: expected {count} values as there are labels, found {len(values)}")
-    return values
-
-
-def encode(pixels: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Runs of masks [n, row, column]: whatever is not 0 is object."""
-    columns = np.ascontiguousarray((pixels != 0).transpose(0, 2, 1)).view(np.uint8)
-    return _core.encode_masks(columns.transpose(2, 1, 0))
-
-
-def image_of(pred: Item, target: Item, i: int) -> int | None:
-    """The id of an image, if somebody says it."""
-    ids = {int(array_of(item["image_id"], f"[{i}].image_id")) for item in (pred, target) if "image_id" in item}
-    if len(ids) > 1:
-        raise BadParameter(f"[{i}].image_id: expected the same id on both sides, found {sorted(ids)}")
-    return ids.pop() if ids else None
-
-
-def check_images(images: Iterable[int | None]) -> None:
-    """All images have an id and each its own, or none has one."""
-    listed = list(images)
-    known = [image for image in listed if image is not None]
-    if known and len(known) < len(listed):
-        raise BadParameter("image_id: expected one for every image or for none, found some without")
-    if len(set(known)) < len(known):
-        twice = next(image for image in known if known.count(image) > 1)
-        raise DataError(
-            f"image_id: expected each image once, found {twice} again; "
-            "do several processes see the same image, or was reset() forgotten?"
-        )
-
-
-def size_of(pred: Columns, target: Columns) -> tuple[int, int]:
-    for side in (target, pred):
-        if "size" in side:
-            return int(side["size"][0]), int(side["size"][1])
-    return 0, 0
-
-
-def concatenate(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
-
-
-def joined_masks(parts: list[Columns], counts: list[int]) -> Runs | None:
-    if not any("counts" in part for part in parts):
-        return None
-    lengths = [
-        np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
-        for part, n in zip(parts, counts, strict=True)
-    ]
-    sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
-    runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
-    return Runs(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
+            return Labels(None, used_labels(batches))
+        if every or not batches:
+            return Labels(list(self.names.values()), list(self.names))
+        used = used_labels(batches).tolist()
+        return Labels([self.names[id] for id in used], used)

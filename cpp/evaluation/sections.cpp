@@ -1,0 +1,243 @@
+#include "evaluation/sections.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "columns/cells.hpp"
+#include "evaluation/rules.hpp"
+
+namespace verite {
+namespace {
+
+constexpr double decimals = 1e4;  // confidences of four digits are whole numbers of these parts
+
+// How confidences are written: rising numbers, of which differences are kept.
+enum class Spelling : std::uint8_t { digits, single, whole };
+
+// A float's key, rising where it falls.
+std::uint32_t single_key(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return bits >> 31 ? bits : ~bits & (UINT32_MAX >> 1);
+}
+
+float single_of(std::uint32_t key) { return std::bit_cast<float>(key >> 31 ? key : ~key & (UINT32_MAX >> 1)); }
+
+constexpr std::int64_t most_digits = std::int64_t{1} << 53;
+
+bool has_four_digits(double value) {
+    return std::abs(value) < 1e11 && std::nearbyint(value * decimals) / decimals == value;
+}
+
+Spelling choose_spelling(std::span<const Row> rows) {
+    const auto holds = [&](auto&& fits) {
+        return std::ranges::all_of(rows, [&](const Row& row) { return fits(confidence_of(row.key)); });
+    };
+    if (holds(has_four_digits)) return Spelling::digits;
+    if (holds([](double value) { return static_cast<double>(static_cast<float>(value)) == value; }))
+        return Spelling::single;
+    return Spelling::whole;
+}
+
+std::uint64_t spell(std::uint64_t key, Spelling spelling) {
+    switch (spelling) {
+        case Spelling::digits:
+            return static_cast<std::uint64_t>(most_digits -
+                                              static_cast<std::int64_t>(std::nearbyint(confidence_of(key) * decimals)));
+        case Spelling::single:
+            return single_key(static_cast<float>(confidence_of(key)));
+        default:
+            return key;
+    }
+}
+
+std::uint64_t key_of(std::uint64_t number, Spelling spelling) {
+    switch (spelling) {
+        case Spelling::digits:
+            if (number > 2 * static_cast<std::uint64_t>(most_digits)) Reader::refuse();
+            return falling_key(static_cast<double>(most_digits - static_cast<std::int64_t>(number)) / decimals);
+        case Spelling::single:
+            if (number > UINT32_MAX) Reader::refuse();
+            return falling_key(static_cast<double>(single_of(static_cast<std::uint32_t>(number))));
+        default:
+            return number;
+    }
+}
+
+std::size_t width_of(std::size_t images) {
+    std::size_t width = 1;
+    while (width < 8 && images > std::size_t{1} << 8 * width) ++width;
+    return width;
+}
+
+// Tuples by how often they are used, then by what they are: their places in this order, and the order.
+struct Codes {
+    std::vector<std::uint32_t> code, order;
+};
+
+template <class Rows, class Place>
+Codes rank_tuples(const Tuples& tuples, const Rows& rows, Place&& place) {
+    std::vector<std::uint64_t> used(tuples.size(), 0);
+    for (const auto& row : rows) ++used[place(row)];
+    Codes found{std::vector<std::uint32_t>(tuples.size()), {}};
+    for (std::uint32_t i = 0; i < tuples.size(); ++i)
+        if (used[i] > 0) found.order.push_back(i);
+    std::ranges::sort(found.order, [&](std::uint32_t a, std::uint32_t b) {
+        return used[a] != used[b] ? used[a] > used[b] : std::ranges::lexicographical_compare(tuples[a], tuples[b]);
+    });
+    for (std::uint32_t i = 0; i < found.order.size(); ++i) found.code[found.order[i]] = i;
+    return found;
+}
+
+constexpr std::uint32_t exchange(std::uint32_t word) { return word << 16 | word >> 16; }
+
+// Most ranges repeat the first one, have hits where it spares, or nothing.
+enum Tag : std::uint8_t { nothing, same, exchanged, other };
+
+void put_fate(Writer& out, std::span<const std::uint32_t> words, std::size_t ranges) {
+    constexpr std::uint32_t outside = (std::uint32_t{1} << most_ranges) - 1;
+    out.put(words[0] & outside);
+    out.put(words[0] >> most_ranges);
+    for (std::size_t first = 1; first < words.size(); first += ranges) {
+        out.put(words[first] & 0xFFFF);
+        out.put(words[first] >> 16);
+        for (const std::uint32_t word : words.subspan(first + 1, ranges - 1)) {
+            const Tag tag = word == 0                        ? nothing
+                            : word == words[first]           ? same
+                            : word == exchange(words[first]) ? exchanged
+                                                             : other;
+            out.put(tag);
+            if (tag != other) continue;
+            out.put(word & 0xFFFF);
+            out.put(word >> 16);
+        }
+    }
+}
+
+std::uint32_t take_word(Reader& in) {
+    const auto hits = static_cast<std::uint32_t>(in.take_below(1 << 16));
+    return hits | static_cast<std::uint32_t>(in.take_below(1 << 16)) << 16;
+}
+
+void take_fate(Reader& in, std::span<std::uint32_t> words, const SectionShape& shape) {
+    const std::size_t ranges = shape.ranges;
+    words[0] = static_cast<std::uint32_t>(in.take_below(std::uint64_t{1} << most_ranges));
+    words[0] |= static_cast<std::uint32_t>(in.take_below(shape.limits + 1)) << most_ranges;
+    for (std::size_t first = 1; first < words.size(); first += ranges) {
+        words[first] = take_word(in);
+        for (std::uint32_t& word : words.subspan(first + 1, ranges - 1)) {
+            const auto tag = in.take_below(other + 1);
+            word = tag == nothing ? 0 : tag == same ? words[first] : tag == exchanged ? exchange(words[first]) : 0;
+            if (tag == other) word = take_word(in);
+        }
+    }
+}
+
+std::uint64_t hash_words(std::span<const std::uint32_t> words) {
+    std::uint64_t hash = 0x9E3779B97F4A7C15;
+    for (const std::uint32_t word : words) hash = (hash ^ word) * 0xFF51AFD7ED558CCD, hash ^= hash >> 32;
+    return hash;
+}
+
+}  // namespace
+
+void Reader::refuse() { throw std::invalid_argument("expected a part that is whole, found damaged bytes"); }
+
+double confidence_of(std::uint64_t key) { return std::bit_cast<double>(key >> 63 ? key : ~key & (UINT64_MAX >> 1)); }
+
+std::uint32_t Tuples::add(std::span<const std::uint32_t> words) {
+    if ((size() + 1) * 2 > slots_.size()) {
+        slots_.assign(slots_.size() * 2, empty);
+        for (std::uint32_t place = 0; place < size(); ++place) {
+            std::size_t slot = hash_words((*this)[place]) & (slots_.size() - 1);
+            while (slots_[slot] != empty) slot = (slot + 1) & (slots_.size() - 1);
+            slots_[slot] = place;
+        }
+    }
+    std::size_t slot = hash_words(words) & (slots_.size() - 1);
+    for (; slots_[slot] != empty; slot = (slot + 1) & (slots_.size() - 1))
+        if (std::ranges::equal((*this)[slots_[slot]], words)) return slots_[slot];
+    slots_[slot] = static_cast<std::uint32_t>(size());
+    words_.insert(words_.end(), words.begin(), words.end());
+    return slots_[slot];
+}
+
+Bytes pack(const Section& section, const SectionShape& shape) {
+    const std::size_t ranges = shape.ranges, width = width_of(shape.images);
+    const Codes fates = rank_tuples(section.fates, section.rows, [](const Row& row) { return row.fate; });
+    const Codes counts = rank_tuples(section.counts, section.cells, [](const Cell& cell) { return cell.counts; });
+    const Spelling spelling = choose_spelling(section.rows);
+    Writer out;
+    out.bytes.reserve(section.rows.size() * (width + 3) + section.cells.size() * 4 + 64);
+    out.put(section.rows.size());
+    out.put(section.cells.size());
+    out.put(static_cast<std::uint64_t>(spelling));
+    out.put(fates.order.size());
+    for (const std::uint32_t fate : fates.order) put_fate(out, section.fates[fate], ranges);
+    out.put(counts.order.size());
+    for (const std::uint32_t own : counts.order)
+        for (const std::uint32_t count : section.counts[own]) out.put(count);
+    std::uint64_t before = 0;
+    for (const auto& [key, image, fate] : section.rows) {
+        const std::uint64_t number = spell(key, spelling);
+        out.put(number - before);
+        before = number;
+        out.put_bytes(image, width);
+        out.put(fates.code[fate]);
+    }
+    std::uint32_t last = 0;
+    for (const auto& [image, own] : section.cells) {
+        out.put(image - last);
+        last = image;
+        out.put(counts.code[own]);
+    }
+    out.bytes.shrink_to_fit();
+    return std::move(out.bytes);
+}
+
+std::uint64_t count_rows(std::span<const std::uint8_t> bytes) { return Reader(bytes).take(); }
+
+Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape) {
+    Section section(shape);
+    Reader in(bytes);
+    const std::size_t ranges = shape.ranges, images = shape.images, width = width_of(images),
+                      rows = in.take_count(2 + width), cells = in.take_count(2);
+    const auto spelling = static_cast<Spelling>(in.take_below(3));
+    std::vector<std::uint32_t> words(section.fates.width());
+    const std::size_t fates = in.take_count(words.size());
+    for (std::size_t i = 0; i < fates; ++i) {
+        take_fate(in, words, shape);
+        if (section.fates.add(words) != i) Reader::refuse();
+    }
+    words.resize(ranges);
+    const std::size_t counts = in.take_count(ranges);
+    for (std::size_t i = 0; i < counts; ++i) {
+        for (std::uint32_t& count : words) count = static_cast<std::uint32_t>(in.take_below(UINT32_MAX));
+        if (section.counts.add(words) != i) Reader::refuse();
+    }
+    section.rows.resize(rows);
+    std::uint64_t number = 0;
+    for (Row& row : section.rows) {
+        const std::uint64_t step = in.take();
+        if (step > UINT64_MAX - number) Reader::refuse();
+        number += step;
+        row.key = step == 0 && &row != section.rows.data() ? (&row)[-1].key : key_of(number, spelling);
+        row.image = static_cast<std::uint32_t>(in.take_bytes(width));
+        row.fate = static_cast<std::uint32_t>(in.take_below(fates));
+        if (row.image >= images) Reader::refuse();
+    }
+    if (!std::is_sorted(section.rows.begin(), section.rows.end())) Reader::refuse();
+    section.cells.resize(cells);
+    std::uint64_t image = 0;
+    for (Cell& cell : section.cells) {
+        image += in.take_below(images);
+        if (image >= images) Reader::refuse();
+        cell = {static_cast<std::uint32_t>(image), static_cast<std::uint32_t>(in.take_below(counts))};
+    }
+    if (in.left() > 0) Reader::refuse();
+    return section;
+}
+
+}  // namespace verite

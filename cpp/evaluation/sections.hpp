@@ -1,0 +1,139 @@
+// What became of the predictions of one class, packed into few bytes: how confident each was, in which image, and its
+// fate. Fates are few, so that a row names its own by a small number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "columns/memory.hpp"
+
+namespace verite {
+
+using Bytes = Array<std::uint8_t>;
+
+// Tuples of words of one width, each once, by their places.
+class Tuples {
+  public:
+    explicit Tuples(std::size_t width) : width_(width), slots_(16, empty) {}
+
+    // Its place; behind all others where it is new.
+    std::uint32_t add(std::span<const std::uint32_t> words);
+
+    std::size_t size() const { return words_.size() / width_; }
+    std::size_t width() const { return width_; }
+    std::span<const std::uint32_t> operator[](std::size_t place) const {
+        return std::span(words_).subspan(place * width_, width_);
+    }
+
+  private:
+    static constexpr std::uint32_t empty = UINT32_MAX;
+
+    std::size_t width_;
+    std::vector<std::uint32_t> words_;
+    std::vector<std::uint32_t> slots_;  // places by hash; a power of two of them
+};
+
+// A prediction: rows of a class come by key, then by image, those of one image in the order of their group.
+struct Row {
+    std::uint64_t key;  // falls with the confidence
+    std::uint32_t image, fate;
+
+    bool operator<(const Row& other) const { return key != other.key ? key < other.key : image < other.image; }
+};
+
+// The truths of an image that are to be found.
+struct Cell {
+    std::uint32_t image, counts;
+};
+
+// What sections of one part have in common: `blocks` of sixteen thresholds each, and how many images there are.
+struct SectionShape {
+    std::size_t blocks = 1, ranges = 1, limits = 1, images = 0;
+};
+
+struct Section {
+    Section() : Section(SectionShape()) {}
+    explicit Section(const SectionShape& shape) : fates(1 + shape.blocks * shape.ranges), counts(shape.ranges) {}
+
+    Tuples fates;  // a brief's flags, then hits and spared, sixteen bits each, [block][range]
+    Array<Row> rows;
+    Tuples counts;      // [range]
+    Array<Cell> cells;  // by image
+};
+
+// The same section is packed to the same bytes, in whatever order its fates became known.
+Bytes pack(const Section& section, const SectionShape& shape);
+
+// Throws std::invalid_argument where bytes are not what `pack` made.
+Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape);
+
+// How many rows there are, without a look at them.
+std::uint64_t count_rows(std::span<const std::uint8_t> bytes);
+
+// The confidence that has this key.
+double confidence_of(std::uint64_t key);
+
+// Numbers one after the other, small ones in few bytes.
+class Writer {
+  public:
+    void put(std::uint64_t number) {
+        for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
+        bytes.push_back(static_cast<std::uint8_t>(number));
+    }
+    void put_bytes(std::uint64_t number, std::size_t width) {
+        for (std::size_t i = 0; i < width; ++i, number >>= 8) bytes.push_back(static_cast<std::uint8_t>(number));
+    }
+    void put_span(std::span<const std::uint8_t> given) { bytes.insert(bytes.end(), given.begin(), given.end()); }
+
+    Bytes bytes;
+};
+
+// Reads them again, and not a byte beyond.
+class Reader {
+  public:
+    explicit Reader(std::span<const std::uint8_t> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+
+    std::uint64_t take() {
+        std::uint64_t number = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            if (at_ == end_) refuse();
+            const std::uint8_t byte = *at_++;
+            number |= static_cast<std::uint64_t>(byte & 127) << shift;
+            if (byte < 128) return number;
+        }
+        refuse();
+    }
+    std::uint64_t take_below(std::uint64_t bound) {
+        const std::uint64_t number = take();
+        if (number >= bound) refuse();
+        return number;
+    }
+    std::uint64_t take_bytes(std::size_t width) {
+        if (left() < width) refuse();
+        std::uint64_t number = 0;
+        for (std::size_t i = 0; i < width; ++i) number |= static_cast<std::uint64_t>(*at_++) << 8 * i;
+        return number;
+    }
+    std::span<const std::uint8_t> take_span(std::uint64_t count) {
+        if (left() < count) refuse();
+        at_ += count;
+        return {at_ - count, static_cast<std::size_t>(count)};
+    }
+    // A number of things of at least so many bytes each, for which there must be enough.
+    std::size_t take_count(std::size_t least = 1) {
+        const std::uint64_t count = take();
+        if (count > left() / least) refuse();
+        return static_cast<std::size_t>(count);
+    }
+
+    std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+
+    [[noreturn]] static void refuse();
+
+  private:
+    const std::uint8_t *at_, *end_;
+};
+
+}  // namespace verite

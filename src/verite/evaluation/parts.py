@@ -1,0 +1,151 @@
+"""What became of some images? Fates without boxes and masks, merged with those of others to the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from verite import _core
+from verite.errors import DataError
+from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, in_words_of_parts
+from verite.model.annotations import Annotations, Source
+from verite.model.images import Images
+from verite.model.labels import Labels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from verite.evaluation.evaluation import Part
+
+GONE = "boxes and masks are not there any more, only what became of them"
+
+
+class MergedNumbers(Numbers):
+    """Parts looked at as one: to the last bit the numbers of one evaluation of all images.
+
+    `labels` are the classes that there are; None: those of the parts, by their ids. `is_together`: they were one.
+    """
+
+    has_objects = False
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        labels: Labels | None = None,
+        *,
+        is_together: bool = False,
+        takes_first: bool = False,
+        threads: int = 1,
+        source: Source | None = None,
+        remedy: str = "evaluate in one piece",
+    ) -> None:
+        self.given = {"is_together": is_together, "takes_first": takes_first, "threads": threads, "remedy": remedy}
+        self.parts, self.labels, self.threads, self.remedy = tuple(parts), labels, threads, remedy
+        self.source = source or Source()
+        ids = () if labels is None or is_together else range(len(labels)) if labels.numbers is None else labels.numbers
+        with in_words_of_parts():
+            self.merger = _core.Merger([part.kept for part in parts], ids, takes_first)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _merge_again, (self.parts, self.labels, {**self.given, "source": self.source})
+
+    @cached_property
+    def native(self) -> _core.Numbers:  # type: ignore[override]
+        with in_words_of_parts():
+            return self.merger.numbers(self.threads)
+
+    @cached_property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """For each class, truths to be found and predictions that count."""
+        with in_words_of_parts():
+            found = self.merger.counts(self.threads)
+        return [truths for truths, _ in found], [preds for _, preds in found]
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Precision, recall and scores for every limit, in the reference's shapes."""
+        from math import nan
+
+        with in_words_of_parts():
+            return Arrays(*self.merger.arrays(nan, self.threads))
+
+    @cached_property
+    def images(self) -> Images:
+        return Images(self.merger.names) if self.merger.names else Images(None, self.merger.ids)
+
+    @cached_property
+    def digests(self) -> tuple[str, str]:
+        """What stands for truths and for predictions, however they were parted."""
+        with in_words_of_parts():
+            truth, pred = self.merger.digests(self.threads)
+        return f"{truth:016x}", f"{pred:016x}"
+
+    @cached_property
+    def truth(self) -> Annotations:
+        return stand_in(self, 0)
+
+    @cached_property
+    def pred(self) -> Annotations:
+        return stand_in(self, 1)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(Evaluation, name):
+            raise DataError(f"{name}: {GONE}; {self.remedy}")
+        raise AttributeError(name)
+
+
+def _merge_again(parts: Any, labels: Any, given: Any) -> MergedNumbers:
+    return MergedNumbers(parts, labels, **given)
+
+
+class StandIn(Annotations):
+    """Images and labels of objects that are not there any more, and what stood for them."""
+
+    if TYPE_CHECKING:
+        said: Callable[[], str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stand_again, (self.columns, self.images, self.labels, self.source, self.digest)
+
+    @property
+    def digest(self) -> str:
+        return self.said()
+
+    @property
+    def box_digest(self) -> str:
+        return self.said()
+
+
+def stand_in(numbers: MergedNumbers, side: int) -> StandIn:
+    """For one side of merged parts: 0 the truth, 1 the predictions."""
+    labels = Labels(None, numbers.merger.labels) if numbers.labels is None else numbers.labels
+    return make_stand_in(
+        no_objects(is_pred=side == 1), numbers.images, labels, numbers.source, lambda: numbers.digests[side]
+    )
+
+
+def make_stand_in(
+    columns: _core.Columns, images: Images, labels: Labels, source: Source, said: Callable[[], str]
+) -> StandIn:
+    made = StandIn.over(columns, images, labels, source=source)
+    assert isinstance(made, StandIn)
+    vars(made)["said"] = said
+    return made
+
+
+def _stand_again(columns: Any, images: Any, labels: Any, source: Any, digest: str) -> StandIn:
+    return make_stand_in(columns, images, labels, source, lambda: digest)
+
+
+def no_objects(*, is_pred: bool) -> _core.Columns:
+    import numpy as np
+
+    from verite.model.regions import Regions
+
+    none: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+    empty = Annotations(
+        Images([]), Labels([]), none, none, Regions(np.empty((0, 4)), "xyxy"), np.empty(0) if is_pred else None
+    )
+    return empty.columns
