@@ -33,8 +33,10 @@ void look_at_box(const Surveyed& side, std::size_t row, const CensusRules& rules
         const double across = side.sizes[2 * image], down = side.sizes[2 * image + 1];
         if (across > 0 && down > 0 &&
             (at[0] < -rules.leaves * across || at[1] < -rules.leaves * down ||
-             at[0] + width > (1 + rules.leaves) * across || at[1] + height > (1 + rules.leaves) * down)) [[unlikely]]
+             at[0] + width > (1 + rules.leaves) * across || at[1] + height > (1 + rules.leaves) * down)) [[unlikely]] {
             found.outside.add(row);
+            if (at[0] >= across || at[1] >= down || at[0] + width <= 0 || at[1] + height <= 0) found.beyond.add(row);
+        }
     }
     if (!side.area.empty() && side.area[row] < rules.small_area * width * height) [[unlikely]] {
         if (!(side.area[row] > 0))

@@ -70,6 +70,7 @@ struct CensusRules {
 
 struct Census {
     Tally not_finite, negative, zero_size, outside;              // boxes
+    Tally beyond;                                                // boxes outside that have no part in their image
     Tally no_area, small_area;                                   // stated areas of truths
     Tally unscored, confidence_not_finite, above_one, constant;  // confidences
     Tally repeated_ids, twins;  // twins: truths that nearly coincide with an earlier one of their class
@@ -82,6 +83,7 @@ struct Census {
         visit("negative", &Census::negative);
         visit("zero_size", &Census::zero_size);
         visit("outside", &Census::outside);
+        visit("beyond", &Census::beyond);
         visit("no_area", &Census::no_area);
         visit("small_area", &Census::small_area);
         visit("unscored", &Census::unscored);

@@ -144,7 +144,7 @@ def draw_truth(rng, kind, sizes):
         at = np.minimum(rng.exponential(30, (n, 2)), side - wh)
     elif kind == "perspective":
         at[:, 1] = rng.uniform(0.3, 0.9, n) * (side[:, 1] - wh[:, 1])
-        wh *= 0.3 + at[:, 1:] / side[:, 1:]
+        wh = np.minimum(wh * (0.3 + at[:, 1:] / side[:, 1:]), side - at)  # near things are large, and in the image
     elif kind == "shelf":
         step = rng.uniform(0.08, 0.2)
         grid = np.floor(rng.random((n, 2)) / step) * step
@@ -164,7 +164,17 @@ def draw_truth(rng, kind, sizes):
     if rng.random() < 0.4:
         boxes = np.round(boxes)
         boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
-    return Objects(image, np.zeros(n, dtype=int), boxes)
+    return without_twins(Objects(image, np.zeros(n, dtype=int), boxes))
+
+
+def without_twins(objects):
+    """In a healthy truth there is one thing in a place: of objects that coincide, the first."""
+    kept = np.ones(len(objects.image), dtype=bool)
+    for image in np.unique(objects.image):
+        rows = np.flatnonzero(objects.image == image)
+        overlaps = np.triu(_core.box_iou(objects.boxes[rows].copy(), objects.boxes[rows].copy()), 1)
+        kept[rows] = overlaps.max(axis=0, initial=0) < 0.95
+    return objects.take(kept)
 
 
 def draw_labels(rng, n, labels):

@@ -23,7 +23,8 @@ __all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", 
 # What else looks odd on a side whose boxes are misread, or whose images are not found.
 ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V114", "V306"}, {"V214", "V219"}
 FOLLOW = dict.fromkeys(("V101", "V102", "V103", "V104", "V105"), ODD_BOXES)
-FOLLOW |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS)
+FOLLOW |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS) | {"V108": {"V109"}, "V114": {"V109", "V108"}}
+EXPLAIN = {"V108"}  # warnings that say why
 EXCHANGED = "V221"
 
 
@@ -51,7 +52,7 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
     for check in every_check():
         if what not in check.subjects or not check.look or check.look in done:
             continue
-        if check.severity == "note" and not notes:
+        if (check.severity == "note" or check.is_slow) and not notes:
             continue
         if check.cleared_by and not any(subject.count(fault) for fault in check.cleared_by):
             continue
@@ -61,11 +62,12 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
 
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without those that follow from an error on the same side."""
+    """The findings, without those that follow from another one on the same side."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if any(finding.code == EXCHANGED for finding in errors):
         return [finding for finding in errors if finding.code == EXCHANGED]
-    follow = {(code, error.side) for error in errors for code in FOLLOW.get(error.code, ())}
+    causes = [finding for finding in findings if finding.severity == "error" or finding.code in EXPLAIN]
+    follow = {(code, cause.side) for cause in causes for code in FOLLOW.get(cause.code, ())}
     return by_severity(finding for finding in findings if (finding.code, finding.side) not in follow)
 
 

@@ -12,13 +12,12 @@ from verite.checks.findings import EXAMPLES, Finding, Fix, SideName
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, Reading, code_of, fix_of
 from verite.checks.sample import Sample
-from verite.checks.sides import Pair, Side
+from verite.checks.sides import Pair
 from verite.checks.values import spell
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 
 FEWEST_LINES = 20  # before boxes are said to look like corners by themselves
-BEYOND = 0.1  # share of the boxes that leave their images
 
 
 def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
@@ -117,29 +116,6 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
         len(truth) + len(pred),
         tuple(spell(numbers) for numbers in truth.regions.values[:EXAMPLES]),
         f"add {' '.join(fixes)}, or --truth-boxes xywh --pred-boxes xywh if they are widths and heights",
-    )
-
-
-def find_impossible_layout(side: Side) -> Iterator[Finding]:
-    """Boxes that leave their images as read, and every one of which lies inside when read as corners: proof enough."""
-    annotations, tally = side.annotations, side.tally("outside")
-    regions, images = annotations.regions, annotations.images
-    if len(side) < FEWEST_LINES or tally.count < BEYOND * len(side) or regions.kept != "xywh":
-        return
-    first, second = regions.values[:, :2], regions.values[:, 2:]
-    limits = np.stack([images.widths, images.heights], axis=1)[annotations.image]
-    if not np.all((limits > 0) & (second > first) & (first >= -1) & (second <= limits + 1)):
-        return
-    takes_option = annotations.source.format not in ("voc", "openimages")
-    yield Finding(
-        "V114",
-        "error",
-        f"{whose(side.name)} boxes cannot be {Reading('xywh').words}: {tally.count:,} of {len(side):,} leave their "
-        f"image as read, none when read as {Reading('xyxy').words}",
-        tally.count,
-        tuple(spell(regions.values[row]) for row in tally.rows),
-        Fix(side.name, (("boxes", "xyxy"),)) if takes_option else "write them as the format asks",
-        side.name,
     )
 
 

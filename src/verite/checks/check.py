@@ -36,6 +36,7 @@ class Check:
     subjects: tuple[Subject, ...]
     look: str | Look = ""  # "module:function" below verite.checks; "" where the reader of a format says it
     cleared_by: tuple[str, ...] = ()
+    is_slow: bool = False  # left to `inspect`, which has the time to read polygons and to evaluate twice
 
     @property
     def is_covered(self) -> bool:

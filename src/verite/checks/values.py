@@ -13,7 +13,6 @@ from verite.model.annotations import Annotations
 
 MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
 FEW = 0.01  # share of predictions up to which boxes without a size are a detector's own business
-HALF = 0.5  # the same for boxes outside their image: many detectors do not clip
 UNRANKED = ("panoptic", "imagenet-loc")  # formats that have no confidences, for tasks that need none
 
 
@@ -31,13 +30,6 @@ def find_negative_sizes(side: Side) -> Iterator[Finding]:
     remedy += ", or are these widths and heights? then leave out boxes=xyxy" if is_corners else ""
     message = f"{count_boxes(side, tally)} a negative width or height"
     yield found_boxes(side, "V106", "error" if is_mass else "warning", message, tally, remedy)
-
-
-def find_outside(side: Side) -> Iterator[Finding]:
-    tally = side.tally("outside")
-    message = f"{count_boxes(side, tally, 'leave')} the image by more than a tenth of its side"
-    remedy = "clip them to their images (verite inspect FILE --fix OUT), or are these other images, or of another size?"
-    yield found_boxes(side, "V109", mild(side, tally, HALF), message, tally, remedy)
 
 
 def find_zero_sizes(side: Side) -> Iterator[Finding]:
@@ -111,6 +103,30 @@ def find_strange_confidences(side: Side) -> Iterator[Finding]:
     message = f"{tally.count:,} of {len(side):,} confidences are NaN or infinite"
     remedy = "a ranking needs numbers: remove these predictions, or find out why the detector wrote them"
     yield Finding("V302", "error", message, tally.count, confidence_examples(side, tally.rows), remedy)
+
+
+def find_id_zero(side: Side) -> Iterator[Finding]:
+    """Ours takes any id; the reference takes 0 for "not found"."""
+    ids = side.annotations.ids
+    rows = [] if ids is None else [row for row, id in enumerate(ids.tolist()) if id == 0]
+    if rows:
+        yield Finding(
+            "V217",
+            "note",
+            "an object has the id 0, which pycocotools takes for no match: it counts it as missed, found or not",
+            len(rows),
+            tuple(object_name(side, row) for row in rows),
+            "count ids from 1, if others are to get the same numbers",
+            side.name,
+        )
+
+
+def find_no_areas(side: Side) -> Iterator[Finding]:
+    """Where a COCO file has no areas, those of the boxes decide what is small."""
+    if side.annotations.area is None and side.annotations.source.format == "coco" and len(side):
+        message = "no object has a stated area: that of its box, or of its mask, decides whether it is small"
+        remedy = "nothing, or write the region's area in square pixels"
+        yield Finding("V417", "note", message, len(side), (), remedy, side.name)
 
 
 def find_constant_confidences(side: Side) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list, write_lines
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
-from verite.formats.words import confidence_place, is_number, to_numbers
+from verite.formats.words import confidence_place, is_confidence_last, is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -34,7 +34,8 @@ def recognise(look: Look) -> str | None:
     why = "text files with a class and 4 numbers per line"
     if reason := why_relative(lines):
         return f"{why}; {reason}"
-    return why + (", confidence before them" if any(len(words) == 6 for words in fitting) else "")
+    place = "behind" if is_confidence_last(lines) else "before"
+    return why + (f", confidence {place} them" if any(len(words) == 6 for words in fitting) else "")
 
 
 def why_relative(lines: list[list[str]]) -> str:
@@ -55,10 +56,14 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
+    why, is_last = [], is_confidence_last(look.lines)
+    if is_last:
+        why.append(
+            "confidence taken from the end of the line, as it lies between 0 and 1, and the first number does not"
+        )
     for file in count_files("reading", files):
         with rows.tolerance:
-            add_file(rows, file)
-    why = []
+            add_file(rows, file, -1 if is_last else 0)
     coords = options.coords
     if coords is None and why_relative(look.lines):
         coords = "rel"
@@ -72,16 +77,16 @@ def read(path: Path, options: Options) -> Annotations:
     return rows.annotations("text", layout="xywh", coords=coords or "abs", why="; ".join(why))
 
 
-def add_file(rows: Rows, file: Path) -> None:
-    """The lines of one image."""
+def add_file(rows: Rows, file: Path, place: int) -> None:
+    """The lines of one image; `place` is that of the confidence among the numbers of a line."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         if line.strip():
             with rows.tolerance:
-                add_line(rows, file, number, line)
+                add_line(rows, file, number, line, place)
 
 
-def add_line(rows: Rows, file: Path, number: int, line: str) -> None:
+def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None:
     words = line.split()
     where = f"{file}:{number}"
     if len(words) not in (5, 6):
@@ -92,7 +97,7 @@ def add_line(rows: Rows, file: Path, number: int, line: str) -> None:
             remedy="class names may contain no blanks",
         )
     numbers = to_numbers(words[1:], where)
-    confidence = numbers.pop(0) if len(numbers) == 5 else None
+    confidence = numbers.pop(place) if len(numbers) == 5 else None
     rows.add(where, file.stem, class_name(where, words[0], rows), numbers, confidence)
 
 

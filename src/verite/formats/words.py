@@ -61,6 +61,15 @@ def leaves_image(box: Sequence[float]) -> bool:
     return min(sides) < -TOLERANCE or max(sides) > 1 + TOLERANCE
 
 
+def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
+    """Do lines of a class and five numbers end with a number from 0 to 1, while most begin with one above 1?"""
+    numbers = [
+        [float(word) for word in words[1:]] for words in lines if len(words) == 6 and all(map(is_number, words[1:]))
+    ]
+    above = sum(n[0] > 1 for n in numbers)
+    return 2 * above > len(numbers) and all(0 <= n[-1] <= 1 for n in numbers)
+
+
 def confidence_place(lines: Sequence[Sequence[str]]) -> tuple[Literal["before", "after"], str] | None:
     """Where the confidence of relative lines stands, and why; None where most lines have none.
 

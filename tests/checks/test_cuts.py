@@ -1,0 +1,75 @@
+"""Ties, thresholds and limits: what a file of predictions lost before, or loses when it is evaluated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from verite.checks import ties
+
+
+def preds(confidence, image=None, label=None, boxes=None):
+    count = len(confidence)
+    boxes = [[10 + i, 10, 60 + i, 60] for i in range(count)] if boxes is None else boxes
+    return vt.Annotations.of(
+        image or [f"{i}.jpg" for i in range(count)], label or ["cat"] * count, boxes, confidence=confidence
+    )
+
+
+def codes(*sides):
+    return {f.code: f for f in vt.inspect(*sides).findings}
+
+
+def test_the_hundred_and_first_prediction_of_a_class_in_an_image_counts_for_nothing():
+    full = preds(np.linspace(0, 1, 101), ["a.jpg"] * 101)
+    assert codes(full)["V307"].count == 1
+    assert codes(full)["V307"].examples == ("a.jpg: 101 of cat",)
+    assert "V307" not in codes(preds(np.linspace(0, 1, 100), ["a.jpg"] * 100))
+    assert "V307" not in codes(preds(np.linspace(0, 1, 200), ["a.jpg"] * 200, ["cat", "dog"] * 100))
+
+
+def test_a_lowest_confidence_above_a_twentieth_is_a_threshold():
+    assert "V308" not in codes(preds(np.linspace(0.05, 0.9, 20)))
+    assert codes(preds(np.linspace(0.0501, 0.9, 20)))["V308"].severity == "note"
+    assert "V308" not in codes(preds(np.linspace(0.0501, 0.9, 19)))
+    assert "V308" not in codes(preds(np.linspace(5, 90, 30)))  # percents
+    assert "V308" not in codes(preds(np.full(30, 0.7)))  # nothing was ordered
+
+
+def tied(values):
+    """Two objects; two predictions find them, two are elsewhere."""
+    boxes = [[10, 10, 60, 60], [10, 10, 60, 60], [200, 10, 260, 60], [200, 10, 260, 60]]
+    truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], boxes[:2])
+    return truth, preds(values, ["a", "b", "a", "b"], boxes=boxes)
+
+
+def test_ties_come_with_the_interval_of_ap():
+    # The right ones first: precision 1 throughout. The wrong ones first: two of four are right when all are found.
+    found = codes(*tied([0.5] * 4))["V305"]
+    assert (found.severity, found.count) == ("warning", 4)
+    assert "AP50 lies between 0.5000 and 1.0000" in found.message
+    assert found.examples == ("4 of cat have 0.5",)
+
+
+def test_ties_among_right_ones_change_nothing():
+    assert "V305" not in codes(*tied([0.5, 0.5, 0.4, 0.3]))
+
+
+def test_more_than_a_tenth_must_be_tied():
+    count = 20
+    boxes = [[10, 10, 60, 60]] * 10 + [[200, 10, 260, 60]] * 10
+    names = [f"{i}.jpg" for i in range(10)]
+    truth = vt.Annotations.of(names, ["cat"] * 10, boxes[:10])
+    confidence = np.linspace(0.9, 0.1, count)
+    confidence[9] = confidence[10]
+    assert ties.count_ties(preds(confidence))[0] == 2
+    assert "V305" not in codes(truth, preds(confidence, names * 2, boxes=boxes))  # two of twenty are a tenth
+    confidence[8] = confidence[10]
+    assert "V305" in codes(truth, preds(confidence, names * 2, boxes=boxes))
+
+
+@pytest.mark.parametrize(("apart", "is_said"), [(0.499, True), (0.5, True), (0.501, False)])
+def test_the_order_must_change_something(monkeypatch, apart, is_said):
+    monkeypatch.setattr(ties, "APART", apart)
+    assert ("V305" in codes(*tied([0.5] * 4))) == is_said
