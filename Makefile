@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit stubs docs fuzz sanitize clients lowest clean
+.PHONY: help demo test check unit stubs docs fuzz sanitize cross workflows wheel clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
@@ -45,6 +45,23 @@ sanitize: .venv/developing  ## the same on a core in which every read beyond a b
 	VERITE_CORE=$$(ls $(CURDIR)/build/sanitize/_core*.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only tables --only masks
+
+cross: .venv/installed  ## the kernels for Windows and 64-bit ARM, and COCO's numbers under qemu
+	$(BIN)/python tools/cross.py
+
+wheel: .venv/installed  ## a wheel into dist/, tried in an empty environment
+	rm -rf build/wheel
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/verite-*.whl
+	build/wheel/bin/python tests/wheels/smoke.py
+
+workflows:  ## are the workflows of .github what their schema says, and safe?
+	test -x build/workflows/bin/zizmor || $(PYTHON) -m venv build/workflows
+	build/workflows/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema zizmor cibuildwheel
+	build/workflows/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	build/workflows/bin/zizmor --offline --no-progress .github
+	build/workflows/bin/cibuildwheel --platform linux --archs x86_64 --print-build-identifiers .
 
 clients: .venv/installed  ## torchmetrics, unchanged, on verite; a large download into an environment of its own
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients

@@ -65,7 +65,7 @@ void* move_pages(void* block, std::size_t old_bytes, std::size_t new_bytes) {
 
 }  // namespace
 
-void* resize_block(void* block, std::size_t old_bytes, std::size_t new_bytes) {
+void* resize_block(void* block, [[maybe_unused]] std::size_t old_bytes, std::size_t new_bytes) {
 #if defined(__linux__)
     if (is_mapped(old_bytes) && is_mapped(new_bytes)) {
         const std::size_t old_pages = whole_pages(old_bytes), new_pages = whole_pages(new_bytes);
