@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.files import find_path, folder_atomically, read_text, write_atomically
+from verite.files import fill_folder, find_path, folder_atomically, part_suffix, read_text, write_atomically
 from verite.limits import limit
 
 
@@ -60,6 +60,51 @@ def test_folder_with_files_is_never_replaced(tmp_path):
     with pytest.raises(vt.ReadError, match="a new or empty folder"), folder_atomically(tmp_path):
         pass
     assert (tmp_path / "mine").read_text() == "x"
+
+
+def fill(target, **files):
+    with fill_folder(target) as folder:
+        for name, text in files.items():
+            (folder / "in").mkdir(exist_ok=True)
+            (folder / "in" / name).write_text(text)
+            if text == "stop":
+                raise OSError(28, "No space left on device")
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_folder_with_files_gets_new_ones_and_keeps_its_own(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("old")
+    (tmp_path / "mine").write_text("mine")
+    fill(tmp_path, a="new", b="new")
+    assert contents(tmp_path) == {"in/a": "new", "in/b": "new", "mine": "mine"}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_full_disk_leaves_a_folder_as_it_was(tmp_path, is_there):
+    target = tmp_path / "out"
+    if is_there:
+        fill(target, a="old")
+    with pytest.raises(vt.ReadError, match="out: expected a place to write, found no space left on device"):
+        fill(target, a="new", b="stop")
+    assert contents(tmp_path) == ({"out/in/a": "old"} if is_there else {})
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    mine, other = part_suffix(), part_suffix().replace("-", "elsewhere-")
+    dead = mine.replace(f"-{os.getpid()}.", "-4194301.")  # beyond the largest number of a process
+    for suffix in (mine, other, dead):
+        (tmp_path / f".out.x1{suffix}").mkdir()
+        (tmp_path / f".out.x1{suffix}" / "a").write_text("half")
+        (tmp_path / f".a.json.x2{suffix}").write_text("half")
+    (tmp_path / f".of somebody else.x{dead}").write_text("half")
+    fill(tmp_path / "out", a="new")
+    write_atomically(tmp_path / "a.json", "new")
+    kept = {f".out.x1{mine}", f".out.x1{other}", f".a.json.x2{mine}", f".a.json.x2{other}"}
+    assert {p.name for p in tmp_path.iterdir()} == {"out", "a.json", f".of somebody else.x{dead}"} | kept
 
 
 def test_missing_file_shows_the_nearest_name(tmp_path):

@@ -78,7 +78,8 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        remove_leftovers(target.parent, target.name)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=part_suffix())
     except OSError as error:
         raise ReadError(target, expected="a place to write", found=reason(error)) from None
     try:
@@ -96,31 +97,95 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 
 @contextmanager
-def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to fill, put in place when the block ends well and removed when it does not.
+def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write to. What is written is in its place when the block ends well, and nowhere when it does not.
 
-    The target must be absent or empty: nothing of a user's is ever replaced.
+    Where the folder is there already its files stay, but for those of which there are new ones.
     """
+    import shutil
+    import tempfile
+
+    target = Path(path)
+    is_new = not target.is_dir() or not any(target.iterdir())
+    beside, name = (target.absolute().parent, target.absolute().name) if is_new else (target, "files")
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(beside, name)
+        temporary = Path(tempfile.mkdtemp(dir=beside, prefix=f".{name}.", suffix=part_suffix()))
+        try:
+            yield temporary
+            put_in_place(temporary, target, is_new=is_new)
+        except ReadError as error:  # about a file whose name nobody knows
+            where = error.where.replace(str(temporary), str(target))
+            raise ReadError(where, expected=error.expected, found=error.found, remedy=error.remedy) from None
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+
+
+def put_in_place(temporary: Path, target: Path, *, is_new: bool) -> None:
+    """The whole folder at once; into one that has files already, one file after the other."""
+    if is_new:
+        temporary.chmod(0o777 & ~current_umask())
+        temporary.rename(target)  # an empty folder is replaced
+        return
+    for file in sorted(path for path in temporary.rglob("*") if path.is_file()):
+        place = target / file.relative_to(temporary)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, place)
+
+
+@contextmanager
+def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to fill that must be absent or empty before: nothing of a user's is ever replaced."""
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         found = "a folder with files in it" if target.is_dir() else "a file"
         raise ReadError(target, expected="a new or empty folder", found=found, remedy="name another one")
-    import shutil
-    import tempfile
+    with fill_folder(target) as folder:
+        yield folder
 
+
+def part_suffix() -> str:
+    """The end of a temporary name: who writes, so that it can be told when nobody does any longer."""
+    import platform
+
+    machine = "".join(letter for letter in platform.node() if letter.isalnum())[:32]
+    return f".{machine}-{os.getpid()}.part"
+
+
+_TIDY: set[tuple[Path, str]] = set()  # looked at by this process
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Temporary files and folders for this name that a killed process of this machine left behind."""
+    if (folder, name) in _TIDY or os.name != "posix":
+        return
+    _TIDY.add((folder, name))
+    import shutil
+
+    machine = part_suffix().rpartition("-")[0]
+    with os.scandir(folder) as entries:
+        left = [entry.path for entry in entries if entry.name.startswith(f".{name}.") and entry.name.endswith(".part")]
+    for path in left:
+        before, _, owner = path.removesuffix(".part").rpartition("-")
+        if before.endswith(machine) and owner.isdecimal() and not is_running(int(owner)):
+            if os.path.isdir(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def is_running(process: int) -> bool:
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    except OSError as error:
-        raise ReadError(target, expected="a place to write", found=reason(error)) from None
-    try:
-        yield temporary
-        temporary.chmod(0o777 & ~current_umask())
-        if target.exists():
-            target.rmdir()
-        temporary.rename(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

@@ -59,15 +59,16 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 def save_analyses(found: list[Analysis], folder: Path, given: dict[str, Any], *, draw: bool) -> None:
     """Each system's JSON, tables and plots in a folder of its own where there are several."""
     from verite.cli.output import keep_table
-    from verite.files import make_folder, write_atomically
+    from verite.files import fill_folder, make_folder, write_atomically
 
-    for one in found:
-        home = make_folder(folder / one.name if len(found) > 1 else folder)
-        write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
-        for name, table in one.tables().items():
-            keep_table(home / f"{name}.csv", table, given)
-        if draw:
-            save_plots(one, home, given["plot_format"])
+    with fill_folder(folder) as place:
+        for one in found:
+            home = make_folder(place / one.name) if len(found) > 1 else place
+            write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
+            for name, table in one.tables().items():
+                keep_table(home / f"{name}.csv", table, given)
+            if draw:
+                save_plots(one, home, given["plot_format"])
 
 
 def save_plots(analysis: Analysis, home: Path, format: str) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from verite.errors import ReadError
-from verite.files import make_folder
+from verite.files import folder_atomically
 
 MARK = ".made-by-verite-demo"
 # Where bundled data are, and what they are called in the tour.
@@ -147,28 +146,33 @@ def demo(folder: str) -> None:
     """Write a small data set to FOLDER (verite-demo), evaluate it every way, and leave the results there."""
     from verite.cli import follow
 
-    home = make_home(Path(folder))
-    for bundled, name in FOLDERS.items():
-        with as_file(files("verite") / "data" / bundled) as source:
-            shutil.copytree(source, home / name, dirs_exist_ok=True)
-    with chdir(home):
-        for said, typed in TOUR:
-            click.secho(f"\n{said}", fg="cyan")
-            click.secho(f"$ verite {typed}", bold=True)
-            follow(shlex.split(typed))
-    plots = sorted(path.relative_to(home) for path in home.rglob("*.png") if "results" in path.parts)
+    target = Path(folder)
+    forget_earlier(target)
+    with folder_atomically(target) as home:
+        (home / MARK).touch()
+        for bundled, name in FOLDERS.items():
+            with as_file(files("verite") / "data" / bundled) as source:
+                copy_files(source, home / name)
+        with chdir(home):
+            for said, typed in TOUR:
+                click.secho(f"\n{said}", fg="cyan")
+                click.secho(f"$ verite {typed}", bold=True)
+                follow(shlex.split(typed))
+    plots = sorted(path.relative_to(target) for path in target.rglob("*.png") if "results" in path.parts)
     drawn = f", {len(plots)} plots, e.g." if plots else "."
     click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV{drawn}", fg="cyan")
     for plot in plots[:3]:
-        click.echo(f"  {Path(folder) / plot}")
+        click.echo(f"  {target / plot}")
 
 
-def make_home(home: Path) -> Path:
-    """An empty folder: a new one, or one that an earlier demo made."""
+def copy_files(source: Path, target: Path) -> None:
+    for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
+
+
+def forget_earlier(home: Path) -> None:
+    """Remove what an earlier demo made, and nothing else."""
     if home.is_dir() and (home / MARK).exists():
         shutil.rmtree(home)
-    elif home.is_dir() and any(home.iterdir()):
-        raise ReadError(home, expected="a new or empty folder", found="files in it", remedy="name another one")
-    make_folder(home)
-    (home / MARK).touch()
-    return home

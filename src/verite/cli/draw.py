@@ -42,6 +42,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     there is none, objects are drawn on an empty ground.
     """
     from verite.cli.output import can_draw, describe, note, warn
+    from verite.files import fill_folder
     from verite.protocols import protocol_named
     from verite.reporting.draw import save_overlays
     from verite.reporting.overlays import Overlay
@@ -62,10 +63,9 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     if pictures.folder is None:
         note("no photos: expected --images FOLDER; objects are drawn on an empty ground", quiet=given["quiet"])
     overlay = Overlay(results, confidence=given["confidence"])
-    saved = save_overlays(
-        overlay, pictures, Path(given["output"]), given["plot_format"], given["image"], given["worst"]
-    )
+    with fill_folder(given["output"]) as home:
+        saved = save_overlays(overlay, pictures, home, given["plot_format"], given["image"], given["worst"])
     if not saved:
         note("nothing to draw: no image has a mistake; name one with --image", quiet=given["quiet"])
     for path in saved:
-        click.echo(path)
+        click.echo(Path(given["output"]) / path.relative_to(home))

@@ -131,20 +131,21 @@ def save_results(
 ) -> None:
     """Each system's JSON, tables and what else there is in a folder of its own, and the comparison beside them."""
     from verite.cli.output import keep_table
-    from verite.files import make_folder, write_atomically
+    from verite.files import fill_folder, make_folder, write_atomically
     from verite.model.comparison import Comparison
 
-    for result in results:
-        home = make_folder(folder / result.name if len(results) > 1 else folder)
-        write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
-        for name, table in result.tables().items():
-            keep_table(home / f"{name}.csv", table, given)
-        if also:
-            also(result, home)
-    if len(results) > 1:
-        comparison = Comparison(results)
-        keep_table(folder / "comparison.csv", comparison.table(), given)
-        keep_table(folder / "standing.csv", comparison.standing_table(), given)
+    with fill_folder(folder) as place:
+        for result in results:
+            home = make_folder(place / result.name) if len(results) > 1 else place
+            write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
+            for name, table in result.tables().items():
+                keep_table(home / f"{name}.csv", table, given)
+            if also:
+                also(result, home)
+        if len(results) > 1:
+            comparison = Comparison(results)
+            keep_table(place / "comparison.csv", comparison.table(), given)
+            keep_table(place / "standing.csv", comparison.standing_table(), given)
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:

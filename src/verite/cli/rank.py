@@ -241,13 +241,13 @@ def pick_doubts(given: dict[str, Any]) -> dict[str, Any]:
 def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, both tables and the plots."""
     from verite.cli.output import keep_table, wants_plots
-    from verite.files import make_folder, write_atomically
+    from verite.files import fill_folder, write_atomically
     from verite.reporting.rank_plots import read_published, save_ranking
 
     points = read_published(given["published"], ranking.order) if given["published"] else []
-    home = make_folder(folder)
-    write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
-    keep_table(home / "ranks.csv", ranking.rank_table(), given)
-    keep_table(home / "pairs.csv", ranking.main_table(), given)
-    if wants_plots(given):
-        save_ranking(ranking, home, given["plot_format"], points)
+    with fill_folder(folder) as home:
+        write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
+        keep_table(home / "ranks.csv", ranking.rank_table(), given)
+        keep_table(home / "pairs.csv", ranking.main_table(), given)
+        if wants_plots(given):
+            save_ranking(ranking, home, given["plot_format"], points)

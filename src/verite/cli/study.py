@@ -211,11 +211,21 @@ def tell(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
 
 def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
     """The JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import make_folder, write_atomically
+    from verite.cli.output import wants_plots
+    from verite.files import fill_folder
+
+    with fill_folder(folder) as home:
+        save_tables(outcome, changes, home, given)
+        if wants_plots(given):
+            draw_pictures(outcome, home, given)
+
+
+def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -> None:
+    """All of it but the plots."""
+    from verite.cli.output import keep_table
+    from verite.files import write_atomically
     from verite.reporting.plots import file_names
 
-    home = make_folder(folder)
     write_atomically(home / "study.json", outcome.to_json(indent=1) + "\n")
     write_atomically(home / "study.md", outcome.to_markdown())
     write_atomically(home / "study.tex", outcome.to_latex())
@@ -226,8 +236,6 @@ def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]
             keep_table(home / f"{name}.csv", outcome.tables[table].main_table(), given)
     if changes is not None:
         keep_table(home / "sensitivity.csv", changes.table, given)
-    if wants_plots(given):
-        draw_pictures(outcome, home, given)
 
 
 def draw_pictures(outcome: Any, folder: Path, given: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,7 +46,7 @@ def interpretation(source: str | None, **given: Any) -> None:
     that have the paper's numbers of images and objects.
     """
     from verite.cli.output import emit, keep_table, note, wants_plots
-    from verite.files import make_folder, write_atomically
+    from verite.files import fill_folder, write_atomically
     from verite.interpretation.localization import localization_metric
     from verite.progress import begin
     from verite.studies.interpretation import study_interpretation
@@ -67,13 +66,13 @@ def interpretation(source: str | None, **given: Any) -> None:
             report=advance,
         )
     if given["output"]:
-        home = make_folder(Path(given["output"]))
-        write_atomically(home / "results.json", outcome.to_json(indent=1) + "\n")
-        keep_table(home / "checks.csv", outcome.check_table(), given)
-        if wants_plots(given):
-            from verite.reporting.interpretation_study import save_study
+        with fill_folder(given["output"]) as home:
+            write_atomically(home / "results.json", outcome.to_json(indent=1) + "\n")
+            keep_table(home / "checks.csv", outcome.check_table(), given)
+            if wants_plots(given):
+                from verite.reporting.interpretation_study import save_study
 
-            save_study(outcome, home, given["plot_format"])
+                save_study(outcome, home, given["plot_format"])
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
 

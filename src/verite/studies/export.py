@@ -12,7 +12,7 @@ import numpy as np
 
 from verite import _core
 from verite.errors import BadParameter
-from verite.files import make_folder, write_atomically
+from verite.files import fill_folder, make_folder, write_atomically
 from verite.model.outlines import Runs
 from verite.model.rasters import array_of
 from verite.studies.measuring import tasks_of
@@ -33,11 +33,11 @@ def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet"
     """
     if format not in ("parquet", "csv"):
         raise BadParameter(f"format: expected parquet or csv, found {format!r}")
-    home = make_folder(Path(folder))
-    path = home / f"results.{format}"
-    parts = parts_of(study, home / "masks" if pictures else None)
-    write_atomically(path, to_parquet(parts) if format == "parquet" else to_csv(parts))
-    return path
+    name = f"results.{format}"
+    with fill_folder(folder) as home:
+        parts = parts_of(study, home / "masks" if pictures else None)
+        write_atomically(home / name, to_parquet(parts) if format == "parquet" else to_csv(parts))
+    return Path(folder) / name
 
 
 def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
