@@ -86,6 +86,8 @@ DictOfAny annotation_columns(const CocoFile& file) {
     columns["area"] = to_array_or_none(shared.areas);
     columns["iscrowd"] = to_array_or_none(shared.crowds);
     columns["ignore"] = to_array_or_none(shared.ignores);
+    columns["keypoints"] = to_arrays(shared.keypoints);
+    columns["num_keypoints"] = to_array_or_none(shared.labelled);
     return columns;
 }
 

@@ -81,7 +81,9 @@ class CocoFile {
                   keep_if_used(document.annotations.crowds),
                   keep_if_used(document.annotations.ignores),
                   keep_if_used(document.annotations.ids.numbers),
-                  {}},
+                  {},
+                  keep_if_used(document.annotations.points),
+                  keep_if_used(document.annotations.labelled)},
           image_ids_(keep_if_used(document.images.ids.numbers)),
           source_(std::move(source)),
           threads_(threads) {
@@ -143,6 +145,12 @@ class CocoFile {
     template <class T, std::size_t width>
     static View<T> keep_if_used(Column<T, width>& column) {
         return column.rows() > 0 ? keep(std::move(column)) : View<T>();
+    }
+
+    template <class T>
+    static RaggedView<T> keep_if_used(RaggedColumn<T>& column) {
+        if (column.values.rows() == 0) return {};
+        return {keep(std::move(column.values)), keep(std::move(column.starts()))};
     }
 
     json::SharedColumns shared_;

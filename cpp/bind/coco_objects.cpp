@@ -42,6 +42,20 @@ std::vector<std::int64_t> class_ids(const CocoFile& file) {
     return {ids.begin(), ids.end()};
 }
 
+// What is said of the keypoints of each class, as the file writes it: names, skeleton, sigmas; empty for nothing.
+std::vector<std::tuple<std::string, std::string, std::string>> class_poses(const CocoFile& file) {
+    const json::Categories& categories = file.document().categories;
+    const auto written = [](const RaggedColumn<char>& column, std::size_t i) {
+        const auto letters = column[i];
+        return std::string(letters.begin(), letters.end());
+    };
+    std::vector<std::tuple<std::string, std::string, std::string>> poses;
+    for (std::size_t i = 0; i < categories.count; ++i)
+        poses.emplace_back(written(categories.keypoint_names, i), written(categories.bones, i),
+                           written(categories.spreads, i));
+    return poses;
+}
+
 // The ids of images where they are texts.
 nb::typed<nb::object, std::optional<std::vector<std::string>>> image_id_texts(const CocoFile& file) {
     const json::Ids& ids = file.document().images.ids;
@@ -203,6 +217,7 @@ void bind_objects(nb::class_<CocoFile>& file) {
         .def("missing_ids", missing_ids, "Objects whose id is a text or missing, where some have one.")
         .def("class_ids", class_ids)
         .def("class_names", class_names, "None for a class that has none.")
+        .def("class_poses", class_poses, "JSON of keypoints, skeleton and sigmas of each class; empty for nothing.")
         .def("image_id_texts", image_id_texts, "The ids of images where they are texts, else None.")
         .def("file_names", [](const CocoFile& file) { return texts(file.document().images.file_names); })
         .def("id_of", id_of, "section"_a, "field"_a, "record"_a, "An id as the file has it.")

@@ -75,8 +75,21 @@ Shapes shapes_from(nb::handle polygons, nb::handle runs, std::size_t count) {
     return shapes;
 }
 
+RaggedView<double> keypoints_from(nb::handle keypoints, std::size_t count) {
+    if (keypoints.is_none()) return {};
+    RaggedView<double> found{to_view<double>(keypoints[0], "keypoints"),
+                             to_view<std::int64_t>(keypoints[1], "keypoint objects")};
+    if (found.size() != count)
+        throw nb::value_error(("keypoints: expected " + std::to_string(count) + " objects as in boxes, found " +
+                               std::to_string(found.size()))
+                                  .c_str());
+    check_offsets(found.starts.values, found.values.size(), "keypoints whose offsets rise to their numbers");
+    for (std::size_t i = 0; i < count; ++i) expect(found[i].size() % 3 == 0, "x, y and visibility of each keypoint");
+    return found.values.size() > 0 ? found : RaggedView<double>();
+}
+
 Regions regions_from(nb::handle boxes, const std::string& layout, nb::handle polygons, nb::handle runs,
-                     nb::handle boxed) {
+                     nb::handle boxed, nb::handle keypoints) {
     Regions regions;
     regions.boxes = to_view<double>(boxes, "boxes");
     expect(regions.boxes && regions.boxes.size() % 4 == 0, "four numbers a box");
@@ -86,6 +99,7 @@ Regions regions_from(nb::handle boxes, const std::string& layout, nb::handle pol
     if (regions.kinds) regions.shapes = std::make_shared<const LazyShapes>(std::move(shapes));
     auto has_box = column<std::uint8_t>(boxed, regions.count(), "boxed");
     if (std::ranges::find(has_box.values, 0) != has_box.end()) regions.boxed = std::move(has_box);
+    regions.keypoints = keypoints_from(keypoints, regions.count());
     return regions;
 }
 
@@ -118,6 +132,8 @@ void visit_regions(RegionsLike& regions, ShapesLike& shapes, Visit&& visit) {
     visit("boxes", regions.boxes);
     visit("kinds", regions.kinds);
     visit("boxed", regions.boxed);
+    visit("keypoints", regions.keypoints.values);
+    visit("keypoint_objects", regions.keypoints.starts);
     visit("points", shapes.points);
     visit("rings", shapes.rings);
     visit("ring_objects", shapes.ring_objects);
@@ -133,6 +149,7 @@ void visit_columns(ColumnsLike& columns, Visit&& visit) {
     visit("confidence", columns.confidence);
     visit("area", columns.area);
     visit("ids", columns.ids);
+    visit("labelled", columns.labelled);
     for (std::size_t i = 0; i < flag_names.size(); ++i) visit(flag_names[i].data(), columns.flags[i]);
 }
 
@@ -181,7 +198,7 @@ Regions regions_of_state(const nb::dict& state) {
 }
 
 Columns columns_from(const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence, nb::handle area,
-                     nb::handle ids, const nb::dict& flags) {
+                     nb::handle ids, const nb::dict& flags, nb::handle labelled) {
     const std::size_t count = regions.count();
     Columns columns{regions,
                     column<std::int32_t>(image, count, "image"),
@@ -189,7 +206,8 @@ Columns columns_from(const Regions& regions, nb::handle image, nb::handle label,
                     column<double>(confidence, count, "confidence"),
                     column<double>(area, count, "area"),
                     column<std::int64_t>(ids, count, "ids"),
-                    {}};
+                    {},
+                    column<std::int32_t>(labelled, count, "labelled")};
     expect(columns.image && columns.label, "an image and a label for each object");
     for (const auto& [name, values] : flags) {
         const auto at = std::ranges::find(flag_names, nb::cast<std::string>(name));
@@ -264,10 +282,12 @@ void register_regions(nb::module_& module) {
         .def(
             "__init__",
             [](Regions* self, const Buffer& boxes, const std::string& layout, const Buffers& polygons,
-               const Buffers& runs,
-               const Buffer& boxed) { new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed)); },
+               const Buffers& runs, const Buffer& boxed,
+               const nb::typed<nb::object, std::tuple<Buffer, Buffer>>& keypoints) {
+                new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed, keypoints));
+            },
             "boxes"_a, "layout"_a, "polygons"_a.none() = nb::none(), "runs"_a.none() = nb::none(),
-            "boxed"_a.none() = nb::none())
+            "boxed"_a.none() = nb::none(), "keypoints"_a.none() = nb::none())
         .def("__len__", &Regions::count)
         .def_prop_ro("layout", [](const Regions& regions) { return std::string(name_of(regions.layout)); })
         .def_prop_ro("boxes", [](const Regions& regions) { return to_array(regions.boxes, 4); })
@@ -283,6 +303,14 @@ void register_regions(nb::module_& module) {
                      })
         .def_prop_ro("has_all_boxes", [](const Regions& regions) { return !regions.boxed; })
         .def_prop_ro("kinds", kind_array)
+        .def_prop_ro("has_keypoints", [](const Regions& regions) { return static_cast<bool>(regions.keypoints); })
+        .def_prop_ro(
+            "keypoints",
+            [](const Regions& regions) -> nb::typed<nb::object, std::optional<ArraysOf<double, std::int64_t>>> {
+                if (!regions.keypoints) return nb::none();
+                return nb::make_tuple(to_array(regions.keypoints.values), to_array(regions.keypoints.starts));
+            },
+            "x, y and visibility of each point, and where the points of each object start; None where there are none.")
         .def_prop_ro("boxed", [](const Regions& regions) { return to_flags(regions.boxed); })
         .def("shapes", shape_arrays, "Points, rings and objects of polygons; runs, objects and sizes of masks.")
         .def(
@@ -336,11 +364,11 @@ void register_objects(nb::module_& module) {
             "__init__",
             [](Columns* self, const Regions& regions, const Buffer& image, const Buffer& label,
                const Buffer& confidence, const Buffer& area, const Buffer& ids,
-               const nb::typed<nb::dict, nb::str, Buffer>& flags) {
-                new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags));
+               const nb::typed<nb::dict, nb::str, Buffer>& flags, const Buffer& labelled) {
+                new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags, labelled));
             },
             "regions"_a, "image"_a, "label"_a, "confidence"_a.none() = nb::none(), "area"_a.none() = nb::none(),
-            "ids"_a.none() = nb::none(), "flags"_a = nb::dict())
+            "ids"_a.none() = nb::none(), "flags"_a = nb::dict(), "labelled"_a.none() = nb::none())
         .def("__len__", &Columns::count)
         .def_prop_ro("regions", [](const Columns& columns) { return columns.regions; })
         .def_prop_ro("image", [](const Columns& columns) { return to_array(columns.image); })
@@ -349,6 +377,8 @@ void register_objects(nb::module_& module) {
         .def_prop_ro("confidence", [](const Columns& columns) { return to_array_or_none(columns.confidence); })
         .def_prop_ro("area", [](const Columns& columns) { return to_array_or_none(columns.area); })
         .def_prop_ro("ids", [](const Columns& columns) { return to_array_or_none(columns.ids); })
+        .def_prop_ro("labelled", [](const Columns& columns) { return to_array_or_none(columns.labelled); })
+        .def("count_keypoints", count_keypoints, "labels"_a, "The most keypoints that an object of each label has.")
         .def_prop_ro("flags", flag_arrays)
         .def_prop_ro("flag_names",
                      [](const Columns& columns) {
@@ -405,7 +435,7 @@ void register_objects(nb::module_& module) {
              })
         .def("__setstate__", [](Columns& self, const State& given) {
             const nb::dict state = opened(given);
-            auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}};
+            auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}, {}};
             visit_columns(*made, out_of(state));
         });
     bind_copies(bound);

@@ -38,6 +38,17 @@ T chosen(const std::map<std::string, T>& words, const std::string& word, const c
     return at->second;
 }
 
+RaggedView<double> ragged(const std::vector<std::vector<double>>& rows) {
+    if (rows.empty()) return {};
+    std::vector<double> values;
+    std::vector<std::int64_t> starts{0};
+    for (const auto& row : rows) {
+        values.insert(values.end(), row.begin(), row.end());
+        starts.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    return {keep(std::move(values)), keep(std::move(starts))};
+}
+
 void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& pred, const Images& images,
               std::size_t labels, const Buffer& label_rank, std::vector<double> thresholds, std::vector<double> ranges,
               std::vector<std::int64_t> limits, std::vector<double> recalls, const std::string& similarity,
@@ -45,7 +56,7 @@ void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& p
               bool is_together, const std::vector<std::string>& ignored, const std::vector<std::string>& shared,
               bool repeats_quirks, bool truth_is_results, bool pred_is_results, std::int64_t image_limit,
               bool drops_flat, const Buffer& judged, const Buffer& spared, const Buffer& least, const Buffer& pred_rows,
-              unsigned threads) {
+              const std::vector<std::vector<double>>& sigmas, unsigned threads) {
     const Rules rules{std::move(thresholds),
                       std::move(ranges),
                       std::move(limits),
@@ -66,7 +77,8 @@ void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& p
                     to_view<std::int64_t>(judged, "judged"),
                     to_view<std::int64_t>(spared, "spared"),
                     to_view<double>(least, "least"),
-                    to_view<std::int32_t>(pred_rows, "pred_rows")};
+                    to_view<std::int32_t>(pred_rows, "pred_rows"),
+                    ragged(sigmas)};
     auto rank = to_view<std::int32_t>(label_rank, "label_rank");
     expect(!rank || rank.size() == labels, "a rank for each label");
     const Similarity& kind = find_similarity(similarity);
@@ -293,7 +305,7 @@ void register_evaluations(nb::module_& module) {
         [](const std::vector<double>& values) { return sum_pairwise(values) / static_cast<double>(values.size()); },
         "values"_a, "The mean to the last bit as numpy has it; nan of nothing.");
     module.def(
-        "wants_outlines", [](const std::string& similarity) { return find_similarity(similarity).wants_outlines; },
+        "wants_outlines", [](const std::string& similarity) { return find_similarity(similarity).wants.outlines; },
         "similarity"_a, "Does it look at polygons and masks?");
     nb::class_<Numbers>(module, "Numbers", "Precision and recall of everything, to be averaged.")
         .def("mean", &mean, "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),
@@ -315,7 +327,8 @@ void register_evaluations(nb::module_& module) {
              "is_together"_a = false, "ignored"_a = std::vector<std::string>(), "shared"_a = std::vector<std::string>(),
              "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "image_limit"_a = 0,
              "drops_flat"_a = false, "judged"_a.none() = nb::none(), "spared"_a.none() = nb::none(),
-             "least"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(), "threads"_a = 1)
+             "least"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
+             "sigmas"_a = std::vector<std::vector<double>>(), "threads"_a = 1)
         .def(
             "numbers",
             [](const KeptEvaluation& kept) -> const Numbers& {

@@ -1,4 +1,4 @@
-// What encloses a polygon or a mask?
+// What encloses a polygon, a mask or keypoints?
 #include <algorithm>
 #include <limits>
 
@@ -26,6 +26,15 @@ Corners bound_rings(const Shapes& shapes, std::size_t object) {
     return found;
 }
 
+// All of them, labelled or not, as pycocotools does.
+Corners bound_points(std::span<const double> keypoints) {
+    Corners found{keypoints[0], keypoints[1], keypoints[0], keypoints[1]};
+    for (std::size_t i = 3; i < keypoints.size(); i += 3)
+        found = {std::min(found.left, keypoints[i]), std::min(found.top, keypoints[i + 1]),
+                 std::max(found.right, keypoints[i]), std::max(found.bottom, keypoints[i + 1])};
+    return found;
+}
+
 Corners bound_runs(const Shapes& shapes, std::size_t object) {
     const std::int64_t height = shapes.sizes[2 * object];
     std::int64_t left = INT64_MAX, right = 0, top = INT64_MAX, bottom = 0, next = 0;
@@ -49,12 +58,17 @@ Corners bound_runs(const Shapes& shapes, std::size_t object) {
 }  // namespace
 
 Regions bound(const Regions& regions) {
-    if (!regions.boxed || !regions.shapes) return regions;
-    const Shapes& shapes = regions.shapes->get();
+    if (!regions.boxed || (!regions.shapes && !regions.keypoints)) return regions;
+    static const Shapes none;
+    const Shapes& shapes = regions.shapes ? regions.shapes->get() : none;
     Array<double> boxes(regions.boxes.begin(), regions.boxes.end());
+    const auto corners_of = [&](std::size_t i) {
+        if (regions.kind(i) == RegionKind::polygon) return bound_rings(shapes, i);
+        return regions.kind(i) == RegionKind::mask ? bound_runs(shapes, i) : bound_points(regions.keypoints[i]);
+    };
     for (std::size_t i = 0; i < regions.count(); ++i) {
-        if (regions.boxed[i] || regions.kind(i) == RegionKind::box) continue;
-        const Corners found = regions.kind(i) == RegionKind::polygon ? bound_rings(shapes, i) : bound_runs(shapes, i);
+        if (regions.boxed[i] || (regions.kind(i) == RegionKind::box && !regions.has_keypoints(i))) continue;
+        const Corners found = corners_of(i);
         const bool is_corners = regions.layout == BoxLayout::corners;
         boxes[4 * i] = found.left;
         boxes[4 * i + 1] = found.top;

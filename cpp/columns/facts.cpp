@@ -42,6 +42,9 @@ std::vector<Fact> facts_of(const Columns& columns) {
     add("area", columns.area);
     for (std::size_t i = 0; i < flag_names.size(); ++i) add(flag_names[i], columns.flags[i]);
     add(name_of(columns.regions.layout), columns.regions.boxes);
+    add("keypoints", columns.regions.keypoints.values);
+    add("keypoint objects", columns.regions.keypoints.starts);
+    add("labelled", columns.labelled);
     return facts;
 }
 

@@ -40,6 +40,16 @@ Array<std::int64_t> rows_behind(const View<std::int64_t>& starts, std::span<cons
     return behind;
 }
 
+RaggedView<double> take_rows(const RaggedView<double>& column, std::span<const std::int64_t> rows) {
+    if (!column) return {};
+    auto starts = take_starts(column.starts, rows);
+    if (starts[rows.size()] == 0) return {};
+    Array<double> taken(static_cast<std::size_t>(starts[rows.size()]));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        std::ranges::copy(column[static_cast<std::size_t>(rows[i])], taken.begin() + starts[i]);
+    return {keep(std::move(taken)), std::move(starts)};
+}
+
 Shapes take(const Shapes& shapes, std::span<const std::int64_t> rows) {
     Shapes taken;
     if (shapes.has_polygons()) {
@@ -54,6 +64,16 @@ Shapes take(const Shapes& shapes, std::span<const std::int64_t> rows) {
         taken.sizes = take_rows(shapes.sizes, rows, 2);
     }
     return taken;
+}
+
+RaggedView<double> scale(const RaggedView<double>& keypoints, std::span<const double> factors) {
+    if (!keypoints) return {};
+    Array<double> scaled(keypoints.values.begin(), keypoints.values.end());
+    for (std::size_t object = 0; object < keypoints.size(); ++object)
+        for (auto at = static_cast<std::size_t>(keypoints.starts[object]);
+             at + 1 < static_cast<std::size_t>(keypoints.starts[object + 1]); at += 3)
+            for (const std::size_t axis : {0, 1}) scaled[at + axis] *= factors[2 * object + axis];
+    return {keep(std::move(scaled)), keypoints.starts};
 }
 
 Shapes scale(const Shapes& shapes, std::span<const double> factors) {
@@ -102,7 +122,7 @@ Regions take(const Regions& regions, View<std::int64_t> rows) {
     check_rows(rows.values, regions.count());
     if (is_every(rows.values, regions.count())) return regions;
     Regions taken{take_rows(regions.boxes, rows.values, 4), regions.layout, take_rows(regions.kinds, rows.values),
-                  take_rows(regions.boxed, rows.values), nullptr};
+                  take_rows(regions.boxed, rows.values),    nullptr,        take_rows(regions.keypoints, rows.values)};
     if (regions.shapes)
         taken.shapes = std::make_shared<const LazyShapes>(
             [shapes = regions.shapes, rows = std::move(rows)] { return take(shapes->get(), rows.values); });
@@ -116,7 +136,8 @@ Columns take(const Columns& columns, View<std::int64_t> rows) {
                   take_rows(columns.confidence, rows.values),
                   take_rows(columns.area, rows.values),
                   take_rows(columns.ids, rows.values),
-                  {}};
+                  {},
+                  take_rows(columns.labelled, rows.values)};
     for (std::size_t i = 0; i < columns.flags.size(); ++i) {
         auto flags = take_rows(columns.flags[i], rows.values);
         if (std::ranges::find(flags.values, 1) != flags.end()) taken.flags[i] = std::move(flags);
@@ -130,6 +151,7 @@ Regions scale(const Regions& regions, View<double> factors) {
     for (std::size_t i = 0; i < boxes.size(); ++i) boxes[i] = regions.boxes[i] * factors[i / 4 * 2 + i % 2];
     Regions scaled = regions;
     scaled.boxes = keep(std::move(boxes));
+    scaled.keypoints = scale(regions.keypoints, factors.values);
     if (regions.shapes)
         scaled.shapes = std::make_shared<const LazyShapes>(
             [shapes = regions.shapes, factors = std::move(factors)] { return scale(shapes->get(), factors.values); });
@@ -158,6 +180,17 @@ View<double> boxes_as(const Regions& regions, BoxLayout layout) {
         for (const std::size_t side : {i, i + 1})
             layout == BoxLayout::corners ? boxes[side + 2] += boxes[side] : boxes[side + 2] -= boxes[side];
     return keep(std::move(boxes));
+}
+
+std::vector<std::int64_t> count_keypoints(const Columns& columns, std::size_t labels) {
+    std::vector<std::int64_t> most(labels, 0);
+    const auto& keypoints = columns.regions.keypoints;
+    for (std::size_t i = 0; i < keypoints.size(); ++i)
+        if (static_cast<std::uint32_t>(columns.label[i]) < labels) {
+            std::int64_t& known = most[static_cast<std::size_t>(columns.label[i])];
+            known = std::max(known, (keypoints.starts[i + 1] - keypoints.starts[i]) / 3);
+        }
+    return most;
 }
 
 View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count) {

@@ -28,9 +28,11 @@ struct Regions {
     View<std::uint8_t> kinds;                  // a RegionKind each; absent: boxes all
     View<std::uint8_t> boxed;                  // came with a box of its own; absent: all did
     std::shared_ptr<const LazyShapes> shapes;  // null: boxes all
+    RaggedView<double> keypoints;              // x, y and visibility of each point; absent: nobody has any
 
     std::size_t count() const { return boxes.size() / 4; }
     RegionKind kind(std::size_t i) const { return kinds ? static_cast<RegionKind>(kinds[i]) : RegionKind::box; }
+    bool has_keypoints(std::size_t i) const { return keypoints && !keypoints[i].empty(); }
 };
 
 // What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence among
@@ -45,6 +47,7 @@ struct Columns {
     View<double> confidence, area;                            // the area as stated; NaN where it is not
     View<std::int64_t> ids;                                   // of objects
     std::array<View<std::uint8_t>, flag_names.size()> flags;  // absent where nobody carries it
+    View<std::int32_t> labelled;  // keypoints that are said to be labelled; -1 where nobody says
 
     std::size_t count() const { return image.size(); }
     const View<std::uint8_t>& flag(Flag which) const { return flags[static_cast<std::size_t>(which)]; }
@@ -66,7 +69,7 @@ Columns take(const Columns& columns, View<std::int64_t> rows);
 // Boxes and polygons of object i stretched by factors[2 i] and factors[2 i + 1]. Masks are made of pixels and stay.
 Regions scale(const Regions& regions, View<double> factors);
 
-// With boxes around the polygon or mask of those that came without one; zeros around an empty mask.
+// With boxes around the polygon, mask or keypoints of those that came without one; zeros around an empty mask.
 Regions bound(const Regions& regions);
 
 // Positions of images and labels replaced by what stands at them in a table; an absent table leaves them. Throws
@@ -78,6 +81,9 @@ Columns only(const Columns& columns, const View<std::int32_t>& labels);
 
 // Corners or left, top, width and height, whatever was given.
 View<double> boxes_as(const Regions& regions, BoxLayout layout);
+
+// The most keypoints that an object of each label has.
+std::vector<std::int64_t> count_keypoints(const Columns& columns, std::size_t labels);
 
 // What each object of these shapes has best; absent where all are boxes.
 View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count);

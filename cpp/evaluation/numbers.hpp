@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "columns/memory.hpp"
+#include "columns/sums.hpp"
 #include "evaluation/accumulate.hpp"
 
 namespace verite {
@@ -69,8 +70,5 @@ struct ArrayPlace {
 void clear_arrays(const ArraySpans& out, double absent);
 void fill_arrays(const Walked& walk, const Rules& rules, const ArrayPlace& place, unsigned threads,
                  const ArraySpans& out);
-
-// In numpy's order: eight sums side by side up to 128 numbers, halves of more.
-double sum_pairwise(std::span<const double> values);
 
 }  // namespace verite

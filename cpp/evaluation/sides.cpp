@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include "similarity/boxes.hpp"
 
@@ -153,10 +154,12 @@ void KeptEvaluation::lay_places(Sided& side, const char* name) const {
 
 Objects KeptEvaluation::lay_objects(Sided& side, const char* name) const {
     const Columns& columns = side.columns;
-    side.boxes = boxes_as(columns.regions, similarity_.wants_corners ? BoxLayout::corners : BoxLayout::sizes);
-    Objects objects{side.boxes.values, side.shared, {}};
-    const bool needs_areas = &side == &pred_ && columns.regions.boxed && has_limits(rules_.ranges);
-    if (!similarity_.wants_outlines && !needs_areas) return objects;
+    side.boxes = boxes_as(columns.regions, similarity_.wants.corners ? BoxLayout::corners : BoxLayout::sizes);
+    Objects objects{.boxes = side.boxes.values, .crowd = side.shared};
+    if (similarity_.wants.keypoints) lay_keypoints(side, name, objects);
+    const bool needs_areas =
+        &side == &pred_ && columns.regions.boxed && columns.regions.kinds && has_limits(rules_.ranges);
+    if (!similarity_.wants.outlines && !needs_areas) return objects;
     static const Shapes none;
     const Shapes& shapes = columns.regions.shapes ? columns.regions.shapes->get() : none;
     side.sizes.resize(2 * columns.count());
@@ -174,10 +177,49 @@ Objects KeptEvaluation::lay_objects(Sided& side, const char* name) const {
     return objects;
 }
 
+void KeptEvaluation::lay_keypoints(Sided& side, const char* name, Objects& objects) const {
+    const Columns& columns = side.columns;
+    const auto& keypoints = columns.regions.keypoints;
+    const bool is_pred = &side == &pred_;
+    objects.sigmas = {side_rules_.sigmas.values.values, side_rules_.sigmas.starts.values};
+    objects.labels = columns.label.values;
+    if (columns.count() == 0) return;
+    if (!keypoints)
+        throw std::invalid_argument(std::string(name) +
+                                    ": expected keypoints, found none; evaluate boxes with --on box");
+    for (std::size_t i = 0; i < columns.count(); ++i) {
+        const auto label = static_cast<std::size_t>(columns.label[i]);
+        const std::size_t found = keypoints[i].size() / 3;
+        if (label >= side_rules_.sigmas.size() || (found == 0 && !is_pred)) continue;
+        const std::size_t wanted = side_rules_.sigmas[label].size();
+        if (found != wanted || found == 0)
+            throw std::invalid_argument(std::string(name) + ": expected " + std::to_string(wanted) +
+                                        " keypoints, as there are sigmas, found " + std::to_string(found) +
+                                        " in image " + name_of(static_cast<std::size_t>(columns.image[i])) +
+                                        " (V420); are these of the same skeleton?");
+    }
+    objects.keypoints = {keypoints.values.values, keypoints.starts.values};
+}
+
+// Truths without a labelled keypoint neither reward nor punish.
+void KeptEvaluation::set_aside_unlabelled(Sided& side) const {
+    const auto& [keypoints, labelled] = std::tie(side.columns.regions.keypoints, side.columns.labelled);
+    side.ignored.resize(side.columns.count(), 0);
+    for (std::size_t i = 0; i < side.columns.count(); ++i) {
+        std::int64_t count = labelled ? labelled[i] : -1;
+        if (count < 0) {
+            count = 0;
+            const auto points = keypoints ? keypoints[i] : std::span<const double>{};
+            for (std::size_t at = 2; at < points.size(); at += 3) count += points[at] > 0;
+        }
+        side.ignored[i] |= count == 0;
+    }
+}
+
 Truths KeptEvaluation::lay_truths(Sided& side, bool is_results) const {
     const Columns& columns = side.columns;
     lay_places(side, "truth");
-    if (similarity_.wants_outlines) {
+    if (similarity_.wants.outlines) {
         const auto& kinds = columns.regions.kinds;
         const auto is_box = [&](std::size_t i) {
             return !kinds || kinds[i] == static_cast<std::uint8_t>(RegionKind::box);
@@ -193,7 +235,8 @@ Truths KeptEvaluation::lay_truths(Sided& side, bool is_results) const {
     }
     side.ignored = any_of(columns, side_rules_.ignored);
     side.shared = any_of(columns, side_rules_.shared);
-    const Objects objects = lay_objects(side, "truth");
+    if (similarity_.wants.keypoints) set_aside_unlabelled(side);
+    Objects objects = lay_objects(side, "truth");
     find_truth_areas(side, objects);
     const auto image = side.image.empty() ? columns.image.values : std::span<const std::int32_t>(side.image);
     if (side_rules_.repeats_quirks && columns.ids) {
@@ -230,17 +273,19 @@ void KeptEvaluation::leave_out(Sided& side, const auto& is_out) const {
 }
 
 // As stated; of the region where they are not.
-void KeptEvaluation::find_truth_areas(Sided& side, const Objects& objects) const {
-    if (!has_limits(rules_.ranges)) return;
+void KeptEvaluation::find_truth_areas(Sided& side, Objects& objects) const {
+    if (!has_limits(rules_.ranges) && !similarity_.wants.keypoints) return;
     const View<double>& stated = side.columns.area;
     if (stated && !has_nan(stated.values)) {
         side.stated = stated;
+        objects.areas = stated.values;
         return;
     }
     side.areas.resize(side.columns.count());
     similarity_.areas(objects, threads_, side.areas);
     for (std::size_t i = 0; i < stated.size(); ++i)
         if (!std::isnan(stated[i])) side.areas[i] = stated[i];
+    objects.areas = side.areas;
 }
 
 Preds KeptEvaluation::lay_preds(Sided& side) const {
@@ -273,7 +318,7 @@ Preds KeptEvaluation::lay_preds(Sided& side) const {
             side.is_odd};
 }
 
-// Results do not state areas: of the box, or of the mask where they have no box.
+// Results do not state areas: of the box, or of the mask where they have no box. The box of keypoints is around them.
 void KeptEvaluation::find_pred_areas(Sided& side, const Objects& objects) const {
     const Columns& columns = side.columns;
     if (!has_limits(rules_.ranges) && !side_rules_.drops_flat) return;
@@ -286,7 +331,7 @@ void KeptEvaluation::find_pred_areas(Sided& side, const Objects& objects) const 
     const auto sizes = boxes_as(columns.regions, BoxLayout::sizes);
     side.areas.resize(columns.count());
     // pycocotools looks at the first result to see what all of them have.
-    const bool are_masks = boxed && (!repeats_quirks || !boxed[0]);
+    const bool are_masks = boxed && columns.regions.kinds && (!repeats_quirks || !boxed[0]);
     if (are_masks) draw_areas(objects.outlines, threads_, side.areas);
     for (std::size_t i = 0; i < columns.count(); ++i)
         if (!are_masks || (!repeats_quirks && boxed[i])) side.areas[i] = sizes[4 * i + 2] * sizes[4 * i + 3];

@@ -24,6 +24,7 @@ struct SideRules {
     View<std::int64_t> judged, spared;
     View<double> least;            // the overlap each truth asks for besides the threshold
     View<std::int32_t> pred_rows;  // which predictions there are and in which order; absent: all
+    RaggedView<double> sigmas;     // of the keypoints of each label, by position
 };
 
 // Objects of one side, with everything that had to be made for an evaluation.
@@ -82,9 +83,11 @@ class KeptEvaluation {
     Preds lay_preds(Sided& side) const;
     void lay_places(Sided& side, const char* name) const;
     Objects lay_objects(Sided& side, const char* name) const;
-    void find_truth_areas(Sided& side, const Objects& objects) const;
+    void find_truth_areas(Sided& side, Objects& objects) const;
     void find_pred_areas(Sided& side, const Objects& objects) const;
     void leave_out(Sided& side, const auto& is_out) const;
+    void lay_keypoints(Sided& side, const char* name, Objects& objects) const;
+    void set_aside_unlabelled(Sided& side) const;
     void choose_truths(Sided& side) const;
     void choose_preds(Sided& side) const;
     std::string name_of(std::size_t image) const;

@@ -1,6 +1,7 @@
 #include "json/document.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace verite::json {
 
@@ -34,7 +35,7 @@ void finish_table(Table& table) {
     });
     Table::visit_ids([&](auto ids) { (table.*ids).finish(table.count); });
     Table::visit_ragged([&](auto ragged) {
-        (table.*ragged).pad(table.count);
+        if (!std::is_same_v<Table, Annotations> || (table.*ragged).values.rows() > 0) (table.*ragged).pad(table.count);
         (table.*ragged).shrink();
     });
     table.presence.fields.shrink();

@@ -87,6 +87,11 @@ bool Annotations::read(Scanner& in, unsigned field) {
         case id:
             ids.read(in, count);
             return true;
+        case keypoints:
+            return read_keypoints(in);
+        case num_keypoints:
+            labelled.put(count, in.read_integer());
+            return true;
         default:
             read_region(in);
             return true;
@@ -133,6 +138,48 @@ bool Annotations::read_box(Scanner& in) {
     if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox", "more");
     in.expect(']', "']'");
     boxes.keep(count);
+    return true;
+}
+
+// Numbers in threes with at most one blank behind each comma; null, and nothing kept, for any other.
+const char* Annotations::read_keypoints_quickly(const char* at) {
+    points.pad(count);
+    const std::size_t before = points.values.rows();
+    const auto give_up = [&]() -> const char* {
+        points.values.cut(before);
+        return nullptr;
+    };
+    if (*at != '[') return give_up();
+    do {
+        at += at[1] == ' ' ? 2 : 1;
+        double number;
+        at = quick_double(at, number);
+        if (!at) return give_up();
+        points.values.push(number);
+    } while (*at == ',');
+    if (*at != ']' || (points.values.rows() - before) % 3 != 0) return give_up();
+    points.end_row();
+    return at + 1;
+}
+
+bool Annotations::read_keypoints(Scanner& in) {
+    const char* start = in.at;
+    if (*in.at != '[') in.fail_expected(Fault::type, "an array of numbers");
+    ++in.at;
+    in.skip_blanks();
+    if (in.skip_if(']')) return false;
+    points.pad(count);
+    std::size_t found = 0;
+    do {
+        in.skip_blanks();
+        points.values.push(in.read_double(Constants::allowed));
+        ++found;
+        in.skip_blanks();
+    } while (in.skip_if(','));
+    in.expect(']', "',' or ']'");
+    if (found % 3 != 0)
+        in.fail_at(start, Fault::type, "x, y and visibility of each keypoint", std::to_string(found) + " numbers");
+    points.end_row();
     return true;
 }
 
@@ -203,6 +250,13 @@ bool Categories::read(Scanner& in, unsigned field) {
         in.read_string(column.values);
         column.end_row();
     };
+    const auto keep_value = [&](RaggedColumn<char>& column) {
+        const char* start = in.at;
+        in.skip_value();
+        column.pad(count);
+        column.values.append({start, static_cast<std::size_t>(in.at - start)});
+        column.end_row();
+    };
     switch (field) {
         case id:
             ids.put(count, in.read_integer());
@@ -212,6 +266,15 @@ bool Categories::read(Scanner& in, unsigned field) {
             return true;
         case supercategory:
             read_text(supercategories);
+            return true;
+        case keypoints:
+            keep_value(keypoint_names);
+            return true;
+        case skeleton:
+            keep_value(bones);
+            return true;
+        case sigmas:
+            keep_value(spreads);
             return true;
         default: {
             const char* start = in.at;

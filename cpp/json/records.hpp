@@ -76,9 +76,22 @@ enum class RegionKind : std::uint8_t { absent, empty, polygons, runs };
 
 // Objects: the annotations of a truth, or results.
 struct Annotations {
-    enum Field : unsigned { image_id, category_id, bbox, score, area, iscrowd, ignore, id, segmentation };
-    static constexpr std::array<std::string_view, 9> names{"image_id", "category_id", "bbox", "score",       "area",
-                                                           "iscrowd",  "ignore",      "id",   "segmentation"};
+    enum Field : unsigned {
+        image_id,
+        category_id,
+        bbox,
+        score,
+        area,
+        iscrowd,
+        ignore,
+        id,
+        segmentation,
+        keypoints,
+        num_keypoints
+    };
+    static constexpr std::array<std::string_view, 11> names{"image_id",     "category_id", "bbox",         "score",
+                                                            "area",         "iscrowd",     "ignore",       "id",
+                                                            "segmentation", "keypoints",   "num_keypoints"};
     static constexpr FieldSet needed = field_bit(image_id) | field_bit(category_id);
 
     std::size_t count = 0;
@@ -90,6 +103,8 @@ struct Annotations {
     Column<std::uint8_t> crowds, ignores;
     Column<RegionKind> region_kinds;
     Column<std::uint64_t> region_bytes, region_lengths;  // where in the file each segmentation is
+    RaggedColumn<double> points;                         // x, y and visibility of each keypoint, as written
+    Column<std::int64_t> labelled;                       // how many of them are labelled, as the file says
 
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char* at, unsigned field);
@@ -107,6 +122,7 @@ struct Annotations {
         visit(&Annotations::region_kinds);
         visit(&Annotations::region_bytes);
         visit(&Annotations::region_lengths);
+        visit(&Annotations::labelled);
     }
     template <class Visit>
     static void visit_ids(Visit&& visit) {
@@ -114,10 +130,14 @@ struct Annotations {
         visit(&Annotations::ids);
     }
     template <class Visit>
-    static void visit_ragged(Visit&&) {}
+    static void visit_ragged(Visit&& visit) {
+        visit(&Annotations::points);
+    }
 
   private:
     bool read_box(Scanner& in);
+    bool read_keypoints(Scanner& in);
+    const char* read_keypoints_quickly(const char* at);
     void read_region(Scanner& in);
 };
 
@@ -163,15 +183,17 @@ struct Images {
 };
 
 struct Categories {
-    enum Field : unsigned { id, name, supercategory, frequency };
-    static constexpr std::array<std::string_view, 4> names{"id", "name", "supercategory", "frequency"};
+    enum Field : unsigned { id, name, supercategory, frequency, keypoints, skeleton, sigmas };
+    static constexpr std::array<std::string_view, 7> names{"id",        "name",     "supercategory", "frequency",
+                                                           "keypoints", "skeleton", "sigmas"};
     static constexpr FieldSet needed = field_bit(id);
 
     std::size_t count = 0;
     Presence presence;
     Column<std::int64_t> ids;
     RaggedColumn<char> labels, supercategories;
-    Column<char> frequencies;  // LVIS: 'r'are, 'c'ommon, 'f'requent
+    Column<char> frequencies;                           // LVIS: 'r'are, 'c'ommon, 'f'requent
+    RaggedColumn<char> keypoint_names, bones, spreads;  // keypoints, skeleton and sigmas: JSON, as written
 
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char*, unsigned) { return nullptr; }
@@ -187,6 +209,9 @@ struct Categories {
     static void visit_ragged(Visit&& visit) {
         visit(&Categories::labels);
         visit(&Categories::supercategories);
+        visit(&Categories::keypoint_names);
+        visit(&Categories::bones);
+        visit(&Categories::spreads);
     }
 };
 
@@ -220,6 +245,10 @@ inline const char* Annotations::read_quickly(const char* at, unsigned field) {
             if (end) boxes.keep(count);
             return end;
         }
+        case keypoints:
+            return read_keypoints_quickly(at);
+        case num_keypoints:
+            return read_integer_quickly(at, labelled, count);
         default:
             return nullptr;
     }

@@ -133,7 +133,8 @@ void mark_boxed(const Annotations& table, std::string_view section, Regions& reg
     Array<std::uint8_t> boxed(table.count);
     for (std::size_t i = 0; i < table.count; ++i) {
         boxed[i] = has(table, i, Annotations::bbox);
-        if (!boxed[i] && regions.kind(i) == verite::RegionKind::box) faults.add({"no_region", section, i});
+        if (!boxed[i] && regions.kind(i) == verite::RegionKind::box && !regions.has_keypoints(i))
+            faults.add({"no_region", section, i});
     }
     regions.boxes = keep(std::move(boxes));
     regions.boxed = keep(std::move(boxed));
@@ -148,6 +149,16 @@ View<std::uint8_t> unscored(const Annotations& table) {
     Array<std::uint8_t> flags(table.count);
     for (std::size_t i = 0; i < table.count; ++i) flags[i] = !has(table, i, Annotations::score);
     return keep(std::move(flags));
+}
+
+View<std::int32_t> labelled_of(const Annotations& table, const View<std::int64_t>& stated) {
+    if (!stated) return {};
+    Array<std::int32_t> counts(table.count);
+    for (std::size_t i = 0; i < table.count; ++i)
+        counts[i] = has(table, i, Annotations::num_keypoints)
+                        ? static_cast<std::int32_t>(std::clamp<std::int64_t>(stated[i], 0, 1 << 30))
+                        : -1;
+    return keep(std::move(counts));
 }
 
 }  // namespace
@@ -186,7 +197,8 @@ ResolvedObjects resolve(const Document& document, const SharedColumns& shared, c
     flag(Flag::crowd) = if_any(shared.crowds);
     flag(Flag::ignore) = if_any(shared.ignores);
     flag(Flag::unscored) = unscored(table);
-    columns.regions = {shared.boxes, layout, kinds_of(shared.kinds), {}, nullptr};
+    columns.regions = {shared.boxes, layout, kinds_of(shared.kinds), {}, nullptr, shared.keypoints};
+    columns.labelled = labelled_of(table, shared.labelled);
     if (columns.regions.kinds) columns.regions.shapes = shapes;
     if (!all_have(table, Annotations::bbox)) {
         mark_boxed(table, section, columns.regions, faults);

@@ -42,6 +42,8 @@ struct SharedColumns {
     View<std::uint8_t> crowds, ignores;
     View<std::int64_t> ids;
     View<RegionKind> kinds;
+    RaggedView<double> keypoints;
+    View<std::int64_t> labelled;
 };
 
 struct ResolvedObjects {

@@ -77,6 +77,6 @@ class BoundaryMeasure {
 }  // namespace
 
 constinit const Similarity boundary_similarity =
-    make_similarity<BoundaryMeasure>("boundary", false, true, outline_areas);
+    make_similarity<BoundaryMeasure>("boundary", {.outlines = true}, outline_areas);
 
 }  // namespace verite

@@ -5,6 +5,6 @@
 
 namespace verite {
 
-constinit const Similarity mask_similarity = make_similarity<MaskMeasure>("mask", false, true, outline_areas);
+constinit const Similarity mask_similarity = make_similarity<MaskMeasure>("mask", {.outlines = true}, outline_areas);
 
 }  // namespace verite

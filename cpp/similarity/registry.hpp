@@ -5,6 +5,7 @@
 
 namespace verite {
 
-extern const Similarity box_similarity, corner_box_similarity, mask_similarity, boundary_similarity;
+extern const Similarity box_similarity, corner_box_similarity, mask_similarity, boundary_similarity,
+    keypoint_similarity;
 
 }  // namespace verite

@@ -15,6 +15,18 @@ struct Objects {
     std::span<const double> boxes;        // four numbers each, in the layout the similarity wants
     std::span<const std::uint8_t> crowd;  // of truths
     Outlines outlines;                    // empty where the similarity does not want them
+    Ragged<double> keypoints;             // x, y and visibility of each point; empty likewise
+    // Of truths, where keypoints are wanted: areas, classes, and for each class how far each point may be off.
+    std::span<const double> areas;
+    std::span<const std::int32_t> labels;
+    Ragged<double> sigmas;
+};
+
+// What a similarity wants to look at besides boxes as left, top, width and height.
+struct Wanted {
+    bool corners = false;   // boxes as x1, y1, x2, y2
+    bool outlines = false;  // masks, polygons
+    bool keypoints = false;
 };
 
 // Both sides and how they are compared.
@@ -37,8 +49,7 @@ class GroupComparison {
 
 struct Similarity {
     std::string_view name;
-    bool wants_corners;   // of boxes: x1, y1, x2, y2; otherwise left, top, width, height
-    bool wants_outlines;  // masks, polygons
+    Wanted wants;
     Candidates (*find)(const Comparison& comparison, const Cells& truth, const Cells& pred, unsigned threads);
     std::unique_ptr<GroupComparison> (*compare_groups)(const Comparison& comparison);
     // The area of each object, where the file does not state it.
@@ -73,11 +84,9 @@ class MeasuredGroups : public GroupComparison {
 };
 
 template <class Measure>
-constexpr Similarity make_similarity(std::string_view name, bool wants_corners, bool wants_outlines,
+constexpr Similarity make_similarity(std::string_view name, Wanted wants,
                                      void (*areas)(const Objects&, unsigned, std::span<double>)) {
-    return {name,
-            wants_corners,
-            wants_outlines,
+    return {name, wants,
             [](const Comparison& comparison, const Cells& truth, const Cells& pred, unsigned threads) {
                 return find_candidates(truth, pred, comparison.floor, threads, [&] { return Measure(comparison); });
             },

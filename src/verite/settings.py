@@ -242,9 +242,15 @@ class Settings:
             if name not in self.declared:
                 near = did_you_mean(name, self.declared)
                 raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
+        usual = self.usual(given)
         for name, setting in self.declared.items():
-            setattr(self, name, given.get(name, setting.default))
+            value = given.get(name)
+            setattr(self, name, usual.get(name, setting.default) if value is None else value)
         self.check()
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Defaults that follow from what is given, where they are not those declared."""
+        return {}
 
     def check(self) -> None:
         """Refuses values that do not go together."""

@@ -23,6 +23,6 @@ def reference(truth: Any, results: Any, kind: str, **settings: Any) -> Any:
             setattr(evaluation.params, name, value)
         evaluation.evaluate()
         evaluation.accumulate()
-        if len(evaluation.params.maxDets) == 3:
+        if len(evaluation.params.maxDets) == 3 or kind == "keypoints":
             evaluation.summarize()
     return evaluation

@@ -137,3 +137,51 @@ def uncompressed(rings: list[list[float]], size: int) -> Record:
     changes = np.flatnonzero(np.diff(pixels)) + 1
     counts = np.diff(np.concatenate([[0], changes, [len(pixels)]])).tolist()
     return {"size": [size, size], "counts": counts if pixels[0] == 0 else [0, *counts]}
+
+
+def random_pose_set(seed: int, count: int = 17) -> tuple[Record, list[Record]]:
+    """The same with keypoints: some or none labelled, miscounted, copied from others; results with boxes or without."""
+    truth, results = random_set(seed)
+    rng = np.random.default_rng([seed, 2])
+    poses: dict[tuple[float, ...], list[float]] = {}
+    for record in truth["annotations"]:
+        known = list(poses.values())
+        points = (
+            known[int(rng.integers(len(known)))] if known and rng.random() < 0.05 else random_pose(record, rng, count)
+        )
+        record["keypoints"] = poses[tuple(record["bbox"])] = points
+        labelled = sum(v > 0 for v in points[2::3])
+        record["num_keypoints"] = labelled if rng.random() < 0.95 else int(rng.integers(0, 3))
+    has_boxes = rng.random() < 0.4
+    for record in results:
+        near = poses.get(tuple(record["bbox"])) or (
+            list(poses.values())[int(rng.integers(len(poses)))] if poses and rng.random() < 0.7 else None
+        )
+        record["keypoints"] = pose_like(near, rng) if near else random_pose(record, rng, count)
+        if not has_boxes:
+            del record["bbox"]
+    return truth, results
+
+
+def random_pose(record: Record, rng: np.random.Generator, count: int) -> list[float]:
+    """Points around a box, labelled or not; those that are not are often 0, 0."""
+    x, y, w, h = record["bbox"]
+    points = np.stack([x + w * rng.random(count), y + h * rng.random(count), rng.integers(0, 3, count)], axis=1)
+    points = np.round(points) if rng.random() < 0.5 else points
+    if rng.random() < 0.15:
+        points[:, 2] = 0
+    if rng.random() < 0.7:
+        points[points[:, 2] == 0] = 0
+    return [float(v) for v in points.ravel()]
+
+
+def pose_like(pose: list[float], rng: np.random.Generator) -> list[float]:
+    """The same, moved as a whole, or each point a little; visibility is anything that detectors write."""
+    points = np.array(pose).reshape(-1, 3)
+    kind = rng.random()
+    if kind < 0.4:
+        points[:, :2] += rng.integers(-6, 7, 2)
+    elif kind < 0.85:
+        points[:, :2] += rng.normal(0, rng.choice([0.5, 3.0, 10.0]), (len(points), 2))
+    points[:, 2] = rng.choice([0.0, 1.0, 2.0, 0.7]) if rng.random() < 0.5 else rng.random(len(points))
+    return [float(v) for v in points.ravel()]

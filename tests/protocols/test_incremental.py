@@ -125,9 +125,13 @@ TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
         ([GOOD], [], "update: expected as many targets as predictions, found 0 and 1"),
         ({"boxes": [], "labels": []}, TARGET, "expected a key 'scores', found none"),
         ({**GOOD, "scores": [0.5, 0.6]}, TARGET, r"scores: expected 1 values as there are labels, found 2"),
-        ({**GOOD, "score": [1]}, TARGET, r"expected keys out of boxes, masks, labels, scores, image_id, found 'score'"),
+        (
+            {**GOOD, "score": [1]},
+            TARGET,
+            r"expected keys out of boxes, masks, keypoints, labels, scores, image_id, found 'score'",
+        ),
         ({**GOOD, "scores": ["a"]}, TARGET, "scores: expected numbers, found"),
-        (GOOD, {"labels": [1]}, "expected boxes or masks, found neither"),
+        (GOOD, {"labels": [1]}, "expected boxes, masks or keypoints, found none"),
         (
             GOOD,
             {"masks": np.zeros((5, 5)), "labels": [1]},

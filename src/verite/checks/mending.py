@@ -85,5 +85,5 @@ def trim_names(old: Annotations) -> tuple[Annotations, list[str]]:
         return old, ["left names with blanks as they are: two classes would become one"]
     count = sum(a != b for a, b in zip(names, trimmed, strict=True))
     ids = None if old.labels.ids is None else old.labels.ids.tolist()
-    labels = Labels(trimmed, ids, groups=old.labels.groups)
+    labels = Labels(trimmed, ids, groups=old.labels.groups, skeletons=old.labels.skeletons)
     return replace(old, labels=labels), [f"trimmed {count:,} of {len(names):,} class names"]

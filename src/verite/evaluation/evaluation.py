@@ -49,6 +49,7 @@ class Rules:
     repeats_quirks: bool = False  # of pycocotools
     image_limit: int = 0  # predictions of an image that count, whatever their classes; 0: all
     drops_flat: bool = False  # objects without any area are left out
+    sigmas: tuple[tuple[float, ...], ...] = ()  # of the keypoints of each class, in the order of the truth's table
     is_open: bool = False  # images and classes that the truth does not have count, too; classes stay in their order
 
 

@@ -11,6 +11,7 @@ from verite.errors import ReadError, excerpt
 from verite.faults import is_listing
 from verite.formats.class_names import check_name, check_names
 from verite.formats.coco_file import open_coco, refuse_faults, region_limits
+from verite.formats.coco_poses import skeletons_of
 from verite.formats.format import Format, Look, Options
 from verite.formats.sizes import in_pixels
 from verite.model.annotations import Annotations, Source
@@ -87,7 +88,7 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     ids, given = file.class_ids(), file.class_names()
     numbers = [id + offset for id in ids]
     if ids and all(name is None for name in given):
-        return Labels(None, numbers), []
+        return Labels(None, numbers, skeletons=skeletons_of(path, file)), []
     named = [name for name in given if name is not None]
     if len(named) < len(given):
         raise ReadError(f"{path}: categories[{given.index(None)}]", expected="a key 'name'", found="none")
@@ -98,7 +99,7 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     check_names(f"{path}: categories", names)
     shared = [name for name, count in counts.items() if count > 1]
     notes = [f"classes of the same name {excerpt(name)} told apart by their ids" for name in shared]
-    return Labels(names, numbers), notes
+    return Labels(names, numbers, skeletons=skeletons_of(path, file)), notes
 
 
 def objects(
@@ -151,10 +152,12 @@ HOLDS = frozenset(
         "image id",
         "image name",
         "image size",
+        "keypoints",
         "mask",
         "object id",
         "polygon",
         "polygon of several rings",
+        "skeleton",
         "unscored",
         "unused class",
         "unused class id",
@@ -163,7 +166,8 @@ HOLDS = frozenset(
 FORMAT = Format(
     name="coco",
     title="COCO JSON",
-    about="images, annotations, categories; polygons and run-length masks are kept; predictions with `score`, too",
+    about="images, annotations, categories; polygons, run-length masks and keypoints are kept; predictions with "
+    "`score`, too",
     recognise=recognise,
     read=read,
     write=write,

@@ -122,6 +122,7 @@ HOLDS = frozenset(
         "confidence",
         "image folder or suffix",  # of images without ids, whose names stand in for them
         "image id",
+        "keypoints",
         "mask",
         "polygon",
         "polygon of several rings",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from verite import _core
+from verite.formats.coco_poses import facts_of
 from verite.formats.document import check_finite, write_json
 from verite.formats.outlines import ring_area
 from verite.formats.sizes import need_pixels
@@ -27,6 +28,8 @@ def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
     images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
     names = annotations.labels.names
     categories = [{"id": id, **({"name": names[i]} if names is not None else {})} for i, id in enumerate(label_ids)]
+    for category, skeleton in zip(categories, annotations.labels.skeletons or (), strict=False):
+        category.update(facts_of(skeleton))
     objects = records(annotations, path, image_ids, label_ids)
     return {"images": images, "annotations": objects, "categories": categories}
 
@@ -55,6 +58,14 @@ def records(
     confidence, ids, unscored = annotations.confidence, annotations.ids, annotations.flag("unscored")
     crowd, ignore = annotations.crowd, annotations.ignore
     check_finite(path, "boxes", annotations.regions.values)
+    keypoints = annotations.regions.keypoints
+    if keypoints is not None:
+        check_finite(path, "keypoints", keypoints.points)
+        labelled = (
+            keypoints.labelled
+            if annotations.labelled is None
+            else np.where(annotations.labelled < 0, keypoints.labelled, annotations.labelled)
+        )
     if confidence is not None:
         check_finite(path, "confidences", np.where(unscored, 0.0, confidence))
     found = []
@@ -74,6 +85,10 @@ def records(
             record["score"] = float(confidence[i])
         if annotations.regions.kinds[i] != BOX:
             record["segmentation"] = segmentation(annotations.regions, i, is_compressed=not is_truth)
+        if keypoints is not None and len(keypoints[i]):
+            record["keypoints"] = keypoints[i].ravel().tolist()
+            if is_truth:
+                record["num_keypoints"] = int(labelled[i])
         found.append(record)
     return found
 

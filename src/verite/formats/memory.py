@@ -21,6 +21,7 @@ from verite.formats.format import Options
 from verite.formats.tables import Columns, read_columns
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
+from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.outlines import Runs
 from verite.model.rasters import runs_of
@@ -160,10 +161,13 @@ def to_array(values: Any) -> NDArray[Any]:
 
 
 def take_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
-    """A dictionary per image: boxes (corners), labels, and for predictions scores; masks where there are some."""
+    """A dictionary per image: boxes (corners), labels, and for predictions scores; masks, keypoints and areas where
+    there are some.
+    """
     ids = [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(given)]
+    keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
     parts = [
-        Part(f"image {id}", item["boxes"], item["labels"], item.get("scores"), item.get("masks"), item.get("iscrowd"))
+        Part(f"image {id}", item["boxes"], item["labels"], **{name: item.get(key) for name, key in keys.items()})
         for id, item in zip(ids, given, strict=True)
     ]
     if all(isinstance(id, int) for id in ids):
@@ -194,6 +198,8 @@ class Part:
     scores: Any = None
     masks: Any = None
     crowds: Any = None
+    keypoints: Any = None
+    areas: Any = None
 
     def column(self, name: str, values: Any, count: int) -> NDArray[Any]:
         found = to_array(values).reshape(-1)
@@ -217,6 +223,10 @@ def join_parts(parts: Sequence[Part], images: Images, options: Options, name: st
             p.column("iscrowd", p.crowds, n) if p.crowds is not None else np.zeros(n)
             for p, n in zip(parts, counts, strict=True)
         ],
+        "areas": [
+            p.column("areas", p.areas, n) if p.areas is not None else np.full(n, np.nan)
+            for p, n in zip(parts, counts, strict=True)
+        ],
     }
     names, _ = class_names(options)
     numbers = numbers + options.label_offset
@@ -231,7 +241,10 @@ def join_parts(parts: Sequence[Part], images: Images, options: Options, name: st
         labels=Labels(names, numbers),
         image=np.repeat(np.arange(len(parts)), counts).astype(np.int32),
         label=label.astype(np.int32),
-        regions=Regions(corners, options.boxes or "xyxy", runs=masks_of(parts, counts)),
+        regions=Regions(
+            corners, options.boxes or "xyxy", runs=masks_of(parts, counts), keypoints=keypoints_of(parts, counts)
+        ),
+        area=join_columns(columns["areas"], np.float64) if any(part.areas is not None for part in parts) else None,
         confidence=join_columns(columns["scores"], np.float64) if any(has_scores) else None,
         flags={"crowd": join_columns(columns["crowds"], np.bool_)},
         source=Source(name, "memory"),
@@ -265,6 +278,21 @@ def masks_of(parts: Sequence[Part], counts: Sequence[int]) -> Runs | None:
         runs = runs_of(pixels > 0.5 if pixels.dtype.kind == "f" else pixels.astype(np.bool_))
         found += [(runs[i], pixels.shape[1:]) for i in range(n)]
     return Runs.of(found)
+
+
+def keypoints_of(parts: Sequence[Part], counts: Sequence[int]) -> Keypoints | None:
+    """Keypoints of [n, point, 3], as torchvision has them."""
+    if not any(part.keypoints is not None and n for part, n in zip(parts, counts, strict=True)):
+        return None
+    found: list[Any] = []
+    for part, n in zip(parts, counts, strict=True):
+        points = [None] * n if part.keypoints is None else list(to_array(part.keypoints))
+        if len(points) != n:
+            raise BadParameter(
+                f"{part.where}: expected keypoints of {n} objects as there are boxes, found {len(points)}"
+            )
+        found += points
+    return Keypoints.of(found)
 
 
 def take_stream(given: Any, options: Options) -> Annotations:

@@ -14,7 +14,7 @@ from verite.errors import ReadError
 from verite.files import write_atomically
 from verite.formats.csv_lines import columns_of, header_columns, lines_of, the_file
 from verite.formats.format import Format, Look, Options
-from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, read_columns
+from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, POSE, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.frames import SIDES
@@ -49,7 +49,7 @@ def read(path: Path, options: Options) -> Annotations:
     columns = {
         name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values)
         for name, values in cells.items()
-        if name != BOX
+        if name not in (BOX, POSE)
     }
     return read_columns(str(path), {**others, **columns}, options, "table", first_row=2)
 

@@ -2,8 +2,8 @@
 
 Needed are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x, y,
 width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left, top, width and height unless said
-otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, and the flags
-(`iscrowd` for `crowd`). A column of another name is named by a mapping.
+otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `keypoints` (a
+list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). A column of another name is named by a mapping.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from verite.formats.sizes import check_size, in_pixels
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.frames import SIDES
 from verite.model.images import Images
+from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.regions import Regions
 
@@ -30,9 +31,9 @@ IMAGE = ("image_id", "image", "file_name")
 LABEL = ("category_id", "label", "class")
 SCORE = ("score", "confidence")
 SIZE = ("image_width", "image_height")
-BOX = "bbox"
+BOX, POSE = "bbox", "keypoints"
 FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
-KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, "area", "id", *FLAG_NAMES)
+KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, POSE, "area", "id", *FLAG_NAMES)
 
 
 def read_columns(
@@ -43,7 +44,7 @@ def read_columns(
     image, images = table.image_table(options)
     label, labels = table.label_table(options)
     layout, boxes = table.boxes()
-    regions = Regions(boxes, options.boxes or layout)
+    regions = Regions(boxes, options.boxes or layout, keypoints=table.keypoints())
     regions, unit = in_pixels(regions, options.coords or "abs", images, image)
     score = next((key for key in SCORE if key in table.columns), None)
     return Annotations(
@@ -233,6 +234,16 @@ class ColumnRows:
                 found = "none" if box is None else f"{np.size(box)}"
                 raise ReadError(self.place(row), expected=f"4 numbers in {BOX}", found=found)
         return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)
+
+    def keypoints(self) -> Keypoints | None:
+        if POSE not in self.columns:
+            return None
+        values = list(self.columns[POSE])
+        for row, pose in enumerate(values):
+            if pose is not None and np.size(pose) % 3:
+                expected = f"x, y and visibility of each point in {POSE}"
+                raise ReadError(self.place(row), expected=expected, found=f"{np.size(pose)} numbers")
+        return Keypoints.of(values) if any(pose is not None and np.size(pose) for pose in values) else None
 
     def flags(self, key: str) -> NDArray[np.bool_]:
         values = np.nan_to_num(self.numbers(key))

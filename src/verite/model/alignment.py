@@ -12,6 +12,7 @@ from verite.model.annotations import Annotations
 from verite.model.ids import Positions, positions_in
 from verite.model.images import Images, stem
 from verite.model.labels import Labels
+from verite.model.skeletons import Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +119,8 @@ def extend_labels(theirs: Labels, mine: Labels, rows: NDArray[np.int64]) -> Labe
         names = [*names[: len(theirs)], *(f"id {name}" for name in names[len(theirs) :])]
     if ids is not None and len(np.unique(ids)) < len(ids):  # an unknown name whose id means another class here
         ids = np.concatenate([ids[: len(theirs)], free_ids(ids[: len(theirs)], len(rows))])
-    return Labels(names, ids)
+    skeletons = [labels.skeletons or (Skeleton(),) * len(labels) for labels in (theirs, mine)]
+    return Labels(names, ids, skeletons=[*skeletons[0], *(skeletons[1][i] for i in rows)])
 
 
 def extended_keys(

@@ -60,6 +60,7 @@ class Annotations:
     area: NDArray[np.float64] | None = None  # as the file states it
     ids: NDArray[np.int64] | None = None
     flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    labelled: NDArray[np.int32] | None = None  # keypoints that the file says are labelled; -1 where it does not say
     verdicts: Verdicts | None = None  # what is said about classes in whole images
     unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
     source: Source = field(default_factory=Source)
@@ -291,7 +292,14 @@ def restore(
     return Annotations.over(columns, images, labels, verdicts=verdicts, unit=unit, source=source)
 
 
-COLUMNS = {"image": "int32", "label": "int32", "confidence": "float64", "area": "float64", "ids": "int64"}
+COLUMNS = {
+    "image": "int32",
+    "label": "int32",
+    "confidence": "float64",
+    "area": "float64",
+    "ids": "int64",
+    "labelled": "int32",
+}
 
 
 def make_when_asked(name: str, make: Callable[[Annotations], object]) -> None:

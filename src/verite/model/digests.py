@@ -39,6 +39,8 @@ def label_facts(annotations: Annotations) -> Iterator[Fact]:
     yield fact("labels", repr(labels.all_names).encode())
     if labels.groups is not None:
         yield fact("groups", repr(labels.groups).encode())
+    if labels.skeletons is not None:
+        yield fact("skeletons", repr(labels.skeletons).encode())
     if annotations.verdicts is not None:
         for name in ("image", "label", "kind"):
             yield fact(f"verdict {name}", getattr(annotations.verdicts, name))

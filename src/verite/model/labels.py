@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from verite.model.skeletons import Skeleton
+
 
 class Labels:
     """Names and file ids of the classes. A file that knows only ids has no names, and the reverse.
@@ -28,10 +30,17 @@ class Labels:
         ids: Iterable[int] | None = None,
         *,
         groups: Sequence[str] | None = None,
+        skeletons: Sequence[Skeleton] | None = None,
     ) -> None:
-        """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`."""
+        """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`.
+
+        `skeletons`: what is known of the keypoints of each class.
+        """
         self.names = tuple(names) if names is not None else None
         self.groups = tuple(groups) if groups is not None else None
+        self.skeletons = (
+            tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
+        )
         self.numbers = tuple(int(id) for id in ids) if ids is not None else None  # the ids, without numpy
         if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
@@ -47,6 +56,9 @@ class Labels:
                 raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
         if self.groups is not None and len(self.groups) != len(self):
             raise BadParameter(f"labels: expected a group for each of {len(self)} classes, found {len(self.groups)}")
+        if self.skeletons is not None and len(self.skeletons) != len(self):
+            found = len(self.skeletons)
+            raise BadParameter(f"labels: expected a skeleton for each of {len(self)} classes, found {found}")
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
@@ -93,7 +105,8 @@ class Labels:
         names = None if self.names is None else [self.names[i] for i in rows]
         groups = None if self.groups is None else [self.groups[i] for i in rows]
         numbers = None if self.numbers is None else [self.numbers[i] for i in rows]
-        return Labels(names, numbers, groups=groups)
+        skeletons = None if self.skeletons is None else [self.skeletons[i] for i in rows]
+        return Labels(names, numbers, groups=groups, skeletons=skeletons)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.all_names[:6]) + (", …" if len(self) > 6 else "")

@@ -1,4 +1,4 @@
-"""Where the objects are: a box each, and for some a polygon or a run-length mask."""
+"""Where the objects are: a box each, and for some a polygon, a run-length mask, or keypoints."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from verite.model.keypoints import Keypoints
     from verite.model.outlines import Polygons, Runs
 
 BOX, POLYGON, MASK = 0, 1, 2
@@ -35,8 +36,9 @@ class Regions:
         polygons: Polygons | None = None,
         runs: Runs | None = None,
         boxed: NDArray[np.bool_] | None = None,
+        keypoints: Keypoints | None = None,
     ) -> None:
-        """`boxed` says which objects came with a box; those of the others were put around their polygon or mask."""
+        """`boxed` says which objects came with a box; those of the others were put around what they have."""
         import numpy as np
 
         from verite.model.freeze import freeze
@@ -49,6 +51,7 @@ class Regions:
                 None if polygons is None else (polygons.points, polygons.rings, polygons.objects),
                 None if runs is None else runs.arrays,
                 None if boxed is None else freeze(boxed, np.bool_),
+                None if keypoints is None else keypoints.arrays,
             )
         except ValueError as error:
             raise BadParameter(str(error)) from None
@@ -124,6 +127,19 @@ class Regions:
         """Which objects came with a box; None: all."""
         return self.native.boxed
 
+    @property
+    def has_keypoints(self) -> bool:
+        """Has any object keypoints?"""
+        return self.native.has_keypoints
+
+    @cached_property
+    def keypoints(self) -> Keypoints | None:
+        """x, y and visibility of points, of those objects that have them."""
+        from verite.model.keypoints import Keypoints
+
+        found = self.native.keypoints
+        return Keypoints(found[0], found[1] // 3) if found is not None else None
+
     def take(self, rows: ArrayLike) -> Regions:
         """The regions of these objects."""
         from verite.model.freeze import freeze
@@ -131,13 +147,13 @@ class Regions:
         return Regions.over(self.native.take(freeze(rows, "int64")))
 
     def scale(self, factors: ArrayLike) -> Regions:
-        """Boxes and polygons of object i stretched by factors[i] = (x, y). Masks are made of pixels and stay."""
+        """Boxes, polygons, keypoints of object i stretched by factors[i] = (x, y). Masks are of pixels and stay."""
         from verite.model.freeze import freeze
 
         return Regions.over(self.native.scale(freeze(factors, "float64")))
 
     def with_boxes(self, boxes: ArrayLike, layout: str) -> Regions:
-        """The same polygons and masks with other boxes."""
+        """The same polygons, masks and keypoints with other boxes."""
         return Regions.over(self.native.with_boxes(*lay_out(boxes, layout)))
 
 

@@ -12,6 +12,7 @@ from verite import _core
 from verite.errors import BadParameter, excerpt
 from verite.model.annotations import Annotations
 from verite.model.images import Images
+from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
@@ -27,8 +28,8 @@ COLUMNS: dict[str, tuple[Any, Any]] = {  # their types, and what is absent
     "ignore": (np.bool_, False),
 }
 KEYS = {
-    "predictions": ("boxes", "masks", "labels", "scores", "image_id"),
-    "targets": ("boxes", "masks", "labels", "area", "iscrowd", "ignore", "image_id", "size"),
+    "predictions": ("boxes", "masks", "keypoints", "labels", "scores", "image_id"),
+    "targets": ("boxes", "masks", "keypoints", "labels", "area", "iscrowd", "ignore", "image_id", "size"),
 }
 
 
@@ -76,15 +77,13 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
     masks = join_masks(parts, counts)
     boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
     boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
-    if masks is not None and not boxed.all():
-        boxes = np.where(boxed[:, None], Regions(boxes, layout).sizes, _core.mask_bounds(masks.arrays))
-        layout = "xywh"
+    regions = Regions(boxes, layout, runs=masks, boxed=boxed, keypoints=join_keypoints(parts, counts))
     return Annotations(
         images=images,
         labels=labels,
         image=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
         label=_core.find_positions(used, np.asarray(labels.ids, dtype=np.int64))[0],
-        regions=Regions(boxes, layout, runs=masks, boxed=boxed),
+        regions=Regions.over(regions.native.bound()),
         confidence=join_column(parts, counts, "scores") if is_pred else None,
         area=None if is_pred or all("area" not in c for c in parts) else join_column(parts, counts, "area"),
         flags={
@@ -117,8 +116,8 @@ def columns_of(item: Item, side: str, i: int) -> Columns:
     for key in ("labels", *(("scores",) if side == "predictions" else ())):
         if key not in item:
             raise BadParameter(f"{side}[{i}]: expected a key {key!r}, found none")
-    if "boxes" not in item and "masks" not in item:
-        raise BadParameter(f"{side}[{i}]: expected boxes or masks, found neither")
+    if not any(key in item for key in ("boxes", "masks", "keypoints")):
+        raise BadParameter(f"{side}[{i}]: expected boxes, masks or keypoints, found none")
     labels = array_of(item["labels"], f"{side}[{i}].labels").astype(np.int64).reshape(-1)
     count = len(labels)
     found: Columns = {"labels": labels, "boxed": np.array("boxes" in item)}
@@ -137,6 +136,11 @@ def columns_of(item: Item, side: str, i: int) -> Columns:
         found["size"] = np.array(pixels.shape[1:], dtype=np.int32)
     elif "size" in item:
         found["size"] = array_of(item["size"], f"{side}[{i}].size").astype(np.int32).reshape(2)
+    if "keypoints" in item:
+        points = array_of(item["keypoints"], f"{side}[{i}].keypoints").astype(np.float64)
+        if points.size and (points.ndim != 3 or points.shape[2] not in (2, 3)):
+            raise BadParameter(f"{side}[{i}].keypoints: expected shape (n, points, 3), found {points.shape}")
+        found["keypoints"] = check_count(points, count, f"{side}[{i}].keypoints")
     return found
 
 
@@ -188,3 +192,10 @@ def join_masks(parts: list[Columns], counts: list[int]) -> Runs | None:
     sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
     runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
     return Runs(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
+
+
+def join_keypoints(parts: list[Columns], counts: list[int]) -> Keypoints | None:
+    if not any("keypoints" in part for part in parts):
+        return None
+    every = [part["keypoints"] if "keypoints" in part else [None] * n for part, n in zip(parts, counts, strict=True)]
+    return Keypoints.of([pose for poses in every for pose in poses])

@@ -17,6 +17,7 @@ from verite.model.display import Part
 from verite.model.results import Results, Taken, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
+from verite.protocols.keypoints import choose_sigmas, name_sigmas
 from verite.protocols.protocol import protocol
 from verite.threads import thread_count
 
@@ -39,6 +40,7 @@ SHORT = {"small": "s", "medium": "m", "large": "l"}
     examples="""
 verite coco instances_val.json detections.json
 verite coco instances_val.json segments.json --on mask
+verite coco person_keypoints_val.json keypoints.json --on keypoints
 verite coco instances_val.json a.json b.json c.json
 verite coco truth.json pred.json -t 0.3 -t 0.5 --areas all:0:1e10 --areas tiny:0:256
 verite coco truth.json pred.json --max-dets 1 --max-dets 10 --max-dets 300
@@ -52,12 +54,14 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     the truth it overlaps most among those still free; crowds and truths outside an area range neither reward nor
     punish. Precision is read at 101 recalls and averaged over ten thresholds and all classes.
 
-    ``on``: boxes, masks, or masks and their boundaries. ``iou``, ``areas`` and ``max_dets`` replace COCO's own
-    thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first one is the headline) and numbers
-    of predictions; AP follows the largest of them. ``ignored="explicit"`` also honours the `ignore` of annotations,
-    which COCO overwrites by `iscrowd`. ``class_agnostic=True`` asks only where objects are, not what they are.
-    ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files they
-    change no bit. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
+    ``on``: boxes, masks, masks and their boundaries, or keypoints, which have ten numbers of their own, and whose
+    ``sigmas`` are given, stated by the truth's file, or those of COCO or CrowdPose. ``iou``, ``areas`` and
+    ``max_dets`` replace COCO's own thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first
+    one is the headline) and numbers of predictions; AP follows the largest of them. ``ignored="explicit"`` also
+    honours the `ignore` of annotations, which COCO overwrites by `iscrowd`. ``class_agnostic=True`` asks only where
+    objects are, not what they are. ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on
+    deviations); on sound files they change no bit. ``per`` says what the printed table has a row for; ``"image"`` also
+    puts images into the JSON.
 
     Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
 
@@ -68,6 +72,7 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     (0.505, 0.5)
     """
     evaluation, findings = evaluate(truth, pred, settings)
+    settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
     return CocoResults(evaluation, settings, settings, findings)
 
 
@@ -80,11 +85,12 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
             "give --image-size WIDTH,HEIGHT or --images FOLDER"
         )
     truth, pred = settings.choose(truth, pred)
-    return Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads)), findings
+    rules = rules_of(settings, choose_sigmas(settings, truth, pred))
+    return Evaluation(truth, pred, rules, thread_count(settings.threads)), findings
 
 
-def rules_of(settings: CocoSettings) -> Rules:
-    """What COCO's settings say to an evaluation."""
+def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ()) -> Rules:
+    """What COCO's settings say to an evaluation; `sigmas` are those of each class, where keypoints are compared."""
     return Rules(
         thresholds=tuple(min(t, HIGHEST) for t in settings.iou),
         similarity=settings.on,
@@ -95,6 +101,7 @@ def rules_of(settings: CocoSettings) -> Rules:
         ignored=("crowd", "ignore") if settings.ignored == "explicit" else ("crowd",),
         shared=("crowd",),
         repeats_quirks=settings.is_exact,
+        sigmas=sigmas,
     )
 
 
@@ -137,7 +144,11 @@ class CocoResults(Results):
             found[key] = ("precision", index_of(self.settings.iou, threshold), 0, last)
         for a, name in enumerate(names[1:], 1):
             found[f"AP{SHORT.get(name, name)}"] = ("precision", None, a, last)
-        for m, limit in enumerate(limits):
+        if self.settings.on == "keypoints":
+            found["AR"] = ("recall", None, 0, last)
+            for key in ("AP50", "AP75"):
+                found[f"AR{key[2:]}"] = ("recall", found[key][1], 0, last)
+        for m, limit in enumerate(limits[:-1] if self.settings.on == "keypoints" else limits):
             found[f"AR{limit}"] = ("recall", None, 0, m)
         for a, name in enumerate(names[1:], 1):
             found[f"AR{SHORT.get(name, name)}"] = ("recall", None, a, last)
@@ -157,10 +168,10 @@ class CocoResults(Results):
         """The mean over everything present."""
         if (
             self.settings.is_exact
-            and (kind, threshold, area) == ("precision", None, 0)
-            and 100 not in self.settings.max_dets
-        ):
-            return nan  # the reference reads AP at 100 predictions, whatever it was asked for
+        ):  # the reference reads AP at 100 predictions, and all of keypoints at 20, or not at all
+            is_fixed = self.settings.on == "keypoints" or (kind, threshold, area) == ("precision", None, 0)
+            if is_fixed and (20 if self.settings.on == "keypoints" else 100) not in self.settings.max_dets:
+                return nan
         return self.numbers.mean(kind, threshold, area, limit)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
@@ -186,6 +197,8 @@ class CocoResults(Results):
         found = [*explain_low_score(self), *super().notes]
         if self.settings.on == "box" and not self.pred.columns.regions.has_all_boxes:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
+            if self.pred.columns.regions.has_only_boxes:
+                hint = "predictions have keypoints and no boxes: boxes are those around the points; see --on keypoints"
             return [hint, *found]
         return found
 
@@ -223,7 +236,8 @@ class CocoResults(Results):
 
     def class_table(self) -> Table:
         """The headline numbers of each class, and how many objects are behind them."""
-        shown = [key for key in ("AP", "AP50", "AP75", f"AR{max(self.settings.max_dets)}") if key in self.parts]
+        recall = "AR" if self.settings.on == "keypoints" else f"AR{max(self.settings.max_dets)}"
+        shown = [key for key in ("AP", "AP50", "AP75", recall) if key in self.parts]
         columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
         truths, preds = self.numbers.counts
         columns |= {"truths": truths, "preds": preds}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, RankedSettings
+from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 
-On = Literal["box", "mask", "boundary"]
+On = Literal["box", "mask", "boundary", "keypoints"]
 Per = Literal["class", "threshold", "image"]
 Area = tuple[str, float, float]
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
@@ -21,6 +23,11 @@ AREAS = {
     "large": (96.0**2, 1e5**2),
 }
 LIMITS = (1, 10, 100)
+# Keypoints are not asked of small objects, and at most twenty predictions count.
+KEYPOINT_DEFAULTS: dict[str, Any] = {
+    "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
+    "max_dets": (20,),
+}
 # The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
 HIGHEST = 1 - 1e-10
 MOST_AREAS = 24
@@ -62,16 +69,22 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
 class CocoSettings(RankedSettings):
     """What is compared, from which overlap, for objects of which size, and how many predictions count."""
 
-    on: Option[On] = Choice("box", "Compare boxes, masks, or masks and their boundaries.", On)
+    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, or keypoints.", On)
     iou: CocoThresholds = CocoThresholds()
     areas: Areas = Areas(
         tuple((name, *limits) for name, limits in AREAS.items()),
         "Range of areas in square pixels; may be repeated, the first one is the headline.",
         names=["area"],
-        default_text="all, small, medium, large",
+        default_text="all, small, medium, large; of keypoints all, medium, large",
     )
     max_dets: Setting[int | Sequence[int] | None, tuple[int, ...]] = Counts(
-        LIMITS, "Predictions per class and image that count; may be repeated.", short="-n", default_text="1, 10, 100"
+        LIMITS,
+        "Predictions per class and image that count; may be repeated.",
+        short="-n",
+        default_text="1, 10, 100; of keypoints 20",
+    )
+    sigmas: Setting[str | PathLike[str] | Sequence[float] | None, tuple[float, ...] | Literal["truth"] | None] = (
+        Sigmas()
     )
     ignored: Option[Literal["crowd", "explicit"]] = Choice(
         "crowd",
@@ -87,6 +100,9 @@ class CocoSettings(RankedSettings):
     )
     per: Option[Per] = Choice("class", "What the table has a row for.", Per, is_signed=False, is_common=True)
     threads: Option[int | None] = THREADS
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
 
     @property
     def is_exact(self) -> bool:

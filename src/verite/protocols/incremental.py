@@ -15,6 +15,7 @@ from verite.model.layouts import layout_name
 from verite.protocols.batches import Batch, Item, columns_of, image_of, is_finite, join_batches, used_labels
 from verite.protocols.coco import CocoResults, coco, evaluate, rules_of
 from verite.protocols.coco_settings import CocoSettings
+from verite.protocols.keypoints import name_sigmas
 from verite.threads import thread_count
 
 FIRST = 64  # images after which the checks look for the first time
@@ -26,10 +27,10 @@ AGAIN = "do several processes see the same image, or was reset() forgotten? dupl
 class CocoEvaluator:
     """Collects predictions and targets, one dictionary an image, and has the numbers of all of them at any time.
 
-    A prediction has `boxes` [n, 4] (or `masks` [n, row, column]), `scores` [n] and `labels` [n]; a target has `boxes`
-    (or `masks`) and `labels`, and may have `iscrowd`, `ignore` and `area`. Arrays are numpy's, torch's, or anything
-    that numpy takes. Images are counted as they come, or named by an `image_id` in every target. Settings are those of
-    :func:`verite.coco`, checked at once.
+    A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
+    `labels` [n]; a target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
+    Arrays are numpy's, torch's, or anything that numpy takes. Images are counted as they come, or named by an
+    `image_id` in every target. Settings are those of :func:`verite.coco`, checked at once.
 
     An image is complete when it arrives: a few of them are evaluated together, and only what became of their boxes and
     masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.finds()` and the table by
@@ -69,6 +70,7 @@ class CocoEvaluator:
         self.waiting: list[Batch] = []  # images that are not evaluated yet
         self.objects = 0  # in them
         self.parts: list[Part] = []
+        self.sigmas: set[tuple[float, ...]] = set()  # of keypoints, as they were used
         self.findings: list[Finding] = []
         self.is_examined = False
 
@@ -144,6 +146,7 @@ class CocoEvaluator:
         settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
         evaluation, findings = evaluate(truth, pred, settings)
         self.parts.append(evaluation.part(self.about))
+        self.sigmas |= set(evaluation.rules.sigmas)
         self.waiting, self.objects, self.is_examined = [], 0, True
         self.say(findings)
         self.merge_small()
@@ -199,6 +202,7 @@ class CocoEvaluator:
             other.evaluate_waiting()
             self.take_parts(other.parts)
         self.seen |= other.seen
+        self.sigmas |= other.sigmas
         self.count += other.count - len(again)
         self.findings += [finding for finding in other.findings if finding not in self.findings]
         self.is_examined |= other.is_examined
@@ -247,7 +251,7 @@ class CocoEvaluator:
             threads=thread_count(self.asked.threads),
             remedy="keep them with CocoEvaluator(keep=True)",
         )
-        asked = self.asked.change(name=name)
+        asked = self.asked.change(name=name, sigmas=name_sigmas(self.asked.sigmas, self.sigmas))
         return CocoResults(numbers, asked, asked, self.findings)
 
     def to_bytes(self) -> bytes:
@@ -271,7 +275,7 @@ class CocoEvaluator:
             whole.has_ids = bool(self.has_ids)
             whole.take_parts([part])
             whole.count += len(part)
-        whole.findings, whole.is_examined = list(self.findings), True
+        whole.findings, whole.is_examined, whole.sigmas = list(self.findings), True, set(self.sigmas)
         return whole
 
     def both_sides(self) -> tuple[Annotations, Annotations]:

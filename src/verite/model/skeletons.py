@@ -1,0 +1,66 @@
+"""Which points does a pose have, how are they joined, and how far apart do people place each of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from verite.errors import BadParameter
+from verite.records import record
+
+# The standard deviation of where people place each point, in parts of the root of an object's area (COCO, CrowdPose).
+SIGMAS = {
+    "coco": tuple(
+        tenths / 10.0
+        for tenths in (.26, .25, .25, .35, .35, .79, .79, .72, .72, .62, .62, 1.07, 1.07, .87, .87, .89, .89)
+    ),
+    "crowdpose": tuple(
+        tenths / 10.0 for tenths in (.79, .79, .72, .72, .62, .62, 1.07, 1.07, .87, .87, .89, .89, .79, .79)
+    ),
+}  # fmt: skip
+SIDES = (("left", "right"), ("l_", "r_"), ("_l", "_r"))
+
+
+@record()
+class Skeleton:
+    """The keypoints of one class: names, pairs that are joined, and sigmas; what is not known is empty."""
+
+    names: tuple[str, ...] = ()
+    edges: tuple[tuple[int, int], ...] = ()  # positions of points, counted from 0
+    sigmas: tuple[float, ...] = ()
+
+    @property
+    def mirrored(self) -> tuple[int, ...]:
+        """For each point the one on the other side of the body, or itself; empty where names do not tell.
+
+        >>> Skeleton(names=("nose", "left_eye", "right_eye")).mirrored
+        (0, 2, 1)
+        """
+        index = {name.lower(): i for i, name in enumerate(self.names)}
+        other = list(range(len(self.names)))
+        for name, i in index.items():
+            for left, right in SIDES:
+                swapped = name.replace(left, right) if left in name else name.replace(right, left)
+                if swapped != name and swapped in index:
+                    other[i] = index[swapped]
+                    break
+        return tuple(other) if any(i != j for i, j in enumerate(other)) else ()
+
+
+def check_sigmas(values: Sequence[float], what: str = "sigmas") -> tuple[float, ...]:
+    """One positive number for each keypoint."""
+    sigmas = tuple(float(value) for value in values)
+    odd = next((value for value in sigmas if not (value > 0 and isfinite(value))), None)
+    if not sigmas or odd is not None:
+        raise BadParameter(f"{what}: expected a number above 0 for each keypoint, found {odd if sigmas else 'none'}")
+    return sigmas
+
+
+def spell_sigmas(sigmas: Sequence[float]) -> str:
+    """The name of well-known ones, others number by number.
+
+    >>> spell_sigmas(SIGMAS["crowdpose"]), spell_sigmas([0.05, 0.1])
+    ('crowdpose', '0.05,0.1')
+    """
+    known = next((name for name, values in SIGMAS.items() if values == tuple(sigmas)), None)
+    return known or ",".join(f"{sigma:g}" for sigma in sigmas)

@@ -1,0 +1,97 @@
+"""How far may each keypoint be off? Sigmas as given, as the truth states them, or those of a known skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
+from verite.model.skeletons import SIGMAS, check_sigmas, spell_sigmas
+from verite.settings import Setting
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+    from verite.protocols.coco_settings import CocoSettings
+
+SKELETONS = "17 keypoints (COCO) or 14 (CrowdPose)"
+
+
+class Sigmas(Setting[Any, Any]):
+    """A number for each keypoint, a name out of SIGMAS, or a file of numbers; `truth`: what the truth's file states."""
+
+    kind = "path"
+
+    def __init__(self) -> None:
+        super().__init__(
+            None,
+            f"Spread of each keypoint: a file of numbers, {', '.join(SIGMAS)}, or truth.",
+            metavar="FILE",
+            default_text="the truth's, else those of COCO or CrowdPose",
+        )
+
+    def hold(self, value: Any) -> Any:
+        if isinstance(value, (str, PathLike)):
+            word = fspath(value)
+            if word == "truth":
+                return word
+            return SIGMAS[word] if word in SIGMAS else read_sigmas(word)
+        return check_sigmas(value)
+
+    def spell(self, value: Any) -> object:
+        return value if value is None or isinstance(value, str) else spell_sigmas(value)
+
+
+def read_sigmas(path: str) -> tuple[float, ...]:
+    """Numbers with blanks, commas or lines between, or a JSON list of them."""
+    from verite.files import find_path, read_text
+
+    try:
+        file = find_path(path)
+    except ReadError as error:
+        names = (*SIGMAS, "truth")
+        raise BadParameter(
+            f"sigmas: expected {', '.join(names)} or a file; {error}{did_you_mean(path, names)}"
+        ) from None
+    words = read_text(file).strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
+    try:
+        return check_sigmas([float(word) for word in words], f"sigmas: {path}")
+    except ValueError as error:
+        if isinstance(error, BadParameter):
+            raise
+        odd = next(word for word in words if not is_float(word))
+        raise BadParameter(f"sigmas: {path}: expected numbers, found {excerpt(odd)}") from None
+
+
+def is_float(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def choose_sigmas(settings: CocoSettings, truth: Annotations, pred: Annotations) -> tuple[tuple[float, ...], ...]:
+    """The sigmas of each class of the truth; nothing unless keypoints are compared."""
+    if settings.on != "keypoints":
+        return ()
+    labels = truth.labels
+    sides = [side.columns.count_keypoints(len(labels)) for side in (truth, pred)]
+    counts = [max(both) for both in zip(*sides, strict=True)]
+    if isinstance(settings.sigmas, tuple):
+        return tuple(settings.sigmas if count else () for count in counts)
+    stated = [skeleton.sigmas for skeleton in labels.skeletons or ()] or [()] * len(labels)
+    known = {len(values): values for values in SIGMAS.values()} if settings.sigmas is None else {}
+    chosen = [(own or known.get(count, ())) if count else () for own, count in zip(stated, counts, strict=True)]
+    for i, (sigmas, count) in enumerate(zip(chosen, counts, strict=True)):
+        if count and not sigmas:
+            where = f"{truth.source.path or 'truth'}: class {labels.name(i)!r}"
+            expected = "sigmas in its category" if settings.sigmas == "truth" else f"sigmas, or {SKELETONS}"
+            raise DataError(f"{where}: expected {expected}, found {count} keypoints and none; give --sigmas FILE")
+    return tuple(chosen)
+
+
+def name_sigmas(asked: Any, used: Iterable[tuple[float, ...]]) -> Any:
+    """What signatures say of the sigmas of all classes: themselves where they are the same, else whose they are."""
+    different = {sigmas for sigmas in used if sigmas}
+    return different.pop() if len(different) == 1 else "truth" if different else asked
