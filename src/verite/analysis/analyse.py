@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any
 
 import verite
+from verite.analysis.calibration import Calibration
+from verite.analysis.confusion import Confusion
 from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
+from verite.analysis.lrp import LRP
 from verite.analysis.matches import Matches
+from verite.analysis.operating import Operating
 from verite.analysis.part import tell_set_aside
-from verite.analysis.settings import AnalyseSettings, ProtocolSettings
+from verite.analysis.settings import BEST_F1, AnalyseSettings, ProtocolSettings
+from verite.analysis.settings import LRP as LRP_WORD
 from verite.analysis.worst import WORDS as ABOUT_SINGLES
 from verite.analysis.worst import Worst
 from verite.errors import BadParameter
+from verite.evaluation.floors import LabelFloors
 from verite.formats import read_pair
+from verite.leaderboards.resampling import draw_images
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.display import Display, Part, Verbatim
 from verite.model.results import Results, digest_for, to_json
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 
 WORST_CLASSES = 10
 WORST_SHOWN = 5
+CONFUSED_SHOWN = 3
 
 
 class Analysis(Display):
@@ -48,6 +57,39 @@ class Analysis(Display):
     def worst(self) -> Worst:
         """Which predictions, truths and images to look at first."""
         return Worst(self.matches, self.errors.types)
+
+    @cached_property
+    def lrp(self) -> LRP:
+        """Localization, recall and precision in one error, and the threshold of each label."""
+        return LRP(self.matches)
+
+    @cached_property
+    def operating(self) -> Operating:
+        """From which confidence on to use predictions."""
+        settings = self.settings
+        weights = draw_images(self.results.truth.images, settings.draws, settings.seed) if settings.draws else None
+        return Operating(self.matches, settings.beta, weights, settings.seed)
+
+    @cached_property
+    def confidence(self) -> float | LabelFloors:
+        """Where confusion cuts predictions off."""
+        asked: Any = self.settings.confidence
+        if asked == LRP_WORD:
+            return LabelFloors.of(self.lrp.thresholds)
+        if asked == BEST_F1:
+            best = self.operating.confidence
+            return -inf if isnan(best) else best
+        return asked  # type: ignore[no-any-return]
+
+    @cached_property
+    def confusion(self) -> Confusion:
+        """Which labels are taken for which."""
+        return Confusion(self.matches, self.confidence, self.settings.matching)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Whether confidences mean what they say."""
+        return Calibration(self.matches, self.settings.bins, self.settings.seed)
 
     @property
     def signature(self) -> Signature:
@@ -73,6 +115,14 @@ class Analysis(Display):
             shown += [self.errors.bar_table(), ABOUT_COSTS, self.errors.class_table(WORST_CLASSES)]
         if "worst" in asked:
             shown += [self.worst.image_table(WORST_SHOWN), ABOUT_SINGLES]
+        if "operating" in asked:
+            shown.append(self.operating.sentence())
+        if "lrp" in asked:
+            shown.append(self.lrp.sentence())
+        if "confusion" in asked:
+            shown += self.confusion.sentences(CONFUSED_SHOWN)
+        if "calibration" in asked:
+            shown.append(self.calibration.sentence())
         return [*shown, tell_set_aside(self.matches), self.signature]
 
     def tell_headline(self) -> str:

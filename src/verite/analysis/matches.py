@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verite.errors import BadParameter
-from verite.evaluation.evaluation import EVERY_AREA, IGNORED, UNSEEN, Evaluation
+from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -127,6 +128,26 @@ class Matches:
         """At the single threshold."""
         return self.evaluation.outcomes(self.single)
 
+    @cached_property
+    def is_right(self) -> Bools:
+        return np.asarray(self.outcomes.state == RIGHT)
+
+    @cached_property
+    def is_counted(self) -> Bools:
+        """Predictions that are right or wrong; the others are set aside."""
+        return np.asarray(self.outcomes.state >= WRONG)
+
+    @cached_property
+    def counted(self) -> Ints:
+        """Predictions that count, label by label, within a label by falling confidence."""
+        return self.by_label[self.is_counted[self.by_label]]
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """Where each label is among those that count."""
+        bounds = np.searchsorted(self.pred_label[self.counted], np.arange(len(self.names) + 1))
+        return [slice(*pair) for pair in pairwise(bounds.tolist())]
+
     @property
     def is_asked(self) -> Bools:
         """Truths that are to be found; the same at every threshold."""
@@ -184,6 +205,14 @@ class Matches:
         is_best = overlap == best[pred]
         return Nearest(first_of(pred[is_best], truth[is_best], len(self.pred)), best)
 
+    @cached_property
+    def image_count(self) -> int:
+        return max(len(self.truth.images), len(self.pred.images))
+
+    def image_name(self, image: int) -> str:
+        sides = self.truth.images, self.pred.images
+        return (sides[1] if len(sides[1]) > len(sides[0]) else sides[0]).name(image)
+
     @property
     def set_aside(self) -> dict[str, int]:
         """Predictions that are outside every part, by why they are."""
@@ -197,3 +226,8 @@ def first_of(keys: Rows, values: Rows, count: int) -> Rows:
     falling = np.argsort(-values.astype(np.int64), kind="stable")  # the last one written stays
     found[keys[falling]] = values[falling]
     return found
+
+
+def ends_of_runs(values: Floats) -> Ints:
+    """The last position of each run of equal values: those at which a threshold can be put."""
+    return np.flatnonzero(np.append(values[1:] != values[:-1], True)) if len(values) else np.empty(0, dtype=np.int64)

@@ -23,6 +23,7 @@ class AnalysisPart(Display):
     """One part of an analysis: its `name` is its key in the JSON and the name of its plot."""
 
     name: str
+    picture: str = ""  # the kind of its plot, where that has another name
     matches: Matches
 
     def table(self) -> Table:
@@ -56,7 +57,7 @@ class AnalysisPart(Display):
 
     def plot(self, ax: Any = None) -> Any:
         """A picture on matplotlib's axes, which are returned."""
-        return verite.plot(self, self.name, ax)
+        return verite.plot(self, self.picture or self.name, ax)
 
 
 def sign(name: str, matches: Matches, *, at_single: bool = True, **more: object) -> Signature:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
+from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
 from verite.settings import Choice, Names, Number, Option, Setting, Thresholds
 
 Name = Literal["coco", "voc", "lvis"]
+MATCHING = ("same-first", "label-free")
 On = Literal["box", "mask", "boundary"]
-PARTS = ("errors", "worst")
+PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration")
+BEST_F1, LRP = "best-f1", "lrp"
 
 
 class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
@@ -24,6 +27,23 @@ class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
             if word not in PARTS:
                 raise self.refuse(f"parts out of {', '.join(PARTS)}", f"{word!r}{did_you_mean(word, PARTS)}")
         return tuple(part for part in PARTS if part in words)
+
+
+class Whole(Number[Any, Any]):
+    """A whole number."""
+
+    def hold(self, value: Any) -> int:
+        number = super().hold(value)
+        if number != int(number):
+            raise self.refuse("a whole number", value)
+        return int(number)
+
+
+class Cut(Floor):
+    """A floor of confidences, or how to find one."""
+
+    def hold(self, value: Any) -> Any:
+        return value if value in (BEST_F1, LRP) else super().hold(value)
 
 
 class ProtocolSettings(ClassSettings):
@@ -41,4 +61,18 @@ class AnalyseSettings(ProtocolSettings):
     """What is told of it."""
 
     background: Option[float] = Number(0.1, "IoU up to which a prediction overlaps nothing.", least=0, most=1)
+    beta: Option[float] = Number(1.0, "How much more recall weighs than precision in F.", least=0.01, most=100)
+    confidence: Cut = Cut(
+        BEST_F1,
+        "Where confusion cuts predictions off: a number, best-f1, lrp, or a thresholds.json.",
+        metavar="C|best-f1|lrp|FILE",
+    )
+    matching: Option[Literal["same-first", "label-free"]] = Choice(
+        "same-first", "How confusion pairs objects: right ones first, or whatever their labels.", MATCHING
+    )
+    bins: Option[Literal["equal", "quantile"]] = Choice(
+        "equal", "Bins of calibration: equally wide, or of equally many predictions.", ("equal", "quantile")
+    )
+    draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.", least=0)
+    seed: Option[int] = Whole(0, "Of all random draws.", least=0)
     only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")

@@ -8,7 +8,6 @@ labels, which makes it a share of the mean. Single costs do not add up: mending 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +42,7 @@ class Worst(AnalysisPart):
     @cached_property
     def of_images(self) -> Floats:
         """The sum over the errors of each image."""
-        count = max(len(self.matches.truth.images), len(self.matches.pred.images))
+        count = self.matches.image_count
         found = np.bincount(self.matches.pred.image, self.of_preds, minlength=count)
         return np.asarray(found + np.bincount(self.matches.truth.image, self.of_truths, minlength=count))
 
@@ -69,17 +68,13 @@ class Worst(AnalysisPart):
         wrong = np.bincount(matches.pred.image[self.types.kind != NONE], minlength=count)
         return wrong + np.bincount(matches.truth.image[self.types.is_missed], minlength=count)
 
-    def image_name(self, image: int) -> str:
-        sides = self.matches.truth.images, self.matches.pred.images
-        return max(sides, key=len).name(image)
-
     def table(self) -> Table:
         return self.image_table()
 
     def image_table(self, most: int | None = None) -> Table:
         chosen = self.images(most)
         columns = {"cost": self.of_images[chosen].tolist(), "errors": self.error_counts[chosen].tolist()}
-        return Table.of("image", [self.image_name(i) for i in chosen.tolist()], columns)
+        return Table.of("image", [self.matches.image_name(i) for i in chosen.tolist()], columns)
 
     def pred_table(self, most: int | None = None) -> Table:
         """A row for each wrong prediction."""
@@ -106,7 +101,7 @@ class Worst(AnalysisPart):
         same, other = float(matches.nearest_same.overlap[row]), float(matches.nearest_other.overlap[row])
         return {
             "row": row,
-            "image": self.image_name(int(matches.pred.image[row])),
+            "image": self.matches.image_name(int(matches.pred.image[row])),
             "label": matches.names[matches.pred_label[row]],
             "error": TYPES[kind],
             "confidence": float(matches.confidence[row]),
@@ -121,7 +116,7 @@ class Worst(AnalysisPart):
         matches = self.matches
         return {
             "row": row,
-            "image": self.image_name(int(matches.truth.image[row])),
+            "image": self.matches.image_name(int(matches.truth.image[row])),
             "label": matches.names[matches.truth_label[row]],
             "error": TYPES[-1],
             "box": matches.truth.regions.boxes[row].tolist(),
@@ -183,13 +178,10 @@ def sum_behind(values: Floats) -> Floats:
 def find_single_costs(matches: Matches, types: ErrorTypes) -> tuple[Floats, Floats]:
     """Of every prediction and of every truth; 0 for those that are no errors."""
     of_preds, forgotten = np.zeros(len(matches.pred)), np.zeros(len(matches.names))
-    counted = matches.by_label[(types.is_right | (types.kind != NONE))[matches.by_label]]
-    bounds = np.searchsorted(matches.pred_label[counted], np.arange(len(matches.names) + 1))
-    parts = [slice(*pair) for pair in pairwise(bounds.tolist())]
     moved = np.flatnonzero(types.is_mended & (types.kind == CLASS))
     share = 1 / max(len(matches.present), 1)
     for label in matches.present.tolist():
-        rows = counted[parts[label]]
+        rows = matches.counted[matches.slices[label]]
         line = Line(types.is_right[rows], int(matches.truths[label]))
         at = np.flatnonzero(~types.is_right[rows])
         wrong = rows[at]

@@ -60,11 +60,14 @@ def save_analyses(found: list[Analysis], folder: Path, given: dict[str, Any], *,
     """Each system's JSON, tables and plots in a folder of its own where there are several."""
     from verite.cli.output import keep_table
     from verite.files import fill_folder, make_folder, write_atomically
+    from verite.model.results import to_json
 
     with fill_folder(folder) as place:
         for one in found:
             home = make_folder(place / one.name) if len(found) > 1 else place
             write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
+            if "operating" in one.settings.only:
+                write_atomically(home / "thresholds.json", to_json(one.operating.thresholds, indent=1) + "\n")
             for name, table in one.tables().items():
                 keep_table(home / f"{name}.csv", table, given)
             if draw:
@@ -79,8 +82,9 @@ def save_plots(analysis: Analysis, home: Path, format: str) -> None:
     from verite.reporting.kinds import KINDS, plot
     from verite.reporting.plots import render
 
-    for name in analysis.parts:
+    for part in analysis.parts.values():
+        name = part.picture or part.name
         if name in KINDS:
-            figure = plot(analysis, name).figure
+            figure = plot(part, name).figure
             assert isinstance(figure, Figure)
             write_atomically(home / f"{name}.{format}", render(figure, format))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from verite.settings import Choice, Count, Names, Number, Option, Setting, Settings
+from verite.evaluation.floors import Floor, sure_enough
+from verite.settings import Choice, Count, Names, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,12 +48,13 @@ THREADS: Option[int | None] = Count(
 )
 
 
+BELOW = "Leave out predictions below this confidence, or below that of their class in a thresholds.json."
+
+
 class RankedSettings(ClassSettings):
     """What evaluations can be asked that take predictions by falling confidence."""
 
-    confidence: Option[float | None] = Number(
-        None, "Leave out predictions below this confidence.", default_text="none is left out", is_common=True
-    )
+    confidence: Floor = Floor(None, BELOW, metavar="C|FILE", default_text="none is left out", is_common=True)
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Both sides with the chosen classes alone, and predictions that are sure enough."""
@@ -62,13 +64,13 @@ class RankedSettings(ClassSettings):
     def choose_sure(self, pred: Annotations) -> Annotations:
         if self.confidence is None or pred.confidence is None:
             return pred
-        return pred.where(pred.confidence >= self.confidence)
+        return pred.where(sure_enough(pred, self.confidence))
 
 
-class Confidence(Number[float | None, float | None]):
-    """A floor; None: no prediction is left out."""
+class Confidence(Floor):
+    """A floor that signatures always mention."""
 
-    def spell(self, value: float | None) -> object:
+    def spell(self, value: object) -> object:
         return "all" if value is None else value
 
 
@@ -87,9 +89,7 @@ class ComparisonSettings(ClassSettings):
         PolygonRule,
         is_common=True,
     )
-    confidence: Confidence = Confidence(
-        None, "Leave out predictions below this confidence.", default_text="none is left out", is_common=True
-    )
+    confidence: Confidence = Confidence(None, BELOW, metavar="C|FILE", default_text="none is left out", is_common=True)
     ignored: Option[Ignored] = Choice(
         "skip",
         "Crowds, groups and difficult objects neither reward nor punish, or count like others.",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
+from verite.evaluation.floors import sure_enough
 from verite.evaluation.prepare import prepare
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric, localization_score
@@ -359,7 +360,7 @@ def is_sure(side: Annotations, settings: InterpretSettings) -> NDArray[np.bool_]
     """Which objects are left when weak ones are cut; those that do not say how sure they are stay."""
     if settings.confidence is None or side.confidence is None:
         return np.ones(len(side), dtype=np.bool_)
-    found: NDArray[np.bool_] = (side.confidence >= settings.confidence) | side.flag("unscored")
+    found: NDArray[np.bool_] = sure_enough(side, settings.confidence) | side.flag("unscored")
     return found
 
 

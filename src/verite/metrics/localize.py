@@ -166,7 +166,7 @@ class LocalizationResults(Results):
         asked[self.matched.missed] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Taken(self.settings.iou, asked, taken, self.settings.confidence, claims)
+        return Taken(self.settings.iou, asked, taken, claims=claims)
 
     @property
     def names(self) -> tuple[str, ...]:

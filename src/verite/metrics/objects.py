@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.evaluation.floors import sure_enough
 from verite.evaluation.matching import Candidates, box_candidates, match_free
 from verite.metrics.settings import LocalizeSettings
 from verite.model.annotations import Annotations
@@ -31,7 +32,9 @@ def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> 
     A prediction that finds none but reaches the threshold with an ignored truth is neither matched nor spurious.
     """
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    alive = np.ones(len(pred), dtype=np.bool_) if settings.confidence is None else confidence >= settings.confidence
+    alive = (
+        np.ones(len(pred), dtype=np.bool_) if settings.confidence is None else sure_enough(pred, settings.confidence)
+    )
     candidates = with_region_overlaps(truth, pred, settings)
     ignored = ignored_truths(truth, settings)
     order = np.argsort(-np.nan_to_num(confidence, nan=-np.inf), kind="stable")

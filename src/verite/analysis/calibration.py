@@ -1,0 +1,264 @@
+"""Do confidences mean what they say? How often predictions of a confidence are right, and how far off that is.
+
+Detection ECE, MCE: Naeini et al., AAAI 2015, with right as matched; LaECE: Oksuz et al., CVPR 2023; Brier 1950 with
+Murphy's parts, 1973.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.analysis.isotonic import fit_rising
+from verite.analysis.operating import mean_present
+from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.evaluation.evaluation import RIGHT, Evaluation
+from verite.model.tables import Table
+from verite.records import record
+from verite.statistics.intervals import wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.analysis.matches import Bools, Floats, Ints, Matches
+    from verite.model.display import Part
+    from verite.signature import Signature
+
+BINS, LOCATED_BINS = 10, 25
+TINY = 1e-15  # what log loss is cut at
+TOUCHING = 1e-9  # an overlap above 0: LaECE at τ = 0
+FLOOR = 0.05
+KEYS = ("ece", "mce", "ace", "brier", "log_loss")
+
+
+class Calibration(AnalysisPart):
+    """Errors of confidences, of each label, their mean, and of all together; and a table of reliability."""
+
+    name = "calibration"
+
+    def __init__(self, matches: Matches, bins: str = "equal", seed: int = 0) -> None:
+        self.matches, self.bins, self.seed = matches, bins, seed
+
+    @property
+    def signature(self) -> Signature:
+        return sign("calibration", self.matches, bins=f"{BINS} {self.bins}", located_bins=LOCATED_BINS, seed=self.seed)
+
+    @cached_property
+    def absent(self) -> str | None:
+        """Why there is nothing to say: confidences that are no probabilities."""
+        if self.matches.pred.confidence is None:
+            return "predictions have no confidences"
+        outside = np.flatnonzero((self.matches.confidence < 0) | (self.matches.confidence > 1))
+        if len(outside):
+            row = int(outside[0])
+            return (
+                f"expected confidences from 0 to 1, found {self.matches.confidence[row]:g} in prediction {row} "
+                f"and {len(outside) - 1:,} others"
+            )
+        return None if len(self.matches.counted) else "no prediction counts"
+
+    @cached_property
+    def pooled(self) -> dict[str, float]:
+        """Of all labels together."""
+        rows = self.matches.counted
+        return {} if self.absent else self.measure(rows) | self.split_brier(rows)
+
+    @cached_property
+    def labels(self) -> dict[str, dict[str, float]]:
+        """Of each label with predictions."""
+        if self.absent:
+            return {}
+        found = {}
+        for k, part in enumerate(self.matches.slices):
+            rows = self.matches.counted[part]
+            if len(rows):
+                located = self.locate(rows, self.matches.outcomes.overlap, self.matches.is_right)
+                found[self.matches.names[k]] = {"preds": len(rows)} | self.measure(rows) | located | self.nearby[k]
+        return found
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Over labels with predictions."""
+        keys = (*KEYS, *LOCATED)
+        return {key: mean_present([one[key] for one in self.labels.values()]) for key in keys} if self.labels else {}
+
+    def measure(self, rows: Ints) -> dict[str, float]:
+        confidence, right = self.matches.confidence[rows], self.matches.is_right[rows].astype(np.float64)
+        bins = fill_bins(confidence, right, self.edges(confidence))
+        gaps = np.abs(bins.accuracy - bins.confidence)
+        even = fill_bins(confidence, right, quantile_edges(confidence))
+        sure = np.clip(confidence, TINY, 1 - TINY)
+        return {
+            "ece": float((gaps * bins.count).sum() / len(rows)),
+            "mce": float(gaps.max()),
+            "ace": float(np.abs(even.accuracy - even.confidence).mean()),
+            "brier": float(((confidence - right) ** 2).mean()),
+            "log_loss": float(-np.where(right > 0, np.log(sure), np.log(1 - sure)).mean()),
+        }
+
+    def edges(self, confidence: Floats) -> Floats:
+        return quantile_edges(confidence) if self.bins == "quantile" else np.linspace(0, 1, BINS + 1)
+
+    def split_brier(self, rows: Ints) -> dict[str, float]:
+        """Murphy's parts: reliability − resolution + uncertainty is exactly the Brier score, by distinct values."""
+        confidence, right = self.matches.confidence[rows], self.matches.is_right[rows]
+        values, place = np.unique(confidence, return_inverse=True)
+        count = np.bincount(place)
+        share = np.bincount(place, right) / count
+        base = float(right.mean())
+        return {
+            "reliability": float((count * (values - share) ** 2).sum() / len(rows)),
+            "resolution": float((count * (share - base) ** 2).sum() / len(rows)),
+            "uncertainty": base * (1 - base),
+        }
+
+    def locate(self, rows: Ints, overlap: Floats, is_right: Bools, ending: str = "") -> dict[str, float]:
+        """LaECE: is the confidence the overlap that is to be expected? Wrong predictions overlap by 0."""
+        confidence = self.matches.confidence[rows]
+        met = np.where(is_right[rows], np.nan_to_num(overlap[rows]), 0.0)
+        edges = np.linspace(0, 1, LOCATED_BINS + 1)
+        place = np.maximum(np.searchsorted(edges, confidence) - 1, 0)  # (low, high], the first closed
+        gaps = np.bincount(place, confidence - met)
+        found = {f"laece{ending}": float(np.abs(gaps).sum() / len(rows))}
+        return found | ({f"laace{ending}": float(np.abs(confidence - met).mean())} if ending else {})
+
+    @cached_property
+    def nearby(self) -> dict[int, dict[str, float]]:
+        """LaECE₀ and LaACE₀: a prediction is right if it touches a truth of its label that no better one took."""
+        rules = replace(self.matches.rules, thresholds=(TOUCHING,))
+        evaluation = self.matches.evaluation
+        found = Evaluation(evaluation.truth, evaluation.pred, rules, evaluation.threads, **evaluation.cells).outcomes()
+        listed = [self.matches.counted[part] for part in self.matches.slices]
+        is_right = found.state == RIGHT
+        return {k: self.locate(rows, found.overlap, is_right, "0") for k, rows in enumerate(listed) if len(rows)}
+
+    @cached_property
+    def reliability(self) -> list[dict[str, Any]]:
+        """Of all labels together, a row for each bin that has predictions."""
+        if self.absent:
+            return []
+        rows = self.matches.counted
+        confidence = self.matches.confidence[rows]
+        bins = fill_bins(confidence, self.matches.is_right[rows].astype(np.float64), self.edges(confidence))
+        found = []
+        for low, high, count, says, right in zip(*bins.columns, strict=True):
+            between = wilson(right, int(count))
+            found.append({"low": low, "high": high, "preds": int(count), "confidence": says, "right": right,
+                          "right_low": between[0], "right_high": between[1]})  # fmt: skip
+        return found
+
+    @cached_property
+    def remedy(self) -> dict[str, float]:
+        """ECE on one half of the images, as confidences are and after a rising map of each label was fitted on the
+        other half.
+        """
+        matches, rows = self.matches, self.matches.counted
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        is_first = np.zeros(matches.image_count, dtype=np.bool_)
+        is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
+        before, after = [], []
+        for part in matches.slices:
+            own = rows[part]
+            fitted = is_first[matches.pred.image[own]]
+            if fitted.any() and not fitted.all():
+                given, right = matches.confidence[own], matches.is_right[own]
+                mapped = fit_rising(given[fitted], right[fitted])(given[~fitted])
+                before.append(expected_error(given[~fitted], right[~fitted]))
+                after.append(expected_error(mapped, right[~fitted]))
+        return {"before": mean_present(before), "after": mean_present(after)}
+
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.absent:
+            return f"no calibration: {self.absent}"
+        worst = max(self.reliability, key=lambda one: abs(one["confidence"] - one["right"]) * one["preds"])
+        told = (
+            f"calibration error {self.mean['ece']:.3f} (mean over classes): says {worst['confidence']:.2f}, right in "
+            f"{worst['right']:.2f} [{worst['right_low']:.2f}, {worst['right_high']:.2f}] of {worst['preds']:,}"
+        )
+        least = float(self.matches.confidence[self.matches.counted].min())
+        cut = f"; no confidence is below {least:.2g}: what was cut off cannot be judged" if least >= FLOOR else ""
+        return told + cut
+
+    def table(self) -> Table:
+        """Reliability, bin by bin."""
+        names = [f"{one['low']:.2f}–{one['high']:.2f}" for one in self.reliability]
+        keys = {"preds": "preds", "confidence": "confidence", "right": "right", "from": "right_low", "to": "right_high"}
+        return Table.of("bin", names, {h: [one[key] for one in self.reliability] for h, key in keys.items()})
+
+    def class_table(self) -> Table:
+        keys = {"ECE": "ece", "MCE": "mce", "ACE": "ace", "LaECE": "laece", "LaECE₀": "laece0", "LaACE₀": "laace0",
+                "Brier": "brier", "log loss": "log_loss", "preds": "preds"}  # fmt: skip
+        columns = {head: [one[key] for one in self.labels.values()] for head, key in keys.items()}
+        return Table.of("class", list(self.labels), columns, mean={h: self.mean.get(k, nan) for h, k in keys.items()})
+
+    def tables(self) -> dict[str, Table]:
+        return {"calibration": self.table(), "calibration-classes": self.class_table()}
+
+    def contents(self) -> list[Part]:
+        if self.absent:
+            return [self.sentence(), tell_set_aside(self.matches), self.signature]
+        remedy = self.remedy
+        mended = (
+            f"a rising map per class, fitted on half of the images, changes the error on the other half from "
+            f"{remedy['before']:.3f} to {remedy['after']:.3f}"
+        )
+        shown: list[Part] = [self.sentence(), self.table(), self.class_table()]
+        shown += [] if isnan(remedy["after"]) else [mended]
+        return [*shown, tell_set_aside(self.matches), self.signature]
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.absent:
+            return {"signature": str(self.signature), "absent": self.absent}
+        return {
+            "signature": str(self.signature),
+            **self.mean,
+            "pooled": self.pooled,
+            "bins": self.reliability,
+            "remedy": self.remedy,
+            "classes": self.labels,
+            "absent": None,
+        }
+
+
+LOCATED = ("laece", "laece0", "laace0")
+
+
+@record(eq=False)
+class Bins:
+    """Bins that have predictions."""
+
+    low: Floats
+    high: Floats
+    count: Ints
+    confidence: Floats  # the mean
+    accuracy: Floats
+
+    @property
+    def columns(self) -> Sequence[list[Any]]:
+        return [c.tolist() for c in (self.low, self.high, self.count, self.confidence, self.accuracy)]
+
+
+def fill_bins(confidence: Floats, right: Floats, edges: Floats) -> Bins:
+    """Bins [low, high), the last closed."""
+    place = np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, len(edges) - 2)
+    count = np.bincount(place, minlength=len(edges) - 1)
+    kept = np.flatnonzero(count)
+    sums = [np.bincount(place, values, minlength=len(edges) - 1)[kept] / count[kept] for values in (confidence, right)]
+    return Bins(edges[kept], edges[kept + 1], count[kept], *sums)
+
+
+def quantile_edges(confidence: Floats) -> Floats:
+    """Edges of bins of equally many predictions, as far as equal confidences allow."""
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)))
+    return edges if len(edges) > 1 else np.repeat(edges, 2)
+
+
+def expected_error(confidence: Floats, right: NDArray[Any]) -> float:
+    bins = fill_bins(confidence, right.astype(np.float64), np.linspace(0, 1, BINS + 1))
+    return float((np.abs(bins.accuracy - bins.confidence) * bins.count).sum() / len(confidence))

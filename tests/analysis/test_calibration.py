@@ -1,0 +1,134 @@
+"""Calibration: by hand, and equal to hotcoco's, scikit-learn's and statsmodels' numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.analysis.worlds import scene, sides, write_pair
+from tests.oracles.analysis import random_world
+from verite.analysis.isotonic import fit_rising
+
+
+def test_two_predictions_by_hand() -> None:
+    """Right at .9 with IoU 0.8, wrong at .7: gaps .1 and .7, each of half of the predictions."""
+    truths = [("a", [0, 0, 10, 10])]
+    found = vt.analyse(*scene(truths, [("a", 0.9, [0, 0, 10, 8]), ("a", 0.7, [50, 50, 10, 10])]), iou=0.5).calibration
+    assert found.mean["ece"] == pytest.approx(0.4)
+    assert found.mean["mce"] == pytest.approx(0.7)
+    assert found.mean["brier"] == pytest.approx((0.01 + 0.49) / 2)
+    assert found.mean["log_loss"] == pytest.approx(-(np.log(0.9) + np.log(0.3)) / 2)
+    assert found.mean["laece"] == pytest.approx((0.1 + 0.7) / 2)
+    assert found.mean["laace0"] == pytest.approx((0.1 + 0.7) / 2)
+
+
+def test_a_perfectly_calibrated_label_is_in_the_mean() -> None:
+    truths = [("a", [0, 0, 10, 10]), ("b", [50, 50, 10, 10])]
+    found = vt.analyse(*scene(truths, [("a", 1.0, [0, 0, 10, 10]), ("b", 0.6, [50, 50, 10, 10])])).calibration
+    assert found.labels["a"]["laece"] == 0
+    assert found.mean["laece"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
+    hotcoco = pytest.importorskip("hotcoco", reason="hotcoco is in the group 'peers'")
+    paths = write_pair(tmp_path, *random_world(seed))
+    known = vt.read(paths[0])
+    found = vt.analyse(known, vt.read(paths[1], like=known)).calibration
+    matches = found.matches
+    rows = matches.counted
+    ece, mce = hotcoco.metrics.calibration_error(matches.confidence[rows], matches.is_right[rows], 10)
+    assert (found.pooled["ece"], found.pooled["mce"]) == pytest.approx((ece, mce), abs=1e-12)
+    truth = hotcoco.COCO(paths[0])
+    theirs = hotcoco.COCOeval(truth, truth.load_res(paths[1]), "bbox")
+    theirs.evaluate()
+    told = theirs.calibration(n_bins=10, iou_threshold=0.5)
+    assert found.pooled["ece"] == pytest.approx(told["ece"], abs=1e-12)
+    expected = {name: value for name, value in told["per_category"].items() if name in found.labels}
+    assert {name: one["ece"] for name, one in found.labels.items()} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_equal_scikit_learns(seed: int, tmp_path: Path) -> None:
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is in the group 'peers'")
+    found = vt.analyse(*sides(*random_world(seed), tmp_path)).calibration
+    rows = found.matches.counted
+    given, right = found.matches.confidence[rows], found.matches.is_right[rows]
+    assert found.pooled["brier"] == pytest.approx(metrics.brier_score_loss(right, given), abs=1e-12)
+    assert found.pooled["log_loss"] == pytest.approx(metrics.log_loss(right, given), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_murphys_parts_add_up_to_the_brier_score(seed: int, tmp_path: Path) -> None:
+    pooled = vt.analyse(*sides(*random_world(seed, ties=seed % 2 == 0), tmp_path)).calibration.pooled
+    parts = pooled["reliability"] - pooled["resolution"] + pooled["uncertainty"]
+    assert parts == pytest.approx(pooled["brier"], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_rising_map_is_scikit_learns(seed: int) -> None:
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is in the group 'peers'")
+    random = np.random.default_rng(seed)
+    given = np.round(random.random(300), 2 if seed % 2 else 9)
+    right = random.random(300) < given**2
+    model = isotonic.IsotonicRegression(out_of_bounds="clip").fit(given, right.astype(float))
+    asked = random.random(50) * 1.2 - 0.1
+    assert fit_rising(given, right)(asked) == pytest.approx(model.predict(asked), abs=1e-12)
+
+
+def test_bins_of_equally_many_predictions(tmp_path: Path) -> None:
+    found = vt.analyse(*sides(*random_world(2), tmp_path), bins="quantile").calibration
+    counts = [one["preds"] for one in found.reliability]
+    assert len(counts) == 10
+    assert max(counts) - min(counts) <= 1
+    assert found.pooled["ece"] == pytest.approx(found.pooled["ace"], abs=0.01)
+
+
+def test_intervals_of_bins_are_statsmodels(tmp_path: Path) -> None:
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="statsmodels is in the group 'test'")
+    for one in vt.analyse(*sides(*random_world(2), tmp_path)).calibration.reliability:
+        right = round(one["right"] * one["preds"])
+        expected = proportion.proportion_confint(right, one["preds"], method="wilson")
+        assert (one["right_low"], one["right_high"]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_confidences_that_are_no_probabilities_leave_this_part_out_and_no_other() -> None:
+    pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 1.5, [50, 50, 10, 10])])
+    found = vt.analyse(*pair, checks="off")
+    assert found.calibration.to_dict()["absent"] == (
+        "expected confidences from 0 to 1, found 1.5 in prediction 1 and 0 others"
+    )
+    assert "no calibration: expected confidences from 0 to 1" in str(found)
+    assert found.to_dict()["errors"]["counts"]["background"] == 1
+
+
+def test_a_strictly_rising_map_of_confidences_changes_no_bit_of_ap(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    known, pred = sides(*random_world(3), tmp_path)
+    mapped = replace(pred, confidence=pred.confidence**3 * 0.5)
+    assert vt.coco(known, mapped)["AP"].value == vt.coco(known, pred)["AP"].value
+
+
+def test_a_detector_that_was_cut_says_so() -> None:
+    pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 0.3, [50, 50, 10, 10])])
+    assert "no confidence is below 0.3" in vt.analyse(*pair).calibration.sentence()
+
+
+def test_a_map_mends_what_is_wrong_everywhere_alike() -> None:
+    """Confidences that are the cubes of what they should be, on many images."""
+    random = np.random.default_rng(0)
+    names = [f"i{k}" for k in range(2000)]
+    share = random.random(2000)
+    boxes = [[0, 0, 10, 10]] * 2000
+    truth = vt.Annotations.of(names, ["a"] * 2000, boxes)
+    hit = random.random(2000) < share
+    found = vt.Annotations.of(
+        names, ["a"] * 2000, [[0, 0, 10, 10] if h else [50, 50, 60, 60] for h in hit], confidence=share**3
+    )
+    remedy = vt.analyse(truth, found, checks="off").calibration.remedy
+    assert remedy["before"] > 0.15
+    assert remedy["after"] < 0.5 * remedy["before"]

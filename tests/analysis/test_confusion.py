@@ -1,0 +1,98 @@
+"""Confusion: by hand, its invariants on random sets, and hotcoco's where the definitions agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.analysis.worlds import scene, sides, write_pair
+from tests.oracles.analysis import random_world
+from verite.statistics.signs import sign_test
+
+
+def test_a_right_prediction_that_also_overlaps_another_label_is_not_confused() -> None:
+    """A person on a horse: label-free pairing gives the person to the horse, which it overlaps more."""
+    truths = [("person", [0, 0, 10, 8]), ("horse", [0, 0, 10, 10])]
+    both = scene(truths, [("person", 0.9, [0, 0, 10, 9.5])])
+    first = vt.analyse(*both, iou=0.5, confidence=0.0).confusion
+    assert first.labels == ["person", "horse"]
+    assert first.matrix.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+    free = vt.analyse(*both, iou=0.5, confidence=0.0, matching="label-free").confusion
+    assert free.matrix.tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+
+
+def test_what_is_left_takes_the_left_truth_it_overlaps_most() -> None:
+    truths = [("a", [0, 0, 10, 10]), ("b", [0, 0, 10, 8]), ("a", [50, 50, 10, 10]), ("c", [90, 90, 9, 9])]
+    preds = [("c", 0.9, [0, 0, 10, 10]), ("c", 0.8, [0, 0, 10, 9]), ("a", 0.7, [80, 80, 10, 10])]
+    found = vt.analyse(*scene(truths, preds), iou=0.5, confidence=0.0, checks="off").confusion
+    assert found.labels == ["a", "b", "c"]
+    assert found.matrix.tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
+    assert found.pairs()[0]["count"] == 1
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_diagonal_rows_and_columns_are_the_protocols_own_counts(seed: int, tmp_path: Path) -> None:
+    known, pred = sides(*random_world(seed, ties=seed % 3 == 0, unseen=seed % 5 == 0), tmp_path)
+    results = vt.coco(known, pred)
+    for cut in (0.0, 0.35, 0.7):
+        found = results.analyse(confidence=cut).confusion
+        alone = vt.coco(known, pred, confidence=cut, checks="off")  # the protocol on what is kept
+        finds = alone.finds(0.5)
+        names = known.labels.all_names
+        right = np.bincount(known.label[finds.taken >= 0], minlength=len(names))
+        asked = np.bincount(known.label[finds.asked], minlength=len(names))
+        kept = np.bincount(alone.pred.label[finds.claims], minlength=len(names))
+        chosen = [names.index(name) for name in found.labels]
+        matrix = found.matrix
+        assert matrix.diagonal()[:-1].tolist() == right[chosen].tolist()
+        assert matrix.sum(axis=1)[:-1].tolist() == asked[chosen].tolist()
+        assert matrix.sum(axis=0)[:-1].tolist() == kept[chosen].tolist()
+        off = matrix[:-1].sum() - matrix.diagonal()[:-1].sum()
+        assert off == asked.sum() - right.sum()
+        assert matrix[-1, -1] == 0
+
+
+def test_shares_of_rows_are_recall_and_of_columns_precision(tmp_path: Path) -> None:
+    found = vt.analyse(*sides(*random_world(4), tmp_path), iou=0.5)
+    at = found.operating
+    told = {k: one.tell(one.at(at.confidence)) for k, one in at.labels.items()}
+    for i, label in enumerate(found.confusion.chosen.tolist()):
+        if label in told:
+            assert found.confusion.by_truth()[i, i] == pytest.approx(told[label]["recall"])
+            assert found.confusion.by_pred()[i, i] == pytest.approx(told[label]["precision"], nan_ok=True)
+
+
+def test_each_label_may_have_its_own_threshold(tmp_path: Path) -> None:
+    known, pred = sides(*random_world(6), tmp_path)
+    floors = {"c1": 0.8, "c2": 0.2}
+    path = tmp_path / "thresholds.json"
+    path.write_text(json.dumps(floors | {"c3": None}))
+    found = vt.analyse(known, pred, confidence=str(path)).confusion
+    kept = {name: int(found.matrix[:, i].sum()) for i, name in enumerate(found.labels)}
+    whole = vt.analyse(known, pred, confidence=0.0).confusion
+    assert kept["c4"] == int(whole.matrix[:, whole.labels.index("c4")].sum())
+    alone = vt.coco(known, pred, confidence=floors).finds(0.5)
+    assert sum(kept.values()) == alone.claims.sum()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_label_free_pairing_equals_hotcocos_where_there_are_no_crowds(seed: int, tmp_path: Path) -> None:
+    hotcoco = pytest.importorskip("hotcoco", reason="hotcoco is in the group 'peers'")
+    paths = write_pair(tmp_path, *random_world(seed, crowds=False))
+    truth = hotcoco.COCO(paths[0])
+    theirs = hotcoco.COCOeval(truth, truth.load_res(paths[1]), "bbox").confusion_matrix(iou_thr=0.5)
+    known = vt.read(paths[0])
+    found = vt.analyse(known, vt.read(paths[1], like=known), confidence=0.0, matching="label-free").confusion
+    chosen = [theirs["cat_names"].index(name) for name in found.labels] + [theirs["num_cats"]]
+    assert found.matrix.tolist() == np.asarray(theirs["matrix"])[np.ix_(chosen, chosen)].tolist()
+
+
+@pytest.mark.parametrize(("one", "two"), [(0, 0), (1, 0), (10, 4), (4, 10), (7, 7), (120, 80), (3000, 2800)])
+def test_the_sign_test_is_the_exact_binomial(one: int, two: int) -> None:
+    scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
+    expected = scipy.binomtest(one, one + two).pvalue if one + two else 1.0
+    assert sign_test(one, two) == pytest.approx(expected, rel=1e-9)

@@ -1,0 +1,157 @@
+"""Operating points: by hand, against a loop over thresholds, and as floors of every verb."""
+
+from __future__ import annotations
+
+import json
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.analysis.worlds import scene, sides
+from tests.oracles.analysis import random_world
+from verite.cli import run
+
+TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("a", [40, 0, 10, 10])]
+# Right, wrong, right and right at one confidence, wrong.
+PREDS = [
+    ("a", 0.9, [0, 0, 10, 10]),
+    ("a", 0.8, [80, 80, 10, 10]),
+    ("a", 0.6, [20, 0, 10, 10]),
+    ("a", 0.6, [40, 0, 10, 10]),
+    ("a", 0.2, [60, 60, 10, 10]),
+]
+
+
+def test_the_best_threshold_by_hand() -> None:
+    """F1 from .9 on: 2·1/(3+1) = .5; .8: 2/5; .6: 2·3/(3+4) = 6/7; .2: 6/8. Between the equal ones is no threshold."""
+    found = vt.analyse(*scene(TRUTHS, PREDS), iou=0.5, checks="off").operating
+    one = found.labels[0]
+    assert one.confidence.tolist() == [0.9, 0.8, 0.6, 0.2]
+    assert one.f().tolist() == pytest.approx([0.5, 0.4, 6 / 7, 6 / 8])
+    assert found.to_dict()["classes"]["a"] == pytest.approx(
+        {
+            "confidence": 0.6,
+            "precision": 3 / 4,
+            "recall": 1.0,
+            "f": 6 / 7,
+            "fp_per_image": 1.0,
+            "tp": 3,
+            "fp": 1,
+            "fn": 0,
+        }
+    )
+    assert found.confidence == 0.6
+    assert found.thresholds == {"a": 0.6}
+
+
+def test_promises_are_kept_by_the_best_threshold_that_keeps_them() -> None:
+    found = vt.analyse(*scene(TRUTHS, PREDS), iou=0.5, checks="off").operating
+    assert found.at_precision(0.9)["confidence"] == 0.9
+    assert found.at_precision(0.7)["confidence"] == 0.6
+    assert found.at_recall(0.5)["precision"] == 0.75
+    assert found.at_false(0)["recall"] == pytest.approx(1 / 3)
+    assert found.at_false(1)["confidence"] == 0.6
+
+
+def test_froc_takes_the_last_recall_that_does_not_exceed_the_false_positives() -> None:
+    """One image: up to 1/2 wrong per image only the first is kept, recall 1/3; with 1 and more all are found."""
+    found = vt.analyse(*scene(TRUTHS, PREDS), iou=0.5, checks="off").operating
+    assert found.froc == pytest.approx([1 / 3] * 3 + [1.0] * 4)
+    assert found.cpm == pytest.approx((3 * (1 / 3) + 4) / 7)
+
+
+def test_precision_without_predictions_and_recall_without_truths_are_absent() -> None:
+    truth = vt.Annotations.of(["i"], ["a"], [[0, 0, 10, 10]], labels=["b"])
+    pred = vt.Annotations.of(["i"], ["b"], [[0, 0, 10, 10]], confidence=[0.5])
+    found = vt.analyse(truth, pred, checks="off").operating
+    told = found.of_label(1).tell(found.of_label(1).at(0.1))
+    assert isnan(told["precision"])
+    assert told["recall"] == 0
+    assert np.isnan(found.of_label(0).recall).all()
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_macro_f_is_the_mean_over_labels_at_every_threshold(beta: float, tmp_path: Path) -> None:
+    found = vt.analyse(*sides(*random_world(9, ties=True), tmp_path), beta=beta).operating
+    for value, c in zip(found.macro_f.tolist(), found.micro.confidence.tolist(), strict=True):
+        slow = []
+        for one in found.labels.values():
+            told = one.tell(one.at(c))
+            square = beta**2
+            slow.append((1 + square) * told["tp"] / ((1 + square) * told["tp"] + square * told["fn"] + told["fp"]))
+        assert value == pytest.approx(np.mean(slow), abs=1e-12)
+    best = max(found.macro_f)
+    assert found.confidence == max(
+        c for v, c in zip(found.macro_f, found.micro.confidence, strict=True) if v > best - 1e-9
+    )
+
+
+def test_true_positives_are_those_of_the_protocol(tmp_path: Path) -> None:
+    results = vt.coco(*sides(*random_world(11), tmp_path))
+    lowest = results.analyse().operating.micro
+    finds = results.finds(0.5)
+    assert lowest.right[-1] == (finds.taken >= 0).sum()
+    assert lowest.right[-1] + lowest.wrong[-1] == finds.claims.sum()
+
+
+def test_wilsons_interval_is_statsmodels(tmp_path: Path) -> None:
+    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="statsmodels is in the group 'test'")
+    found = vt.analyse(*sides(*random_world(11), tmp_path)).operating
+    told = found.micro.tell(found.micro.at(found.confidence))
+    expected = proportion.proportion_confint(told["tp"], told["tp"] + told["fp"], method="wilson")
+    assert found.intervals(found.confidence)["precision"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path: Path) -> None:
+    pair = sides(*random_world(12), tmp_path)
+    one, two = (vt.analyse(*pair, draws=200, seed=3, threads=n).operating for n in (1, 2))
+    assert one.intervals(0.3) == two.intervals(0.3)
+    assert "draws:200|seed:3" in str(one.signature)
+    assert "200 draws of images" in one.sentence()
+    low, high = one.intervals(0.3)["recall"]
+    assert low < one.micro.tell(one.micro.at(0.3))["recall"] < high
+
+
+def test_the_variance_of_a_drawn_mean_over_images_is_that_of_the_mean() -> None:
+    """Images drawn twice count twice: s² / n within 5 %. As a set they would give 21 % less deviation."""
+    from verite.leaderboards.resampling import draw_images
+
+    images = vt.Images([f"{i}" for i in range(60)])
+    values = np.random.default_rng(5).normal(size=60)
+    drawn = draw_images(images, 8000, 1) @ values / 60
+    assert drawn.var() == pytest.approx(values.var() / 60, rel=0.05)
+
+
+def test_a_threshold_chosen_on_other_images_promises_less(tmp_path: Path) -> None:
+    found = vt.analyse(*sides(*random_world(13, images=30), tmp_path)).operating
+    assert 0 < found.held_out < np.nanmax(found.micro.f())
+
+
+@pytest.mark.parametrize("verb", [["coco"], ["voc"], ["localize", "-m", "iou"], ["interpret"], ["analyse"]])
+def test_thresholds_are_floors_of_every_verb(
+    verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth, results = random_world(1)
+    pair = [str(tmp_path / name) for name in ("truth.json", "pred.json")]
+    sides(truth, results, tmp_path)
+    assert run(["analyse", *pair, "-o", str(tmp_path / "out"), "--no-plot", "--quiet"]) == 0
+    kept = tmp_path / "out" / "thresholds.json"
+    assert set(json.loads(kept.read_text())) <= {"c1", "c2", "c3", "c4"}
+    capsys.readouterr()
+    assert run([verb[0], *pair, *verb[1:], "--quiet", "--confidence", str(kept), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found
+
+
+def test_a_file_that_is_no_thresholds_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides(*random_world(1), tmp_path)
+    pair = [str(tmp_path / name) for name in ("truth.json", "pred.json")]
+    for text, complaint in (("[1]", "expected confidences by label"), ('{"a": "x"}', "expected a confidence for 'a'")):
+        (tmp_path / "t.json").write_text(text)
+        assert run(["coco", *pair, "--confidence", str(tmp_path / "t.json")]) in (1, 2)
+        assert complaint in capsys.readouterr().err
+    assert run(["coco", *pair, "--confidence", "nowhere.json"]) == 1
+    assert "nowhere.json" in capsys.readouterr().err
