@@ -267,6 +267,17 @@ def test_keypoints_ask_for_as_many_as_there_are_sigmas():
         evaluation.evaluate()
 
 
+def test_keypoints_without_classes_are_refused():
+    """pycocotools looks for class -1, finds nobody and prints 0."""
+    m = modules(OURS)
+    truth, results = random_keypoint_set(5)
+    gt = load(m.coco, truth)
+    evaluation = m.cocoeval.COCOeval(gt, gt.loadRes(results), "keypoints")
+    evaluation.params.useCats = 0
+    with pytest.raises(ValueError, match="useCats: expected 1 for keypoints"):
+        evaluation.evaluate()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -1,72 +1,172 @@
-"""torchmetrics, unchanged, on verite; and its metric under verite's own name."""
+"""torchmetrics' metric under verite's name, without torch and beside it; and torchmetrics unchanged on verite."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-TORCHMETRICS = """
-import sys, warnings
-warnings.simplefilter("ignore")
-if sys.argv[1] == "verite":
-    import verite.compat
-    verite.compat.install_as_pycocotools()
-import numpy as np, torch
-# A torchvision that was built for another torch lacks its native operators. Nobody calls them here.
-operators = torch.library.Library("torchvision", "FRAGMENT")
-for _ in range(9):
-    try:
-        import torchvision
-    except RuntimeError as error:
-        missing = str(error).partition("torchvision::")[2].split()[0]
-        operators.define(missing + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        for name in [name for name in sys.modules if name.startswith("torchvision")]:
-            del sys.modules[name]
-from torchmetrics.detection import MeanAveragePrecision
-rng = np.random.default_rng(1)
-for kind in ("bbox", "segm"):
-    metric = MeanAveragePrecision(iou_type=kind, class_metrics=True, extended_summary=True, backend="pycocotools")
-    for _ in range(12):
-        preds, target = [], []
-        for _ in range(2):
-            n, m = rng.integers(0, 6, 2)
-            corners = torch.tensor(rng.random((n, 2)) * 40), torch.tensor(rng.random((m, 2)) * 40)
-            boxes = [torch.cat([c, c + 4 + 30 * torch.tensor(rng.random(c.shape))], 1).float() for c in corners]
-            boxes[1][: min(n, m)] = boxes[0][: min(n, m)] + torch.tensor(rng.normal(0, 1, (min(n, m), 4))).float()
-            masks = [torch.zeros((len(b), 80, 80), dtype=torch.bool) for b in boxes]
-            for pixels, side in zip(masks, boxes):
-                for one, (a, b, c, d) in zip(pixels, side.int().tolist()):
-                    one[b:d, a:c] = True
-            shape = [{"boxes": b} if kind == "bbox" else {"masks": p} for b, p in zip(boxes, masks)]
-            scores = torch.tensor(rng.choice([0.2, 0.5, 0.5, 0.9], n)).float()
-            preds.append({**shape[0], "scores": scores, "labels": torch.tensor(rng.integers(0, 3, n))})
-            target.append({**shape[1], "labels": torch.tensor(rng.integers(0, 3, m)),
-                           "iscrowd": torch.tensor((rng.random(m) < 0.2).astype(int))})
-        metric.update(preds, target)
-    result = metric.compute()
-    for key in sorted(result):
-        value = result[key]
-        if isinstance(value, dict):
-            value = {str(k): np.asarray(v).tobytes().hex() for k, v in value.items()}
-        else:
-            value = np.asarray(value).tobytes().hex()
-        print(kind, key, value)
-print(sys.modules["pycocotools.cocoeval"].COCOeval.__module__)
-"""
+from tests.compat.beside import THEIRS, load, modules
+from tests.oracles.coco_sets import random_set
+from verite.compat.torchmetrics import MeanAveragePrecision
+
+with_torchmetrics = pytest.mark.skipif(
+    not all(find_spec(name) for name in ("torch", "torchvision", "torchmetrics")),
+    reason="torch, torchvision and torchmetrics are not installed: make clients",
+)
+NAMES = ["map", "map_50", "map_75", "map_small", "map_medium", "map_large",
+         "mar_1", "mar_10", "mar_100", "mar_small", "mar_medium", "mar_large"]  # fmt: skip
 
 
+def batches(seed: int) -> tuple[list[Any], list[Any], Any, Any]:
+    """The images of a random set as a training loop has them, and as files have them."""
+    truth, results = random_set(seed)
+    preds, target = [], []
+    for image in sorted(image["id"] for image in truth["images"]):
+        mine = [record for record in results if record["image_id"] == image]
+        asked = [record for record in truth["annotations"] if record["image_id"] == image]
+        sides = [
+            {"boxes": np.array([r["bbox"] for r in side], dtype=np.float64).reshape(-1, 4),
+             "labels": np.array([r["category_id"] for r in side], dtype=np.int64)}
+            for side in (mine, asked)
+        ]  # fmt: skip
+        preds.append(sides[0] | {"scores": np.array([r["score"] for r in mine], dtype=np.float64)})
+        flags = {"iscrowd": np.array([r["iscrowd"] for r in asked], dtype=np.int64)}
+        target.append(sides[1] | flags | {"area": np.array([r["area"] for r in asked], dtype=np.float64)})
+    # An area of 0 reads as none given in torchmetrics.
+    for record in truth["annotations"]:
+        record["area"] = record["area"] if record["area"] > 0 else record["bbox"][2] * record["bbox"][3]
+    truth["annotations"].sort(key=lambda r: r["image_id"])
+    return preds, target, truth, results
+
+
+def reference(truth: Any, results: Any, thresholds: list[float], recalls: list[float], classes: Any = None) -> Any:
+    m = modules(THEIRS)
+    with contextlib.redirect_stdout(io.StringIO()):
+        gt = load(m.coco, truth)
+        evaluation = m.cocoeval.COCOeval(gt, gt.loadRes([dict(record) for record in results]), "bbox")
+        evaluation.params.iouThrs, evaluation.params.recThrs = np.array(thresholds), np.array(recalls)
+        if classes is not None:
+            evaluation.params.catIds = classes
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+    return evaluation.stats
+
+
+def test_numbers_are_pycocotools_ones_without_torch() -> None:
+    pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
+    for seed in (1, 2, 5, 8, 9):
+        preds, target, truth, results = batches(seed)
+        metric = MeanAveragePrecision(box_format="xywh", class_metrics=True)
+        for i in range(0, len(preds), 2):
+            metric.update(preds[i : i + 2], target[i : i + 2])
+        found = metric.compute()
+        expected = reference(truth, results, metric.iou_thresholds, metric.rec_thresholds)
+        assert [float(found[name]) for name in NAMES] == expected.astype(np.float32).tolist()
+        used = sorted({r["category_id"] for r in [*truth["annotations"], *results]})
+        assert np.atleast_1d(found["classes"]).tolist() == used
+        alone = [reference(truth, results, metric.iou_thresholds, metric.rec_thresholds, [one]) for one in used]
+        for name, place in (("map_per_class", 0), ("mar_100_per_class", 8)):
+            assert np.atleast_1d(found[name]).tolist() == [float(np.float32(stats[place])) for stats in alone]
+
+
+def test_parts_that_are_merged_are_the_whole() -> None:
+    preds, target, *_ = batches(5)
+    first, second, whole = (MeanAveragePrecision(box_format="xywh", extended_summary=True) for _ in range(3))
+    first.update(preds[:3], target[:3])
+    second.update(preds[3:], target[3:])
+    whole.update(preds, target)
+    first.merge(second)
+    assert np.asarray(first.compute()["precision"]).tobytes() == np.asarray(whole.compute()["precision"]).tobytes()
+    first.reset()
+    assert float(first.compute()["map"]) == -1
+    assert float(whole(preds[:1], target[:1])["map"]) != float(whole.compute()["map"])
+
+
+def test_masks_are_compared_as_pixels() -> None:
+    pixels = np.zeros((1, 20, 20), dtype=bool)
+    pixels[0, 2:12, 3:13] = True
+    half = pixels.copy()
+    half[0, :7] = False  # half of it: overlap 0.5, and every threshold above fails
+    metric = MeanAveragePrecision(iou_type="segm")
+    one = np.array([1])
+    metric.update([{"masks": half, "scores": np.array([0.9]), "labels": one}], [{"masks": pixels, "labels": one}])
+    found = metric.compute()
+    assert float(found["map_50"]) == 1
+    assert float(found["map_75"]) == 0
+    assert float(found["map"]) == np.float32(0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: MeanAveragePrecision(box_format="yxyx"),
+            "box_format: expected one of xyxy, xywh, cxcywh, found 'yxyx'",
+        ),
+        (lambda: MeanAveragePrecision(iou_type="keypoints"), "iou_type: expected one of bbox, segm"),
+        (lambda: MeanAveragePrecision(max_detection_thresholds=[1, 2]), "expected three numbers, found 2"),
+        (lambda: MeanAveragePrecision().update([{}], [{}]), r"preds\[0\]: expected a dictionary with 'boxes'"),
+        (lambda: MeanAveragePrecision().update([{}], []), "update: expected as many targets as predictions"),
+        (
+            lambda: MeanAveragePrecision().update(
+                [{"boxes": np.zeros((2, 4)), "labels": [1, 1], "scores": [0.5]}], [{"boxes": [], "labels": []}]
+            ),
+            r"preds\[0\]\['scores'\]: expected 2 as there are labels, found 1",
+        ),
+    ],
+    ids=["layout", "kind", "limits", "keys", "lengths", "scores"],
+)
+def test_what_cannot_be_is_refused_at_once(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_more_predictions_than_count_are_said() -> None:
+    many = {"boxes": np.ones((4, 4)), "labels": np.ones(4, dtype=int), "scores": np.ones(4)}
+    none = {"boxes": np.zeros((0, 4)), "labels": np.zeros(0, dtype=int)}
+    metric = MeanAveragePrecision(max_detection_thresholds=[1, 2, 3])
+    with pytest.warns(UserWarning, match="Encountered more than 3 detections"):
+        metric.update([many], [none])
+    metric.warn_on_many_detections = False
+    metric.update([many], [none])
+
+
+def run_beside(*words: str) -> str:
+    command = [sys.executable, "-m", "tests.compat.torchmetrics_beside", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@with_torchmetrics
+def test_ours_is_theirs_to_the_last_bit() -> None:
+    assert run_beside("compare", "30") == "the same 30\n"
+
+
+@with_torchmetrics
+def test_processes_exchange_what_they_collected(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.compat.torchmetrics_beside", "synchronise"]
+    started = [
+        subprocess.Popen([*command, str(rank), str(tmp_path / "rendezvous")], stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    assert [one.communicate(timeout=120)[0] for one in started] == ["synchronised 0\n", "synchronised 1\n"]
+
+
+@with_torchmetrics
 def test_torchmetrics_gives_identical_results_on_verite() -> None:
-    if not all(find_spec(name) for name in ("torch", "torchvision", "torchmetrics")):
-        pytest.skip("torch, torchvision and torchmetrics are not installed: make clients")
     answers = []
     for backend in ("pycocotools", "verite"):
-        words = [sys.executable, "-c", TORCHMETRICS, backend]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        *lines, module = done.stdout.splitlines()
+        *lines, module = run_beside(backend).splitlines()
         assert ("verite" in module) == (backend == "verite"), module
         answers.append(lines)
     assert len(answers[0]) > 30

@@ -56,6 +56,8 @@ def rank(detections: list[Record], most: int) -> list[Record]:
 def overlap(truths: list[Record], detections: list[Record], p: Params) -> Any:
     """Of detections by falling score with truths; an empty list where there is nothing."""
     if p.iouType == "keypoints":
+        if not p.useCats:
+            raise BadParameter("useCats: expected 1 for keypoints, found 0; pycocotools compares nothing then")
         return oks(truths, rank(detections, p.maxDets[-1]), np.asarray(p.kpt_oks_sigmas))
     if not truths and not detections:
         return []
