@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "bind/arrays.hpp"
+#include "evaluation/clusters.hpp"
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
@@ -78,6 +81,19 @@ Scores chosen_changes(const KindArray& kind, const NumberTable& ways, const Numb
     return to_numpy(std::move(out), draws, items.score_count);
 }
 
+auto cluster(const verite::Column1<std::int64_t>& keys, const verite::BoxArray& boxes,
+             const verite::Column1<std::int64_t>& truth_keys, const verite::BoxArray& truth_boxes,
+             const verite::Column1<bool>& crowd, double least) {
+    std::vector<std::int32_t> found;
+    {
+        nb::gil_scoped_release released;
+        found = verite::cluster_boxes({verite::span_of(keys), verite::numbers_of(boxes)},
+                                      {verite::span_of(truth_keys), verite::numbers_of(truth_boxes)},
+                                      verite::flags_of(crowd), least);
+    }
+    return verite::to_numpy(verite::Array<std::int32_t>(found.begin(), found.end()));
+}
+
 }  // namespace
 
 namespace verite {
@@ -88,6 +104,8 @@ void register_draws(nb::module_& module) {
                "What wrong records add to scores, each record wrong with the rate times its share.");
     module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "groups"_a, "wrong"_a, "seed"_a,
                "first_draw"_a, "What wrong records add to scores, so many of each group in each draw.");
+    module.def("cluster_boxes", &cluster, "keys"_a, "boxes"_a, "truth_keys"_a, "truth_boxes"_a, "crowd"_a, "least"_a,
+               "The cluster of each box that no truth of its key explains, or -1; keys rise.");
 }
 
 }  // namespace verite

@@ -20,6 +20,8 @@ from verite.interpretation.descriptors import learn_distances as learn_distances
 from verite.interpretation.interpret import interpret as interpret
 from verite.interpretation.taxonomy import Taxonomy as Taxonomy
 from verite.interpretation.trace import Trace as Trace
+from verite.leaderboards.leaderboard import leaderboard as leaderboard
+from verite.leaderboards.result import Leaderboard as Leaderboard
 from verite.metrics.catalogue import localization as localization
 from verite.metrics.catalogue import metric as metric
 from verite.metrics.localize import localize as localize

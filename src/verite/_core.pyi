@@ -218,6 +218,14 @@ def chosen_changes(
     seed: int,
     first_draw: int,
 ) -> NDArray[numpy.float64]: ...
+def cluster_boxes(
+    keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    truth_keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    truth_boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    crowd: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    least: float,
+) -> NDArray[numpy.int32]: ...
 def mean(values: Sequence[float]) -> float: ...
 def wants_outlines(similarity: str) -> bool: ...
 

@@ -24,6 +24,7 @@ OTHERS = {
     "analyse": "analyse",
     "compare": "compare",
     "explain": "explain",
+    "leaderboard": "leaderboard",
     "rank": "rank",
     "study": "study",
     "inspect": "files",
@@ -88,7 +89,8 @@ Examples:
   verite draw truth.json pred.json --images photos/ -o drawn/   found, missed and wrong, on the photos
   verite analyse truth.json pred.json             why is the number what it is, where to look first
   verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?
-  verite rank truth.json a.json b.json --epsilon 0.05   is their order sure if the truth has errors?
+  verite leaderboard truth.json a.json b.json --errors missing=0.05,spurious=0.02   is their order by AP sure?
+  verite rank table.csv --epsilon 0.05            the same for any answers, exactly
   verite study -m mymodule:my_metric -m iou       what is your metric worth?
   verite inspect truth.json predictions.json      what is in there, what is wrong
 Exit status: 0 done, 1 the data is at fault, 2 the command is, 3 a requirement is not met.""",

@@ -77,6 +77,7 @@ class AreaRange(click.ParamType):  # type: ignore[type-arg]
 # What the command line parses for each kind of setting.
 TYPES: dict[str, Any] = {
     "text": str,
+    "whole": int,
     "number": float,
     "count": click.IntRange(1),
     "path": click.Path(),

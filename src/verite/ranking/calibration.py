@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verite.errors import DataError, ReadError, excerpt
 from verite.files import find_path
@@ -22,22 +21,9 @@ from verite.model.tables import Table
 from verite.ranking.answers import Answers, as_text
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_sheet
+from verite.statistics.calibration import Bin, bin_columns, bin_pairs
 from verite.truth_errors.independent import Bernoulli
 from verite.truth_errors.model import ErrorModel
-
-EDGES = (0.0, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Pairs whose order was to be kept with about the same probability."""
-
-    low: float
-    high: float
-    pairs: int
-    predicted: float  # mean probability
-    kept: float  # share that stands as it was
-    tied: float  # share that is level now
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +40,7 @@ class Calibration(Display):
     bins: tuple[Bin, ...]
 
     def main_table(self) -> Table:
-        rows = [*self.bins, self.every]
-        names = [f"{row.low:g} … {row.high:g}" for row in self.bins]
-        shown = {
-            "pairs": [f"{row.pairs:,}" for row in rows],
-            "predicted": [f"{row.predicted:.4f}" for row in rows],
-            "kept": [f"{row.kept:.4f}" for row in rows],
-            "tie": [f"{row.tied:.4f}" for row in rows],
-        }
-        return Table.of("probability", [*names, "all"], shown)
+        return Table.of("probability", *bin_columns(self.bins, self.every))
 
     def contents(self) -> list[Part]:
         return [
@@ -113,16 +91,8 @@ def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None =
     if np.isnan(predicted).any():
         raise DataError(f"errors: expected a model that gives probabilities, found {model}")
     lead = np.array([after[pair.first] - after[pair.second] for pair in pairs])
-    which = np.clip(np.searchsorted(EDGES, predicted, side="right") - 1, 0, len(EDGES) - 2)
-    bins = [gather(EDGES[k], EDGES[k + 1], predicted[which == k], lead[which == k]) for k in np.unique(which)]
-    brier = float(np.mean((predicted - (lead > 0)) ** 2))
-    every = gather(0.0, 1.0, predicted, lead)
-    return Calibration(str(found.signature), str(model), len(table), *rates, brier, every, tuple(bins))
-
-
-def gather(low: float, high: float, predicted: NDArray[np.float64], lead: NDArray[np.float64]) -> Bin:
-    """Some pairs together."""
-    return Bin(low, high, len(lead), float(predicted.mean()), float(np.mean(lead > 0)), float(np.mean(lead == 0)))
+    bins, every, brier = bin_pairs(predicted, lead)
+    return Calibration(str(found.signature), str(model), len(table), *rates, brier, every, bins)
 
 
 def read_truth(path: str | Path, table: Answers) -> list[str]:

@@ -30,8 +30,8 @@ def percentile_interval(draws: NDArray[Any], level: float) -> tuple[float, float
     For a difference of two systems on the same draws. Never around average precision itself: a sample's lies above the
     population's, and drawing from the sample adds that once more.
 
-    >>> percentile_interval(np.arange(101.0), 0.9)
-    (5.0, 95.0)
+    >>> percentile_interval(np.arange(101.0), 0.5)
+    (25.0, 75.0)
     """
     check_level(level)
     present = draws[~np.isnan(draws)]

@@ -10,6 +10,10 @@
     Exactly(20)                 exactly 20 records are wrong, no matter which
     AtMost(20)                  up to 20 records are wrong, in the worst way there is
 
+These are of single records, for `vt.rank`. Objects in images err in more ways, for `vt.leaderboard`::
+
+    Detection(missing=0.05, spurious=0.02, label=0.01, jitter=(0.05, 0.15))
+
 One of your own is a class; `parse` reads any of them as signatures spell it.
 
 >>> parse("shared(epsilon=0.05, correlation=0.3, groups=source)")
@@ -17,6 +21,7 @@ Shared(epsilon=0.05, correlation=0.3, groups='source')
 """
 
 from verite.truth_errors.dependent import Audit, Exactly, Shared
+from verite.truth_errors.detection import Detection
 from verite.truth_errors.independent import Asymmetric, Bernoulli, PerItem
 from verite.truth_errors.model import MODELS, ErrorModel, Option
 from verite.truth_errors.spelling import parse
@@ -28,6 +33,7 @@ __all__ = [
     "AtMost",
     "Audit",
     "Bernoulli",
+    "Detection",
     "ErrorModel",
     "Exactly",
     "Option",

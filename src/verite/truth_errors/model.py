@@ -236,7 +236,7 @@ def check_count(name: str, value: int, least: int = 0) -> int:
     return int(value)
 
 
-def set_fields(model: ErrorModel, **values: Any) -> None:
+def set_fields(model: object, **values: Any) -> None:
     """Checked values in the place of those a frozen model was given."""
     for name, value in values.items():
         object.__setattr__(model, name, value)

@@ -1,0 +1,311 @@
+"""How sure is an order by average precision? Everybody's score on drawn truths, drawn images, and both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.errors import BadParameter, did_you_mean
+from verite.formats import read
+from verite.leaderboards.audit import Verdicts, read_verdicts
+from verite.leaderboards.board import Board
+from verite.leaderboards.columns import groups_of
+from verite.leaderboards.confusion import count_confusions, read_confusions
+from verite.leaderboards.draws import TruthDraws, sort_pool
+from verite.leaderboards.flips import Flips, find_flips
+from verite.leaderboards.pool import Pool, pool_boxes, pool_file
+from verite.leaderboards.resampling import check_redrawable, draw_images
+from verite.leaderboards.result import Leaderboard
+from verite.leaderboards.settings import NONE, LeaderboardSettings
+from verite.model.annotations import Annotations
+from verite.model.comparison import check_comparable, distinct_names
+from verite.model.joining import join_regions
+from verite.model.results import Results, system_name
+from verite.progress import begin
+from verite.protocols import protocol_named
+from verite.signature import Signature
+from verite.threads import thread_count
+from verite.truth_errors.detection import Detection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+BLOCK = 200  # draws that are held at a time
+CORE_DOUBTS = {"images": (True, False), "errors": (False, True), "both": (True, True)}
+LEFT_OUT = 100  # draws of a pool without one detector's own boxes
+
+
+def leaderboard(
+    truth: Any, predictions: Any = None, *, errors: Detection | None = None, audit: Any = None, **settings: Any
+) -> Leaderboard:
+    """How likely the order of detectors by a published score survives errors of the truth, other images, and both.
+
+    `predictions` are a mapping from names, or several files or annotations; or `truth` is a list of results of one
+    protocol. `metrics` are scores of the protocol (one matching serves them all), `errors` what may be wrong with the
+    truth (`vt.truth_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
+    Settings: protocol, on, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads, checks.
+
+    Without errors and with `resample="none"` it is the plain table, sorted.
+
+    >>> from verite import Annotations
+    >>> boxes = [[10 * i, 0, 10 * i + 9, 9] for i in range(4)]
+    >>> truth = Annotations.of(list("abcd"), ["cat"] * 4, boxes)
+    >>> found = [Annotations.of(list("abcd"[:n]), ["cat"] * n, boxes[:n], confidence=[0.9] * n) for n in (3, 2)]
+    >>> board = leaderboard(truth, {"two": found[1], "three": found[0]}, draws=100)
+    >>> board.names, board.places[0]
+    (('three', 'two'), (1, 2))
+    """
+    asked = LeaderboardSettings(**settings)
+    return rank_results(evaluate_all(truth, predictions, asked), errors, audit, asked)
+
+
+def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) -> dict[str, Results]:
+    """The results of every detector, by name."""
+    if predictions is None:
+        given = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
+        names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in given])
+        return dict(zip(names, given, strict=True))
+    record = truth if isinstance(truth, Annotations) else read(truth)
+    values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
+    preds = [one if isinstance(one, Annotations) else read(one, like=record) for one in values]
+    if isinstance(predictions, Mapping):
+        names = [str(name) for name in predictions]
+    else:
+        names = distinct_names([system_name(pred) for pred in preds])
+    if len(preds) < 2:
+        raise BadParameter(f"leaderboard: expected at least two detectors, found {len(preds)}")
+    return {name: evaluate_one(record, pred, name, settings) for name, pred in zip(names, preds, strict=True)}
+
+
+def evaluate_one(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
+    """One detector by the protocol that was asked for."""
+    more = {} if settings.protocol == "voc" else {"on": settings.on}
+    found: Results = protocol_named(settings.protocol)(
+        truth, pred, name=name, checks=settings.checks, threads=settings.threads, **more
+    )
+    return found
+
+
+def rank_results(
+    results: Mapping[str, Results], errors: Detection | None, audit: Any, settings: LeaderboardSettings
+) -> Leaderboard:
+    """A leaderboard of results that are there already."""
+    if len(results) < 2:
+        raise BadParameter(f"leaderboard: expected at least two detectors, found {len(results)}")
+    names, given = tuple(results), list(results.values())
+    for one in given:
+        check_redrawable(one)
+        check_comparable(given[0], one)
+    metrics = [find_metric(given[0], metric) for metric in settings.metrics]
+    contest = Contest(names, given, metrics, errors, audit, settings)
+    drawn = contest.draw()
+    boards = {}
+    for k, metric in enumerate(metrics):
+        scores = np.array([one.scores[metric].value for one in given])
+        boards[metric] = Board(metric, names, scores, {d: v[:, :, k] for d, v in drawn.items()}, settings.level)
+    flips = {metric: contest.find_flips(boards[metric]) for metric in metrics} if drawn else {}
+    return Leaderboard(
+        boards=boards,
+        protocol=given[0].protocol,
+        signatures={metric: contest.sign(metric) for metric in metrics},
+        errors=contest.errors,
+        settings=settings,
+        flips=flips,
+        truth=given[0].truth,
+        pool=contest.pool,
+        pooling=contest.leave_out(boards) if drawn else {},
+        vanishing=contest.count_vanishing(),
+        contest=contest,
+        findings=[(name, finding) for name, one in results.items() for finding in one.findings],
+    )
+
+
+def find_metric(results: Results, metric: str) -> str:
+    """The name of a score; AP is the headline of every protocol."""
+    if metric not in results.scores and metric.upper() in ("AP", "MAP"):
+        return next(iter(results.scores))
+    if metric not in results.scores:
+        near = did_you_mean(metric, results.scores)
+        raise BadParameter(f"metrics: expected one of {', '.join(results.scores)}, found {metric!r}{near}")
+    return metric
+
+
+class Contest:
+    """Detectors on one truth, and all that draws need."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        results: list[Any],
+        metrics: list[str],
+        errors: Detection | None,
+        audit: Any,
+        settings: LeaderboardSettings,
+    ) -> None:
+        self.names, self.results, self.metrics, self.settings = names, results, metrics, settings
+        self.truth: Annotations = results[0].evaluation.truth
+        self.asked = results[0].evaluation.outcomes().is_asked
+        self.threads = thread_count(settings.threads)
+        self.verdicts = read_verdicts(audit, self.truth) if audit is not None else Verdicts()
+        self.errors = self.verdicts.complete(Detection() if errors is None else errors)
+        self.has_errors = not self.errors.is_none or bool(len(self.verdicts))
+        self.groups = self.find_groups()
+        if self.errors.favours is not None and self.errors.favours[0] not in names:
+            near = did_you_mean(self.errors.favours[0], names)
+            raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
+        if self.errors.mean("jitter") and settings.on != "box":
+            raise BadParameter(f"jitter: expected --on box, found {settings.on}: it is not known how masks would move")
+        self.pool = self.find_pool(range(len(results))) if self.has_errors else None
+        self.truths = self.make_draws(self.pool) if self.has_errors else None
+
+    def find_groups(self) -> Any:
+        """The group of each image, where groups of images are drawn."""
+        resample = self.settings.resample
+        return None if resample in ("images", NONE) else groups_of(self.truth, resample, "resample")
+
+    def find_pool(self, members: Sequence[int]) -> Pool | None:
+        """Candidates for missing objects out of these detectors' boxes, or out of a file."""
+        source = self.settings.missing_from
+        if source == NONE or not (self.errors.mean("missing") or any(row[2] == "missing" for row in self.errors.rates)):
+            return None
+        preds = [self.results[i].evaluation.pred for i in members]
+        if isinstance(source, str) and source == "pool":
+            return sort_pool(pool_boxes(self.truth, preds), self.truth)
+        objects = source if isinstance(source, Annotations) else read(source, like=self.truth)
+        self.candidates = objects
+        return sort_pool(pool_file(self.truth, objects.like(self.truth), preds), self.truth)
+
+    def make_draws(self, pool: Pool | None) -> TruthDraws:
+        errors, settings = self.errors, self.settings
+        confusions = None
+        if errors.mean("label") or any(row[2] == "label" for row in errors.rates):
+            if settings.confusion is None:
+                confusions = count_confusions(self.truth, [one.evaluation.pred for one in self.results])
+            else:
+                confusions = read_confusions(settings.confusion, self.truth)
+        favoured = None if errors.favours is None else self.names.index(errors.favours[0])
+        groups = None
+        if errors.shared not in (None, "image", "label"):
+            groups = groups_of(self.truth, errors.shared, "shared")
+        found = None if favoured is None else self.results[favoured].evaluation.outcomes().pred >= 0
+        return TruthDraws(
+            self.truth,
+            self.asked,
+            errors,
+            settings.seed,
+            pool=pool,
+            pooled=self.lay_masks(pool),
+            confusions=confusions,
+            groups=groups,
+            found=found,
+            favoured=favoured,
+            known=self.verdicts.known(self.truth, pool),
+        )
+
+    def lay_masks(self, pool: Pool | None) -> Any:
+        """The truth's regions and those of the pool's surest boxes, where masks are compared."""
+        if self.settings.on == "box":
+            return None
+        parts = [self.truth.regions]
+        detector, row = (np.zeros(0, np.int32),) * 2 if pool is None else pool.best
+        if (detector < 0).any():
+            parts.append(self.candidates.regions.take(row))
+            order = np.arange(len(row))
+        else:
+            order = np.argsort(detector, kind="stable")
+            parts += [self.results[i].evaluation.pred.regions.take(row[detector == i]) for i in np.unique(detector)]
+        joined = join_regions(parts)
+        places = np.concatenate([np.arange(len(self.truth)), len(self.truth) + np.argsort(order)])
+        return joined.take(places), np.full(len(row), np.nan)
+
+    @property
+    def doubts(self) -> list[str]:
+        images, wrong = self.settings.resample is not NONE and self.settings.resample != NONE, self.has_errors
+        return [d for d, there in (("images", images), ("errors", wrong), ("both", images and wrong)) if there]
+
+    def draw(self) -> dict[str, Floats]:
+        """By doubt the scores of every draw, [draw, detector, metric]."""
+        draws, doubts = self.settings.draws, self.doubts
+        found = np.empty((draws, len(doubts), len(self.names), len(self.metrics)))
+        if not doubts:
+            return {}
+        with begin("drawing", draws * len(self.names), "evaluations") as advance:
+            for first in range(0, draws, BLOCK):
+                count = min(BLOCK, draws - first)
+                weights, changes = self.draw_block(first, count)
+                for i, one in enumerate(self.results):
+                    parts = [one.part_of(metric) for metric in self.metrics]
+                    asked = [CORE_DOUBTS[doubt] for doubt in doubts]
+                    found[first : first + count, :, i] = one.evaluation.draw_doubts(
+                        parts, weights, changes, asked, self.threads
+                    )
+                    advance(count)
+        return {doubt: found[:, k] for k, doubt in enumerate(doubts)}
+
+    def draw_block(self, first: int, count: int) -> tuple[Any, Any]:
+        """The weights of images and the truths of some draws."""
+        weights = None
+        if "images" in self.doubts:
+            weights = draw_images(self.truth.images, count, self.settings.seed, groups=self.groups, first=first)
+        return weights, None if self.truths is None else self.truths.changes(first, count)
+
+    def draw_at(self, factor: float, draws: int) -> Floats:
+        """The first score on truths whose rates of errors are so many times as high, [draw, detector]."""
+        assert self.truths is not None
+        truths = self.truths.with_errors(self.errors.scale(factor))
+        changes = truths.changes(0, draws)
+        found = [
+            one.evaluation.draw_means([one.part_of(self.metrics[0])], None, changes, self.threads)[:, 0]
+            for one in self.results
+        ]
+        return np.stack(found, axis=1)
+
+    def leave_out(self, boards: Mapping[str, Board]) -> dict[str, float]:
+        """By how much each detector's first score gains in the mean because its own boxes are in the pool."""
+        if self.pool is None or self.settings.missing_from != "pool" or len(self.names) < 3:
+            return {}
+        count = min(LEFT_OUT, self.settings.draws)
+        drawn = next(iter(boards.values()))
+        found = {}
+        for i, name in enumerate(self.names):
+            others = [j for j in range(len(self.names)) if j != i]
+            pool = self.find_pool(others)
+            if pool is None or self.settings.on != "box":
+                return {}
+            assert self.truths is not None
+            errors = replace(self.errors, favours=None)
+            changes = self.truths.with_errors(errors, pool).changes(0, count)
+            means = self.results[i].evaluation.draw_means(
+                [self.results[i].part_of(self.metrics[0])], None, changes, self.threads
+            )
+            own = drawn.by_doubt["errors"][:count, drawn.names.index(name)]
+            found[name] = float(own.mean() - means[:, 0].mean())
+        return found
+
+    def find_flips(self, board: Board) -> Flips:
+        return find_flips(board, self.results, self.truth, self.asked, self.errors, self.settings, self.truths)
+
+    def count_vanishing(self) -> float | None:
+        """How many classes are in no image of a draw, in the mean."""
+        if "images" not in self.doubts or self.groups is not None:
+            return None
+        present = np.unique(
+            self.truth.label[self.asked].astype(np.int64) * len(self.truth.images) + self.truth.image[self.asked]
+        )
+        images = np.bincount(present // len(self.truth.images), minlength=len(self.truth.labels))
+        count = len(self.truth.images)
+        return float(((1 - images[images > 0] / count) ** count).sum())
+
+    def sign(self, metric: str) -> Signature:
+        """Everything that can change the numbers about a score."""
+        own = self.results[0].scores[metric].signature
+        spelled = {key: str(value) for key, value in self.settings.facts.items() if value is not None}
+        for known in ("protocol", "on"):
+            spelled.pop(known, None)
+        given = {"metric": metric, "score": own.name, **dict(own.settings)}
+        said = {"errors": str(self.errors) if self.has_errors else NONE, "checked": str(len(self.verdicts)), **spelled}
+        return Signature("leaderboard", tuple((given | said).items()))

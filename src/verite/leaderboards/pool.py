@@ -1,0 +1,148 @@
+"""Where could objects be that nobody recorded? Boxes that no truth explains, pooled over all detectors.
+
+Such a pool favours the detectors in the table, as pooling favours the systems of an information retrieval contest: what
+none of them found is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite import _core
+from verite.model.verdicts import ABSENT, is_in
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.model.annotations import Annotations
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int32]
+LEAST_CONFIDENCE = 0.05
+LEAST_OVERLAP = 0.5
+
+
+@record(eq=False)
+class Pool:
+    """Candidates for missing objects, in an order that does not depend on that of files or detectors."""
+
+    image: Ints
+    label: Ints
+    boxes: Floats  # left, top, width, height
+    weight: Floats  # how likely each is an object, up to a factor
+    found: NDArray[np.bool_]  # [candidate, detector]: who has a box there
+    best: tuple[Ints, Ints]  # detector and row of the surest box of each, whose mask it has
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+    def take(self, kept: NDArray[Any]) -> Pool:
+        """These candidates, by flags or by positions."""
+        detector, row = self.best
+        return Pool(
+            self.image[kept],
+            self.label[kept],
+            self.boxes[kept],
+            self.weight[kept],
+            self.found[kept],
+            (detector[kept], row[kept]),
+        )
+
+
+def pool_boxes(truth: Annotations, preds: Sequence[Annotations]) -> Pool:
+    """Boxes from a confidence of .05 on that overlap no truth of their class by .5, clustered per image and class.
+
+    The surest box begins a cluster and takes all that overlap it by .5. A candidate lies where the members are in the
+    mean, weighted by confidence, and weighs the mean over detectors of their best confidence in the cluster.
+    """
+    labels = len(truth.labels)
+    columns: list[list[NDArray[Any]]] = []
+    for number, pred in enumerate(preds):
+        sure = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+        rows = np.flatnonzero((sure >= LEAST_CONFIDENCE) & (pred.label < labels) & (pred.image < len(truth.images)))
+        key = pred.image[rows].astype(np.int64) * labels + pred.label[rows]
+        columns.append([key, sure[rows], pred.regions.sizes[rows], np.full(len(rows), number, np.int32), rows])
+    key, sure, boxes, detector, row = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((*boxes.T[::-1], -sure, key))
+    key, sure, boxes, detector, row = key[order], sure[order], boxes[order], detector[order], row[order]
+    truth_key = truth.image.astype(np.int64) * labels + truth.label
+    by_key = np.argsort(truth_key, kind="stable")
+    cluster = _core.cluster_boxes(
+        key,
+        np.ascontiguousarray(boxes),
+        truth_key[by_key],
+        np.ascontiguousarray(truth.regions.sizes[by_key]),
+        truth.crowd[by_key] | truth.group_of[by_key],
+        LEAST_OVERLAP,
+    )
+    kept = np.flatnonzero(cluster >= 0)
+    return gather(cluster[kept], key[kept], sure[kept], boxes[kept], detector[kept], row[kept], len(preds), labels)
+
+
+def gather(cluster: Any, key: Any, sure: Any, boxes: Any, detector: Any, row: Any, detectors: int, labels: int) -> Pool:
+    """Candidates out of the members of clusters, which come by falling confidence."""
+    count = int(cluster.max(initial=-1)) + 1
+    total = np.bincount(cluster, sure, count)
+    mean = (
+        np.stack([np.bincount(cluster, sure * side, count) for side in boxes.T], axis=1)
+        / np.maximum(total, 1e-300)[:, None]
+    )
+    best = np.zeros((count, detectors))
+    np.maximum.at(best, (cluster, detector), sure)
+    first = np.full(count, len(cluster), dtype=np.int64)
+    np.minimum.at(first, cluster, np.arange(len(cluster)))
+    # Sorted before they are added, so that the order of detectors changes no bit.
+    weight = np.sort(best, axis=1).sum(axis=1) / max(detectors, 1)
+    image, label = np.divmod(key[first], labels)
+    return Pool(
+        image.astype(np.int32),
+        label.astype(np.int32),
+        mean,
+        weight,
+        best > 0,
+        (detector[first].astype(np.int32), row[first].astype(np.int32)),
+    )
+
+
+def pool_file(truth: Annotations, objects: Annotations, preds: Sequence[Annotations]) -> Pool:
+    """Candidates out of a file; they weigh what their confidence says, or all the same."""
+    known = (objects.label < len(truth.labels)) & (objects.image < len(truth.images))
+    objects = objects.where(known)
+    names = np.array([truth.images.name(i) for i in range(len(truth.images))])
+    boxes = objects.regions.sizes
+    order = np.lexsort((*boxes.T[::-1], objects.label, names[objects.image]))
+    objects, boxes = objects.take(order), boxes[order]
+    weight = np.ones(len(objects)) if objects.confidence is None else objects.confidence
+    found = np.stack([is_met(objects, pred) for pred in preds], axis=1)
+    nobody = np.full(len(objects), -1, np.int32)
+    return Pool(objects.image, objects.label, boxes, weight, found, (nobody, np.arange(len(objects), dtype=np.int32)))
+
+
+def is_met(objects: Annotations, pred: Annotations) -> NDArray[np.bool_]:
+    """Which objects a detector has a box on."""
+    from verite.evaluation.evaluation import Evaluation, Rules
+
+    if not len(objects):
+        return np.zeros(0, dtype=np.bool_)
+    found = Evaluation(objects.changed(verdicts=None), pred, Rules((LEAST_OVERLAP,))).outcomes()
+    return np.asarray(found.pred >= 0)
+
+
+def keep_verified(pool: Pool, truth: Annotations) -> Pool:
+    """In a federated truth, candidates of classes that somebody looked for in their image."""
+    return (
+        pool
+        if truth.verdicts is None
+        else pool.take(is_in(find_verified(truth), pool.image, pool.label, len(truth.labels)))
+    )
+
+
+def find_verified(truth: Annotations) -> NDArray[np.int64]:
+    """image × labels + label of the classes that somebody looked for in an image, and found or not."""
+    assert truth.verdicts is not None
+    own = truth.image.astype(np.int64) * len(truth.labels) + truth.label
+    return np.union1d(own, truth.verdicts.cells(len(truth.labels), ABSENT))

@@ -1,0 +1,74 @@
+"""What can be asked of a leaderboard?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from verite.evaluation.settings import THREADS, EvaluationSettings
+from verite.protocols.coco_settings import On
+from verite.settings import Choice, Count, Names, Number, Option, Setting, Source
+
+Which = Literal["coco", "voc", "lvis"]
+NONE = "none"
+
+
+class Whole(Number[int, int]):
+    """A whole number from 0 up."""
+
+    kind = "whole"
+
+    def hold(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise self.refuse("a whole number from 0 up", repr(value))
+        return value
+
+
+class Level(Number[float, float]):
+    """A probability that is neither 0 nor 1."""
+
+    def hold(self, value: Any) -> float:
+        from verite.statistics.intervals import check_level
+
+        check_level(float(value))
+        return float(value)
+
+
+class Groups(Setting[Any, Any]):
+    """Images, none, a column of them, or a group for each."""
+
+    def spell(self, value: Any) -> object:
+        return value if isinstance(value, str) else "given"
+
+
+class LeaderboardSettings(EvaluationSettings):
+    """Whose numbers, what is drawn, and how often."""
+
+    protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
+    on: Option[On] = Choice("box", "Compare boxes, masks, or masks and their boundaries.", On)
+    metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
+        ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],
+        metavar="NAME", is_signed=False,
+    )  # fmt: skip
+    missing_from: Setting[Any, Any] = Groups(
+        "pool", "Candidates for missing objects: the detectors' own boxes (pool), a file, or none.",
+        metavar="pool|FILE|none",
+    )  # fmt: skip
+    confusion: Setting[str | Path | None, Any] = Source(
+        None, "Table recorded,CLASS…: where wrong labels move to.", default_text="the detectors' own confusions"
+    )
+    resample: Setting[Any, Any] = Groups(
+        "images", "What is drawn again: images, groups of images (a column), or none.", metavar="images|COLUMN|none"
+    )
+    draws: Option[int] = Count(1000, "How many truths and sets of images are drawn.")
+    seed: Option[int] = Whole(0, "Of the draws.")
+    level: Option[float] = Level(0.95, "Probability with which intervals and places hold.")
+    audit_size: Option[int] = Count(100, "At most so many records to check first.", is_signed=False)
+    threads: Option[int | None] = THREADS
+
+    def check(self) -> None:
+        if self.protocol == "voc" and self.on != "box":
+            raise type(self).on.refuse("box with Pascal VOC", self.on)
+        if self.protocol == "lvis" and self.on == "boundary":
+            raise type(self).on.refuse("box or mask with LVIS", self.on)

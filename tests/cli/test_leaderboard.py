@@ -1,0 +1,112 @@
+"""What a person types to hear how sure an order is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import verite
+from tests.cli.test_command_line import typed  # noqa: F401
+
+DEMO = Path(verite.__file__).parent / "data" / "demo"
+TRUTH, HAWK, MAGPIE, MOLE = (str(DEMO / f"{name}.json") for name in ("truth", "hawk", "magpie", "mole"))
+ERRORS = ("--errors", "missing=0.05,spurious=0.02,label=0.01")
+
+
+def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
+    status, out, err = typed("leaderboard", TRUTH, MOLE, HAWK, MAGPIE, *ERRORS, "--draws", "100", "--quiet")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines[2:5]] == ["hawk", "magpie", "mole"]
+    assert "P(first) errors / images / both" in lines[0]
+    for words in ("whole order:", "assumed: each record is no object with probability 0.02", "not covered:", "flip:"):
+        assert words in out
+
+
+def test_json_has_the_documented_keys(typed):  # noqa: F811
+    status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, MOLE, *ERRORS, "--draws", "50", "--json", "-m", "AP50")
+    assert status == 0
+    document = json.loads(out)
+    keys = {"protocol", "signature", "metric", "detectors", "pairs", "groups", "whole_order", "audit", "draws", "seed"}
+    assert keys <= set(document)
+    one = document["detectors"][0]
+    assert {"name", "score", "sd", "bias", "gap", "p_first", "p_keeps", "places", "flip", "gamma"} <= set(one)
+    assert set(one["gap"]) == {"value", "low", "high"}
+    assert set(one["p_first"]) == set(document["whole_order"]) == {"errors", "images", "both"}
+    assert document["detectors"][-1]["gap"] is None
+    pair = document["pairs"][0]
+    assert {"kept", "tie", "reversed"} <= set(pair["both"])
+    assert sum(pair["both"][side] for side in ("kept", "tie", "reversed")) == pytest.approx(1)
+    assert document["metric"] == "AP50"
+    assert "metrics" not in document
+
+
+def test_a_folder_gets_everything(typed, tmp_path):  # noqa: F811
+    pytest.importorskip("matplotlib")
+    words = ("leaderboard", TRUTH, HAWK, MAGPIE, *ERRORS, "--draws", "30", "-m", "AP", "-m", "AR10", "-q")
+    status, _, err = typed(*words, "-o", str(tmp_path / "out"), "--audit-size", "7")
+    assert (status, err) == (0, "")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    tables = {f"{name}{end}.csv" for name in ("leaderboard", "pairs", "places") for end in ("", "-AR10")}
+    plots = {f"{name}{end}.png" for name in ("gaps", "pairs", "places") for end in ("", "-AR10")} | {"kept.png"}
+    assert names == tables | plots | {"audit.csv", "leaderboard.json", "leaderboard.md", "leaderboard.tex"}
+    audit = (tmp_path / "out" / "audit.csv").read_text().splitlines()
+    assert audit[0] == "image,label,x,y,width,height,kind,influence,reason,verdict"
+    assert len(audit) == 8
+    status, _, err = typed(*words, "--audit", str(tmp_path / "out" / "audit.csv"))
+    assert (status, err) == (0, "")
+
+
+def test_a_plain_table_needs_no_draws(typed):  # noqa: F811
+    status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, "--resample", "none", "--quiet", "--style", "csv")
+    assert status == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == ["detector", "hawk", "magpie"]
+
+
+def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: F811
+    document = json.loads(Path(TRUTH).read_text())
+    document["annotations"] = document["annotations"][::2]
+    (tmp_path / "better.json").write_text(json.dumps(document))
+    words = ("leaderboard", "--calibrate", TRUTH, str(tmp_path / "better.json"), HAWK, MAGPIE, MOLE, "--draws", "50")
+    status, out, err = typed(*words, *ERRORS, "--quiet")
+    assert (status, err) == (0, "")
+    assert "3 pairs that differ on the record" in out
+    status, out, _ = typed(*words, *ERRORS, "--json")
+    assert json.loads(out)["every"]["pairs"] == 3
+    status, _, err = typed(*words, "--quiet")
+    assert status == 2
+    assert "expected rates to predict with, found none" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ((HAWK,), 2, "expected at least two detectors, found 1"),
+        ((HAWK, MAGPIE, "--errors", "missing=2"), 2, "missing: expected a share from 0 to 1, found 2"),
+        ((HAWK, MAGPIE, "--errors", "speed=2"), 2, "errors: expected missing, spurious, label, jitter"),
+        ((HAWK, MAGPIE, "--favours", "hawk"), 2, "favours: expected NAME:TIMES"),
+        ((HAWK, MAGPIE, *ERRORS, "--favours", "eagle:2"), 2, "favours: expected one of hawk, magpie, found 'eagle'"),
+        ((HAWK, MAGPIE, *ERRORS, "--shared", "image"), 2, "shared: expected a group"),
+        ((HAWK, MAGPIE, "--resample", "video"), 2, "resample: expected images, a column of the truth's images"),
+        ((HAWK, MAGPIE, "-m", "AP5"), 2, "metrics: expected one of AP, AP50"),
+        ((HAWK, MAGPIE, "--on", "mask", "--errors", "jitter=0.1x0.1"), 2, "jitter: expected --on box"),
+        ((HAWK, MAGPIE, "--errors-file", "nowhere.csv"), 1, "nowhere.csv"),
+        ((HAWK, MAGPIE, "--audit", "nowhere.csv"), 1, "nowhere.csv"),
+        (("--calibrate", HAWK, MAGPIE), 2, "calibrate: expected a truth, a better one and at least two detectors"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(typed, words, status, message):  # noqa: F811
+    found, out, err = typed("leaderboard", TRUTH, *words, "--draws", "5", "--quiet")
+    assert (found, out) == (status, "")
+    assert len(err.splitlines()) == 1
+    assert message in err
+
+
+def test_other_competitions_can_be_asked(typed):  # noqa: F811
+    status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, "--protocol", "voc", "--draws", "30", "--quiet")
+    assert status == 0
+    assert "mAP" in out.splitlines()[0]
+    status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, "--on", "mask", "--draws", "30", "--quiet", *ERRORS)
+    assert status == 0

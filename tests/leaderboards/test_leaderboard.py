@@ -1,0 +1,275 @@
+"""Orders and how sure they are: what holds for every leaderboard."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.leaderboards.test_draws import read_contest
+from verite.evaluation.changes import Changes
+from verite.leaderboards.draws import TruthDraws
+from verite.leaderboards.resampling import draw_images
+from verite.statistics.intervals import wilson
+from verite.truth_errors import Bernoulli, Detection
+
+ERRORS = Detection(missing=0.05, spurious=0.05, label=0.05)
+
+
+def shuffle(side, seed, order):
+    """The same objects in another order, with images and classes in another order."""
+    rng = np.random.default_rng(seed)
+    names = [side.images.name(i) for i in order]
+    images = vt.Images(names, [int(side.images.ids[i]) for i in order], widths=side.images.widths[order],
+                       heights=side.images.heights[order])  # fmt: skip
+    place = np.argsort(order)
+    rows = rng.permutation(len(side))
+    turned = side.take(rows)
+    return replace(turned, images=images, image=place[turned.image].astype(np.int32), ids=None)
+
+
+def test_without_doubts_it_is_the_plain_table(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, resample="none", metrics=["AP", "AR10"], checks="off")
+    for name, pred in preds.items():
+        assert board.scores[name] == vt.coco(truth, pred, checks="off")["AP"].value
+        assert dict(zip(board.boards["AR10"].names, board.boards["AR10"].scores, strict=True))[name] == (
+            vt.coco(truth, pred, checks="off")["AR10"].value
+        )
+    assert list(board.scores.values()) == sorted(board.scores.values(), reverse=True)
+    assert board.draws.shape == (3, 0, 3)
+    document = json.loads(board.to_json())
+    assert document["detectors"][0]["p_first"] == {"errors": None, "images": None, "both": None}
+    assert document["detectors"][-1]["gap"] is None
+    assert (document["groups"], document["audit"], document["draws"]) == ([], [], 0)
+
+
+def test_three_doubts_come_from_one_set_of_draws(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    both = vt.leaderboard(truth, preds, errors=ERRORS, draws=60, checks="off")
+    alone = vt.leaderboard(truth, preds, errors=ERRORS, resample="none", draws=60, checks="off")
+    images = vt.leaderboard(truth, preds, draws=60, checks="off")
+    assert both.draws[0].tobytes() == alone.draws[0].tobytes()
+    assert both.draws[1].tobytes() == images.draws[1].tobytes()
+    assert np.isnan(alone.draws[1:]).all()
+    assert np.isnan(images.draws[[0, 2]]).all()
+    assert alone.places == [None] * 3
+    assert images.board.whole_order["errors"] is None
+    document = json.loads(alone.to_json())
+    assert document["detectors"][0]["p_first"]["images"] is None
+    assert document["detectors"][0]["sd"] is None
+    assert document["pairs"][0]["both"] is None
+
+
+def test_draws_begin_with_those_of_fewer_draws(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    many, few = (vt.leaderboard(truth, preds, errors=ERRORS, draws=n, checks="off").draws for n in (230, 40))
+    assert many[:, :40].tobytes() == few.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_the_same_bytes_for_any_number_of_threads(tmp_path, threads):
+    _, truth, preds = read_contest(tmp_path, 4)
+    one, other = (
+        vt.leaderboard(truth, preds, errors=ERRORS, draws=50, threads=n, checks="off", metrics=["AP", "AR1"])
+        for n in (1, threads)
+    )
+    assert one.to_json() == other.to_json()
+
+
+def test_permuted_files_change_nothing(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 5)
+    board = vt.leaderboard(truth, preds, errors=ERRORS, draws=50, checks="off")
+    order = np.random.default_rng(1).permutation(len(truth.images))
+    turned = shuffle(truth, 1, order)
+    others = {name: shuffle(preds[name], 2, order).like(turned) for name in reversed(preds)}
+    other = vt.leaderboard(turned, others, errors=ERRORS, draws=50, checks="off")
+    assert other.names == board.names
+    assert np.allclose(other.draws, board.draws, rtol=0, atol=1e-15)
+    assert [row.place for row in other.audit] == [row.place for row in board.audit]
+
+
+def test_adding_a_detector_changes_nobody_else_s_draws_where_the_pool_is_fixed(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 5)
+    errors = Detection(missing=0.1, spurious=0.1)
+    fixed = {"errors": errors, "missing_from": preds["d2"], "draws": 30, "checks": "off"}
+    three = vt.leaderboard(truth, preds, **fixed)
+    two = vt.leaderboard(truth, {name: preds[name] for name in ("d0", "d1")}, **fixed)
+    for name in ("d0", "d1"):
+        mine, theirs = (board.draws[:, :, board.names.index(name)] for board in (two, three))
+        assert mine.tobytes() == theirs.tobytes()
+
+
+def test_two_copies_are_level_in_every_draw_and_never_told_apart(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 6)
+    board = vt.leaderboard(truth, {**preds, "copy": preds["d0"]}, errors=ERRORS, draws=80, checks="off")
+    pair = next(p for p in board.pairs if {p.first, p.second} == {"d0", "copy"})
+    assert all(shares == (0.0, 1.0, 0.0) for shares in pair.shares.values())
+    assert any({"d0", "copy"} <= set(group) for group in board.groups)
+    assert "always level" in str(board)
+    assert board.flips["AP"].flip[min(board.names.index("d0"), board.names.index("copy"))] is None
+
+
+def test_spurious_records_alone_agree_with_the_exact_ranking():
+    """One class, objects far apart: recall at a confidence is a share of records, whose law is known exactly."""
+    rng = np.random.default_rng(3)
+    images = [f"{i}" for i in range(60)]
+    box = [[0, 0, 9, 9]] * 60
+    truth = vt.Annotations.of(images, ["cat"] * 60, box)
+    found = [sorted(rng.choice(60, n, replace=False).tolist()) for n in (44, 42, 38)]
+    results = {
+        f"d{k}": vt.voc(truth, vt.Annotations.of([images[i] for i in rows], ["cat"] * len(rows), box[: len(rows)],
+                                                 confidence=[0.9] * len(rows)), checks="off")
+        for k, rows in enumerate(found)
+    }  # fmt: skip
+    exact = vt.rank(vt.Finds.of(results, wrong="vanishes", confidence=0.5), Bernoulli(0.1))
+    draws = 4000
+    changes = TruthDraws(truth, np.ones(60, bool), Detection(spurious=0.1), 7).changes(0, draws)
+    drawn = np.stack(
+        [one.evaluation.draw_means([("recall", 0, 0, 0)], None, changes)[:, 0] for one in results.values()], axis=1
+    )
+    for i in range(3):
+        for j in range(i + 1, 3):
+            pair = exact.pair(f"d{i}", f"d{j}")
+            i_first = pair.first == f"d{i}"
+            lead = (drawn[:, i] - drawn[:, j]) * (1 if i_first else -1)
+            for share, expected in (
+                ((lead > 1e-12).mean(), pair.kept),
+                ((abs(lead) <= 1e-12).mean(), pair.tie),
+                ((lead < -1e-12).mean(), pair.reversed),
+            ):
+                low, high = wilson(float(share), draws, 3.3)
+                assert low <= expected <= high
+
+
+def test_weights_of_voc_and_lvis_are_drawn_as_well(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 7)
+    board = vt.leaderboard(truth, preds, protocol="voc", errors=ERRORS, draws=40, checks="off")
+    assert board.metric == "mAP"
+    assert board.scores["d0"] == vt.voc(truth, preds["d0"], checks="off")["mAP"].value
+    assert not np.isnan(board.draws).any()
+
+
+def test_objects_of_a_federated_truth_appear_only_where_somebody_looked():
+    data = Path(vt.__file__).parent / "data"
+    truth = vt.read(data / "competitions" / "lvis" / "truth.json", format="lvis")
+    preds = {name: vt.read(data / "demo" / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
+    errors = Detection(missing=0.3, label=0.3)
+    board = vt.leaderboard(truth, preds, protocol="lvis", errors=errors, draws=30, checks="off")
+    changes = board.contest.truths.changes(0, 30)
+    looked = set((truth.image * len(truth.labels) + truth.label).tolist())
+    said = truth.verdicts.kind == 1
+    looked |= set((truth.verdicts.image[said] * len(truth.labels) + truth.verdicts.label[said]).tolist())
+    cells = changes.objects.image[changes.added] * len(truth.labels) + changes.labels
+    assert len(cells)
+    assert set(cells.tolist()) <= looked
+
+
+def test_several_scores_are_served_by_one_matching(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 8)
+    several = vt.leaderboard(truth, preds, metrics=["AP50", "AR100"], errors=ERRORS, draws=30, checks="off")
+    alone = vt.leaderboard(truth, preds, metrics="AR100", errors=ERRORS, draws=30, checks="off")
+    document = json.loads(several.to_json())
+    assert list(document["metrics"]) == ["AP50", "AR100"]
+    assert document["detectors"] == document["metrics"]["AP50"]["detectors"]
+    assert several.boards["AR100"].draws.tobytes() == alone.board.draws.tobytes()
+
+
+def test_a_gap_s_interval_and_deviation_are_those_of_the_draws(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 9)
+    board = vt.leaderboard(truth, preds, draws=200, checks="off").board
+    results = {name: vt.coco(truth, pred, checks="off") for name, pred in preds.items()}
+    weights = draw_images(truth.images, 200)
+    one, two = ([results[n].evaluation.weighted(row).mean("precision", None, 0, 2) for row in weights]
+                for n in board.names[:2])  # fmt: skip
+    difference = np.array(one) - np.array(two)
+    assert board.gaps[0][1:] == pytest.approx(tuple(np.quantile(difference, [0.025, 0.975])), abs=1e-12)
+    assert board.spread[0][0] == pytest.approx(np.std(one, ddof=1), abs=1e-12)
+    assert board.spread[0][1] == pytest.approx(np.mean(one) - board.scores[0], abs=1e-12)
+
+
+def test_a_board_of_known_draws():
+    from verite.leaderboards.board import Board
+
+    drawn = np.array([[0.5, 0.4], [0.3, 0.4], [0.4, 0.4], [0.6, 0.1]])
+    board = Board("AP", ("b", "a"), np.array([0.5, 0.4]), {"errors": drawn[:, ::1]})
+    assert board.names == ("b", "a")
+    assert board.pairs[0].shares == {"errors": (0.5, 0.25, 0.25), "images": None, "both": None}
+    assert board.p_first(0)["errors"] == 0.625  # a tie shares the place
+    assert board.whole_order["errors"] == 0.5
+
+
+def test_a_mean_of_another_order_is_told():
+    from verite.leaderboards.board import Board
+
+    drawn = np.tile([0.3, 0.4], (5, 1))
+    board = Board("AP", ("a", "b"), np.array([0.5, 0.4]), {"errors": drawn})
+    assert board.turned == [("errors", "a", "b")]
+
+
+def test_groups_of_images_are_drawn_by_a_column(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 9)
+    by_site = vt.leaderboard(truth, preds, resample="site", draws=40, checks="off")
+    sites = [f"s{i % 4}" for i in range(1, 21)]
+    given = vt.leaderboard(truth, preds, resample=sites, draws=40, checks="off")
+    assert by_site.draws.tobytes() == given.draws.tobytes()
+    (tmp_path / "sites.csv").write_text("image,site\n" + "".join(f"{i}.jpg,s{i % 4}\n" for i in range(1, 21)))
+    table = vt.leaderboard(truth, preds, resample=f"{tmp_path}/sites.csv:site", draws=40, checks="off")
+    assert table.draws.tobytes() == given.draws.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"metrics": "AP5"}, "metrics: expected one of AP, AP50"),
+        ({"resample": "vidoe"}, "resample: expected images, a column of the truth's images .*site.*found 'vidoe'"),
+        ({"errors": Detection(spurious=0.1, favours=("d9", 2))}, "favours: expected one of d0, d1, d2, found 'd9'"),
+        ({"errors": Detection(spurious=0.1, shared="town", correlation=0.1)}, "shared: expected images, a column"),
+        ({"errors": Detection(jitter=(0.1, 0.1)), "on": "mask"}, "jitter: expected --on box, found mask"),
+        ({"draws": 0}, "draws: expected a whole number from 1 up"),
+        ({"seed": -1}, "seed: expected a whole number from 0 up"),
+        ({"level": 1.0}, "level: expected a probability"),
+        ({"protocol": "voc", "on": "mask"}, "on: expected box with Pascal VOC"),
+    ],
+)
+def test_what_is_wrong_with_the_question_is_said(tmp_path, asked, message):
+    _, truth, preds = read_contest(tmp_path, 1, masks=asked.get("on") == "mask")
+    with pytest.raises((vt.BadParameter, vt.DataError), match=message):
+        vt.leaderboard(truth, preds, **{"draws": 5, "checks": "off", **asked})
+
+
+def test_one_detector_has_no_order(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 1)
+    with pytest.raises(vt.BadParameter, match="expected at least two detectors, found 1"):
+        vt.leaderboard(truth, {"d0": preds["d0"]})
+
+
+def test_a_truth_without_objects_has_no_order(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 1)
+    with pytest.raises(vt.DataError, match="expected objects that are to be found, found none"):
+        vt.leaderboard(truth.take([]), preds, errors=ERRORS, draws=5, checks="off")
+
+
+def test_a_board_pickles_and_shows_itself(tmp_path):
+    import pickle
+
+    _, truth, preds = read_contest(tmp_path, 1)
+    board = vt.leaderboard(truth, preds, errors=ERRORS, draws=20, checks="off")
+    again = pickle.loads(pickle.dumps(board))
+    assert again.to_json() == board.to_json()
+    assert "<table" in board._repr_html_()
+    assert "|" in board.to_markdown()
+    assert "tabular" in board.to_latex()
+    assert board.to_csv().splitlines()[0].startswith("detector,place,score")
+
+
+def test_changes_of_a_leaderboard_can_be_looked_at(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 1)
+    board = vt.leaderboard(truth, preds, errors=ERRORS, draws=20, checks="off")
+    changes = board.contest.truths.changes(0, 20)
+    assert isinstance(changes, Changes)
+    assert len(changes) == 20
