@@ -71,6 +71,15 @@ NB_MODULE(_core, module) {
         const nb::gil_scoped_acquire acquired;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     };
+    nb::class_<verite::Stop>(module, "Stop", "Ends the loops of threads that are inside of it, soon after it is set.")
+        .def(nb::init<>())
+        .def("set", [](verite::Stop& stop) { stop.is_set = true; })
+        .def("is_set", [](const verite::Stop& stop) { return stop.is_set.load(); })
+        .def("__enter__", [](const verite::Stop& stop) { verite::stop_of_thread = &stop; })
+        .def(
+            "__exit__",
+            [](const verite::Stop&, nb::handle, nb::handle, nb::handle) { verite::stop_of_thread = nullptr; },
+            "kind"_a.none(), "error"_a.none(), "traceback"_a.none());
     module.doc() = "The native core of verite: loops over plain arrays.";
     module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
                "Intersection over union of every truth (rows) with every prediction (columns); boxes are corners.");

@@ -5,11 +5,23 @@
 
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 
 namespace verite {
 
 // May throw, which ends the loop. Null where nobody minds.
 inline std::atomic<void (*)()> on_pause{nullptr};
+
+// Somebody waits for other threads and wants them to end: an interrupt reaches one thread alone. A thread that works
+// for somebody says so; its loops end when that stop is set.
+struct Stop {
+    std::atomic<bool> is_set{false};
+};
+inline thread_local const Stop* stop_of_thread = nullptr;
+
+struct Stopped : std::runtime_error {
+    Stopped() : std::runtime_error("the work is no longer wanted") {}
+};
 
 // Answers at most every 50 ms, and looks at the clock only every so many times it is asked.
 class Pause {
@@ -21,6 +33,7 @@ class Pause {
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
+        if (stop_of_thread && stop_of_thread->is_set) throw Stopped();
         if (const auto answer = on_pause.load()) answer();
     }
 

@@ -48,3 +48,26 @@ def test_an_interrupt_while_modules_are_loaded_is_a_line_as_well():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "verite: interrupted\n")
+
+
+def test_threads_that_work_for_somebody_end_when_they_are_told_to():
+    """An interrupt reaches one thread; the loops of the others look at the stop they are in."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy as np
+
+    from verite import _core
+
+    def draw():
+        with stop:
+            _core.independent_changes(
+                np.zeros(100_000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4)), 0.5, np.empty(0), 100_000, 1, 0
+            )
+
+    stop = _core.Stop()
+    with ThreadPoolExecutor(2) as pool:
+        work = [pool.submit(draw) for _ in range(2)]
+        stop.set()
+        errors = [str(task.exception(timeout=60)) for task in work]
+    assert errors == ["the work is no longer wanted"] * 2
+    assert stop.is_set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -105,7 +106,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     open_streams()
-    sys.exit(run(args))
+    status = run(args)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said; an interrupt has nothing left to end
+    sys.exit(status)
 
 
 def open_streams() -> None:

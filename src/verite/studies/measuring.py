@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Event
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verite._core import Stop
 from verite.model.outlines import Runs
 from verite.model.rasters import frames_of, runs_of
 from verite.model.regions import Regions
@@ -79,7 +79,7 @@ def measure_all(
     """
     away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
     here = [i for i in range(len(rows)) if i not in away]
-    tasks, stop = tasks_of(truths, sweeps), Event()
+    tasks, stop = tasks_of(truths, sweeps), Stop()
     parts: list[dict[tuple[str, str], Values]] = []
     if here or not away:
         work = [partial(measure, [rows[i] for i in here], truth, sweep, stop) for truth, sweep in tasks]
@@ -122,17 +122,22 @@ def merge_rows(
 
 def measure_named(named: Named, truth: Truth, sweep: Sweep) -> Values:
     """One truth under one sweep, in a process that finds the functions itself."""
-    return measure(find_rows(named), truth, sweep, Event())
+    return measure(find_rows(named), truth, sweep, Stop())
 
 
-def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Event) -> Iterator[tuple[int, T]]:
+def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Stop) -> Iterator[tuple[int, T]]:
     """Do the work in so many threads and give what is done as it comes, with its place."""
     if jobs == 1:
         yield from ((i, todo()) for i, todo in enumerate(work))
         return
+
+    def run_one(todo: Callable[[], T]) -> T:
+        with stop:  # so that the core's loops end with it, too
+            return todo()
+
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            waiting: dict[Future[T], int] = {pool.submit(todo): i for i, todo in enumerate(work)}
+            waiting: dict[Future[T], int] = {pool.submit(run_one, todo): i for i, todo in enumerate(work)}
             while waiting:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=waiting.__getitem__):
@@ -147,7 +152,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody else has failed
     """The work is no longer wanted."""
 
 
-def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Event) -> Values:
+def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Stop) -> Values:
     """One truth under one sweep."""
     shape = sweep.shape(truth)
     forward, backward, is_same = values_of(rows, truth.mask[None], sweep.draw(truth), stop)
@@ -159,7 +164,7 @@ def values_of(
     rows: Sequence[Row],
     truth: NDArray[np.bool_],
     results: Runs,
-    stop: Event | None = None,
+    stop: Stop | None = None,
     *,
     both_ways: bool = True,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:

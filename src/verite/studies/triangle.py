@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite._core import Stop
 from verite.studies.alterations import draw, translation
 from verite.studies.measuring import pairs_of, run_all, values_of
 from verite.studies.processes import Named, can_move, find_rows, name_rows, run_in_processes
@@ -41,7 +41,7 @@ def triangle_shares(
     chosen = [truth for truth in boxes() if truth.name in ON]
     away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
     here = [i for i in range(len(rows)) if i not in away]
-    found, stop = np.empty((len(chosen), len(rows))), Event()
+    found, stop = np.empty((len(chosen), len(rows))), Stop()
     if here:
         mine, how = [rows[i] for i in here], [turns[i] for i in here]
         work = [partial(shares_on, mine, how, truth, reach, slack, stop) for truth in chosen]
@@ -57,12 +57,10 @@ def triangle_shares(
 
 def shares_named(named: Named, turns: Sequence[Turn], truth: Truth, reach: int, slack: float) -> Floats:
     """One truth, in a process that finds the functions itself."""
-    return shares_on(find_rows(named), turns, truth, reach, slack, Event())
+    return shares_on(find_rows(named), turns, truth, reach, slack, Stop())
 
 
-def shares_on(
-    rows: Sequence[Row], turns: Sequence[Turn], truth: Truth, reach: int, slack: float, stop: Event
-) -> Floats:
+def shares_on(rows: Sequence[Row], turns: Sequence[Turn], truth: Truth, reach: int, slack: float, stop: Stop) -> Floats:
     """One truth. It must lie at least 2 · reach from the border for shifts to stand for couples."""
     outline = truth.outline
     marks = np.arange(-2 * reach, 2 * reach + 1).astype(np.float64)
