@@ -12,7 +12,7 @@ LOWEST ?= tests
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: .venv/installed  ## the main job on the bundled data; look into verite-demo/
+demo: .venv/installed  ## the bundled data on one page; open verite-demo/report.html
 	$(BIN)/verite demo verite-demo
 
 test: check unit  ## lint, types and every test

@@ -61,6 +61,8 @@ from verite.reporting.interpretation import draw_scene as draw_scene
 from verite.reporting.kinds import plot as plot
 from verite.reporting.localization import draw_distributions as draw_distributions
 from verite.reporting.localization import draw_pair as draw_pair
+from verite.reporting.page.report import read_report as read_report
+from verite.reporting.page.report import report as report
 from verite.signature import Signature as Signature
 from verite.studies.judging import Tolerances as Tolerances
 from verite.studies.study import Study as Study

@@ -244,12 +244,21 @@ def test_convert_says_what_is_lost(typed, tmp_path):
     assert len(again) == len(vt.read(DATA / "demo" / "truth.json"))
 
 
-def test_demo_runs_every_verb_and_can_be_run_again(typed, tmp_path):
+def test_demo_is_short_leaves_a_page_and_can_be_run_again(typed, tmp_path):
     for _ in range(2):
         status, out, _ = typed("demo", tmp_path / "tour")
         assert status == 0
-        for verb in set(verbs()) - {"demo", "completion"}:
-            assert f"$ verite {verb}" in out
+        assert out.count("\n") <= 60
+    assert vt.read_report(tmp_path / "tour" / "report.html")["systems"]
+    for name in ("truth", "hawk", "magpie", "mole"):
+        assert (tmp_path / "tour" / "harbour" / f"{name}.json").exists()
+
+
+def test_long_demo_runs_every_verb(typed, tmp_path):
+    status, out, _ = typed("demo", tmp_path / "tour", "--all")
+    assert status == 0
+    for verb in set(verbs()) - {"demo", "completion"}:
+        assert f"$ verite {verb}" in out
     assert (tmp_path / "tour" / "results" / "harbour" / "hawk" / "pr-all-classes.png").exists()
 
 

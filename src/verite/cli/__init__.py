@@ -21,6 +21,7 @@ OTHERS = {
     "localize": "localize",
     "interpret": "interpret",
     "class-distance": "interpret",
+    "report": "report",
     "draw": "draw",
     "analyse": "analyse",
     "compare": "compare",
@@ -82,11 +83,12 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  verite demo                                     a tour on bundled data
+  verite demo                                     a short tour on bundled data, and a page to open
   verite coco truth.json predictions.json         COCO's twelve numbers
   verite voc truth/ predictions/                  Pascal VOC numbers, any format
   verite voc truth.json a.json b.json -t 0.75     two systems side by side
   verite interpret truth.json pred.json           one score for each whole scene
+  verite report truth.json a.json b.json -o report.html   one page to look at and to send
   verite draw truth.json pred.json --images photos/ -o drawn/   found, missed and wrong, on the photos
   verite analyse truth.json pred.json             why is the number what it is, where to look first
   verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?

@@ -1,4 +1,4 @@
-"""A tour on bundled data: every verb run as a user would type it."""
+"""A tour on bundled data: a short one that ends with a page to look at, and a long one that runs every verb."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ FOLDERS = {
 }
 
 # What is said, and what is then typed.
+SHORT = (
+    (
+        "A harbour town, 36 pictures, three imaginary detectors. Who is best, in COCO's numbers?",
+        "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json --quiet",
+    ),
+    (
+        "What did the hawk miss? Drawn on the photos: truth solid, predictions dashed.",
+        "draw harbour/truth.json harbour/hawk.json --images harbour/images -o drawn --worst 3 --quiet",
+    ),
+    (
+        "And everything on one page to look at and to send.",
+        "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
+        " --pictures embed --title Harbour -o report.html --quiet",
+    ),
+)
 TOUR = (
     (
         "Start with the worked example every evaluation tool should get right: 15 people in 7 pictures,\n"
@@ -52,6 +67,15 @@ TOUR = (
     (
         "What did the hawk miss? The photos with most mistakes: truth solid, predictions dashed.",
         "draw harbour/truth.json harbour/hawk.json --images harbour/images -o results/drawn --worst 3",
+    ),
+    (
+        "Why is the hawk's number what it is? What every kind of error costs.",
+        "analyse harbour/truth.json harbour/hawk.json --quiet",
+    ),
+    (
+        "Everything on one page to look at and to send.",
+        "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
+        " --pictures embed --title Harbour -o report.html",
     ),
     (
         "Good enough to take the hawk's place? What must hold, and an exit status that says whether it does.",
@@ -139,12 +163,15 @@ TOUR = (
     epilog="""\b
 Examples:
   verite demo
-  verite demo tour/"""
+  verite demo tour/
+  verite demo tour/ --all"""
 )
 @click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
-def demo(folder: str) -> None:
-    """Write a small data set to FOLDER (verite-demo), evaluate it every way, and leave the results there."""
+@click.option("--all", "is_long", is_flag=True, help="The long tour: every verb, with all its output.")
+def demo(folder: str, is_long: bool) -> None:
+    """Write a small data set to FOLDER (verite-demo), evaluate it, and leave a page to open."""
     from verite.cli import follow
+    from verite.cli.output import can_draw
 
     target = Path(folder)
     forget_earlier(target)
@@ -154,15 +181,17 @@ def demo(folder: str) -> None:
             with as_file(files("verite") / "data" / bundled) as source:
                 copy_files(source, home / name)
         with chdir(home):
-            for said, typed in TOUR:
+            for said, typed in TOUR if is_long else SHORT:
                 click.secho(f"\n{said}", fg="cyan")
                 click.secho(f"$ verite {typed}", bold=True)
-                follow(shlex.split(typed))
-    plots = sorted(path.relative_to(target) for path in target.rglob("*.png") if "results" in path.parts)
-    drawn = f", {len(plots)} plots, e.g." if plots else "."
-    click.secho(f"\nAll of it is in {folder}: the data, results as JSON and CSV{drawn}", fg="cyan")
-    for plot in plots[:3]:
-        click.echo(f"  {target / plot}")
+                if not typed.startswith("draw ") or can_draw():
+                    follow(shlex.split(typed))
+    click.secho(f"\nOpen {target / 'report.html'} in a browser.", fg="cyan")
+    if is_long:
+        plots = sum(1 for path in target.rglob("*.png") if "results" in path.parts)
+        click.secho(f"All results, tables and {plots} plots are in {folder}.", fg="cyan")
+    else:
+        click.secho(f"The data are in {folder}, to try any verb on; verite demo --all runs them all.", fg="cyan")
 
 
 def copy_files(source: Path, target: Path) -> None:

@@ -1,0 +1,195 @@
+"""What is missing to 1, and which errors to look at first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verite.model.elements import Markup, element, join
+from verite.reporting.page.charts import Piece, stack
+from verite.reporting.page.crops import Photos, crop
+from verite.reporting.page.frame import each, scroll
+from verite.reporting.page.head import SAID, costs_of, is_known, score_name
+from verite.reporting.page.words import count_of, list_all, name, number, plain, sentence, whole
+
+# Types in the order of bars and tables, each with its colour and what it means.
+KINDS = {
+    "localization": ("loc", "right class, box fits badly"),
+    "missed": ("miss", "an object nobody claimed"),
+    "class": ("cls", "right box, wrong class"),
+    "background": ("bkg", "a claim where nothing is"),
+    "duplicate": ("dup", "a second claim for one object"),
+    "both": ("both", "wrong class and box fits badly"),
+    "wrong": ("loc", "a claim that is not right"),
+}
+
+
+def pieces_of(ap: Any, cost: dict[str, Any], word: str = "AP") -> list[Piece]:
+    """A score and what is missing to 1."""
+    known = [Piece(word, float(ap), "c-ap")] if is_known(ap) else []
+    return known + [Piece(kind, float(cost[kind]), f"c-{KINDS[kind][0]}") for kind in KINDS if is_known(cost.get(kind))]
+
+
+def swatch(kind: str) -> Markup:
+    return element("span", class_=f"sw t-{KINDS.get(kind, KINDS['wrong'])[0]}")
+
+
+def show_missing(doc: dict[str, Any]) -> Markup | None:
+    """A bar for each system, and the table of what each type costs."""
+    systems = [system for system in doc["systems"] if system.get("errors")]
+    if not systems or not any(costs_of(system) for system in systems):
+        return None
+    word = score_name(doc)
+    bars = [
+        element(
+            "li",
+            element("b", name(system["name"])),
+            stack(pieces_of(system["errors"]["AP"], system["errors"]["cost"], word), plain(system["name"])),
+        )
+        for system in systems
+    ]
+    return join(
+        element("p", tell_missing(systems, word), class_="finding"),
+        element("p", f"{word} and the price of six kinds of errors, on one scale from 0 to 1.", class_="sub"),
+        element("ul", *bars, class_="stack"),
+        scroll("Table of costs", cost_table(systems)),
+    )
+
+
+def tell_missing(systems: list[dict[str, Any]], word: str) -> Markup:
+    first = systems[0]
+    (kind, cost), *_ = costs_of(first) or [("nothing", 0.0)]
+    told = [sentence(SAID.get(kind, kind).capitalize(), " cost ", name(first["name"]), f" {number(cost)}\u00a0{word}")]
+    for other in systems[1:2]:
+        value = other["errors"]["cost"].get(kind)
+        if is_known(value):
+            more = "and" if value >= cost else "but"
+            told.append(sentence(f", {more} ", name(other["name"]), f" {number(value)}"))
+    return join(*told, ".")
+
+
+def cost_table(systems: list[dict[str, Any]]) -> Markup:
+    kinds = [kind for kind in KINDS if kind in systems[0]["errors"]["cost"]]
+    iou = systems[0]["errors"].get("iou", 0.5)
+    groups = [element("td")] + [
+        element("th", name(system["name"]), scope="colgroup", colspan=3, class_="grp") for system in systems
+    ]
+    words = [element("th", "what went wrong", scope="col", class_="l")]
+    for _ in systems:
+        words += [element("th", "cost", scope="col", class_="grp"), element("th", "alone", scope="col")]
+        words += [element("th", "count", scope="col")]
+    rows = []
+    for kind in kinds:
+        cells = [element("th", swatch(kind), kind, element("span", KINDS[kind][1], class_="gl narrow"), scope="row")]
+        for i, system in enumerate(systems):
+            errors = system["errors"]
+            cells += [
+                element("td", number(errors["cost"][kind]), class_="grp"),
+                element("td", number(errors["alone"][kind]), class_="q"),
+                element("td", whole(errors["counts"].get(kind)), class_="q", data_count=f"{i}.{kind}"),
+            ]
+        rows.append(element("tr", *cells))
+    foot = [element("th", "missing to 1", scope="row")]
+    for system in systems:
+        total = sum(value for value in system["errors"]["cost"].values() if is_known(value))
+        foot += [element("td", number(total), class_="grp"), element("td"), element("td")]
+    caption = element(
+        "caption", element("b", "cost"), ": share of what is missing, over every order of fixing; with the score they "
+        "add up to 1. ", element("b", "alone"), ": gained if only this were fixed. ", element("b", "count"),
+        f": at IoU {iou:g}",
+        element("span", ", all confidences.", data_at="all"),
+    )  # fmt: skip
+    return element(
+        "table",
+        caption,
+        element("thead", element("tr", *groups), element("tr", *words)),
+        element("tbody", *rows),
+        element("tfoot", element("tr", *foot)),
+    )
+
+
+# Crops
+
+
+def look(doc: dict[str, Any], photos: Photos) -> Markup | None:
+    """The errors that cost most, as crops."""
+    if not any(system["look"] for system in doc["systems"]):
+        return None
+    return each(doc["systems"], [look_of(doc, system, photos) for system in doc["systems"]])
+
+
+def look_of(doc: dict[str, Any], system: dict[str, Any], photos: Photos) -> Markup:
+    items = system["look"]
+    if not items:
+        return element("p", "No error to look at.", class_="finding")
+    has_cost = is_known(items[0]["cost"])
+    if has_cost:
+        about = "What mending one of them alone would gain stands beside it; single costs do not add up."
+    else:
+        about = "The surest wrong claims and the largest missed objects."
+    return join(
+        element("p", tell_look(items), class_="finding"),
+        element("p", f"{count_of(len(items), 'error')}. {about}", class_="sub"),
+        key(has_cost),
+        element("ol", *(element("li", show_error(doc, item, photos)) for item in items), class_="crops"),
+    )
+
+
+def key(has_cost: bool) -> Markup:
+    """What the lines mean."""
+
+    def sample(kind: str) -> Markup:
+        box = element("path", d="M2 2H24V12H2Z", class_=f"k{kind}")
+        return element("svg", box, width=26, height=14, aria_hidden="true")
+
+    parts = [element("span", sample("tru"), "truth"), element("span", sample("prd"), "prediction")]
+    return element("p", *parts, *([element("span", "number: what it costs")] if has_cost else []), class_="key")
+
+
+def tell_look(items: list[dict[str, Any]]) -> Markup:
+    """The most frequent mistakes among them, in words."""
+    told: dict[str, tuple[int, Markup]] = {}
+    for item in items:
+        words = tell_error(item)
+        count = told.get(str(words), (0, words))[0]
+        told[str(words)] = (count + 1, words)
+    common = sorted(told.values(), key=lambda one: -one[0])[:3]
+    parts = [sentence(words, f" {count}\u00a0times" if count > 1 else "") for count, words in common]
+    return sentence("Look at these first: ", list_all(parts), ".")
+
+
+def tell_error(item: dict[str, Any]) -> Markup:
+    """A mistake in a few words."""
+    kind, label, truth = item["error"], item["label"], item["truth_label"]
+    if kind == "missed":
+        return sentence(name(truth), " overlooked")
+    if kind == "class" and truth is not None:
+        return sentence(name(truth), " taken for ", name(label))
+    if kind == "localization":
+        return sentence("loose box on ", name(label))
+    if kind == "duplicate":
+        return sentence("second claim for ", name(label))
+    if kind == "background":
+        return sentence(name(label), " where nothing is")
+    if kind == "both" and truth is not None:
+        return sentence("loose box on ", name(truth), " called ", name(label))
+    return sentence("wrong ", name(label))
+
+
+def show_error(doc: dict[str, Any], item: dict[str, Any], photos: Photos) -> Markup:
+    image = item["image"]
+    size = doc["images"]["sizes"].get(str(image)) or [item["window"][2], item["window"][3]]
+    words = tell_error(item)
+    where = doc["images"]["names"].get(str(image), "")
+    about = f"{plain(where)}: {item['error']}"
+    details = []
+    if is_known(item["confidence"]):
+        details.append(f"sure {number(item['confidence'], 2)}")
+    if is_known(item["iou"]) and item["iou"] > 0:
+        details.append(f"IoU {number(item['iou'], 2)}")
+    cost = [element("i", number(item["cost"], 4))] if is_known(item["cost"]) else []
+    return join(
+        crop(item, size, photos.link(image), photos.crop(image, item["window"]), about),
+        element("p", element("b", words), class_="what"),
+        element("p", swatch(item["error"]), item["error"], *cost, class_="c"),
+        element("p", element("small", name(where), element("br"), ", ".join(details))),
+    )

@@ -1,0 +1,136 @@
+"""What went wrong, at a glance: a piece of a photo with truth and prediction on it, as SVG."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from verite.errors import ReadError
+from verite.model.elements import Markup, element
+from verite.reporting.pictures import Pictures, load
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+
+MARGIN = 0.45  # of the objects' size, around them
+LEAST = 48.0  # pixels of a crop
+PIXELS = 176  # of an embedded crop
+QUALITY = 55
+THUMB = 96  # pixels of a small picture of a whole image
+
+Box = tuple[float, float, float, float]  # left, top, width, height
+
+
+def window_of(rings: Sequence[Any], size: tuple[float, float]) -> list[float]:
+    """A square around objects, moved into the image where it can be."""
+    points = np.concatenate([np.asarray(ring).reshape(-1, 2) for ring in rings])
+    low, high = points.min(axis=0), points.max(axis=0)
+    side = max(float((high - low).max()) * (1 + 2 * MARGIN), LEAST)
+    middle = (low + high) / 2
+    corner = [float(middle[k] - side / 2) for k in (0, 1)]
+    moved = [min(max(corner[k], 0.0), size[k] - side) if side <= size[k] else (size[k] - side) / 2 for k in (0, 1)]
+    return [round(value, 1) for value in (*moved, side, side)]
+
+
+class Photos:
+    """Where the page takes its pictures from: links to files beside it, pieces inside it, or none."""
+
+    def __init__(self, truth: Annotations, folder: Any, mode: str, page: Path | None, budget: int) -> None:
+        self.pictures = Pictures(truth, folder) if mode != "none" else None
+        if self.pictures is not None and self.pictures.folder is None:
+            self.pictures = None
+        self.mode = "none" if self.pictures is None else "link" if mode == "auto" else mode
+        self.page, self.budget, self.truth = page, budget, truth
+        self.broken: list[str] = []
+        self.is_spent = False
+        self.made: dict[Any, str] = {}
+
+    def link(self, image: int) -> str | None:
+        """Where a photo is, seen from the page."""
+        path = self.pictures[image] if self.pictures is not None and self.mode == "link" else None
+        return None if path is None else link_of(path, self.page)
+
+    def crop(self, image: int, window: Sequence[float], pixels: int = PIXELS) -> str | None:
+        """A piece of a photo as text, if there is room for it."""
+        key = (image, tuple(window), pixels)
+        if key not in self.made and self.mode == "embed" and self.pictures is not None and not self.is_spent:
+            path = self.pictures[image]
+            text = None if path is None else self.encode(path, image, window, pixels)
+            self.is_spent = text is not None and len(text) > self.budget
+            if text is None or self.is_spent:
+                return None
+            self.budget -= len(text)
+            self.made[key] = text
+        return self.made.get(key)
+
+    def encode(self, path: Path, image: int, window: Sequence[float], pixels: int) -> str | None:
+        size = int(self.truth.images.widths[image]), int(self.truth.images.heights[image])
+        try:
+            photo = load(path, size if min(size) > 0 else None)
+        except ReadError:
+            self.broken.append(path.name)
+            return None
+        x, y, width, height = window
+        across = photo.width / size[0] if size[0] else 1.0
+        down = photo.height / size[1] if size[1] else 1.0
+        piece = photo.crop((int(x * across), int(y * down), int((x + width) * across), int((y + height) * down)))
+        piece.thumbnail((pixels, pixels))
+        out = BytesIO()
+        piece.save(out, "WEBP", quality=QUALITY, method=4)
+        return f"data:image/webp;base64,{b64encode(out.getvalue()).decode()}"
+
+
+def link_of(path: Path, page: Path | None) -> str | None:
+    """A relative address of a file beside the page or below it; none for one that lies elsewhere on a disk."""
+    import os
+
+    home = Path.cwd() if page is None else page.parent
+    try:
+        relative = os.path.relpath(path.absolute(), home.absolute())
+    except ValueError:  # another drive
+        return None
+    return quote(Path(relative).as_posix())
+
+
+def crop(item: dict[str, Any], size: Sequence[float], link: str | None, data: str | None, about: str) -> Markup:
+    """A piece of a photo, or of an empty ground, with the truth solid and the prediction dashed."""
+    x, y, width, height = item["window"]
+    parts = []
+    if link is not None:
+        parts.append(element("image", href=link, x=0, y=0, width=f"{size[0]:g}", height=f"{size[1]:g}",
+                             preserveAspectRatio="none"))  # fmt: skip
+    elif data is not None:
+        parts.append(element("image", href=data, x=f"{x:g}", y=f"{y:g}", width=f"{width:g}", height=f"{height:g}",
+                             preserveAspectRatio="none"))  # fmt: skip
+    for rings, kind in ((item.get("truth"), "tru"), (item.get("pred"), "prd")):
+        shape = outline(rings or [])
+        if shape:
+            parts += [element("path", d=shape, class_=f"halo {kind}h"), element("path", d=shape, class_=kind)]
+    box = f"{x:g} {y:g} {width:g} {height:g}"
+    return element(
+        "svg",
+        *parts,
+        viewBox=box,
+        class_=f"pic{' blank' * (link is None and data is None)}",
+        role="img",
+        aria_label=about,
+    )
+
+
+def outline(rings: Sequence[Any]) -> str:
+    return "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in ring) + "Z" for ring in rings if len(ring))
+
+
+def rings_for(rings: Sequence[Any]) -> list[Any]:
+    """Rings as plain numbers of one decimal."""
+    return [np.round(np.asarray(ring), 1).tolist() for ring in rings]
+
+
+PathLikeText = str | PathLike[str]

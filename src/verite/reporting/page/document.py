@@ -1,0 +1,249 @@
+"""What is on the page, as plain values: everything it shows comes from here, and this is what is read back from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import verite
+from verite.model.results import digest_for
+from verite.reporting.overlays import Overlay
+from verite.reporting.page.crops import rings_for, window_of
+from verite.reporting.page.tally import Tally
+from verite.reporting.rings import rings_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.model.results import Results
+
+REVISION = 1
+MOST_CURVES = 24  # classes with a curve of their own, the worst
+MOST_CROPS = 24
+MOST_IMAGES = 60  # in the table without script
+
+
+class System:
+    """One system: its results, what became of its objects, and its analysis where the protocol has one."""
+
+    def __init__(self, name: str, results: Results, analysis: Any) -> None:
+        self.name, self.results, self.analysis = name, results, analysis
+        self.overlay = Overlay(results)
+        self.tally = Tally(self.overlay, *(() if analysis is None else kinds_of(analysis)))
+
+    def tell(self, parts: dict[str, Any]) -> dict[str, Any]:
+        """Everything about it."""
+        results, tally = self.results, self.tally
+        best = tally.at(self.overlay.best_confidence)
+        return {
+            "name": self.name,
+            "file": file_name(results.pred.source.path),
+            "digest": digest_for(results.signature, results.pred),
+            "signature": str(results.signature),
+            "preds": len(results.pred),
+            "set_aside": int((tally.kind < 0).sum()),
+            "headline": next(iter(results.scores.values())).value,
+            "scores": {key: score.value for key, score in results.scores.items()},
+            "classes": self.tell_classes(),
+            "thresholds": tell_thresholds(results),
+            "curves": self.tell_curves(),
+            "types": list(tally.types),
+            "steps": tally.curve(),
+            "best": best,
+            "look": self.tell_look(),
+            "images": self.tell_images(),
+            **parts,
+        }
+
+    def tell_classes(self) -> dict[str, Any]:
+        """The table of the protocol, and for each class the confidence with the best F1."""
+        table = self.results.class_table()
+        best = dict(zip(self.tally.names, self.tally.best_of_labels(), strict=True))
+        rows = [list(row) for row in table.rows]
+        at = [best.get(row[0], (None, None))[0] for row in rows]
+        head = [word for word in table.head if word not in ("best F1", "at confidence")]
+        keep = [i for i, word in enumerate(table.head) if word in head]
+        mean = [table.mean[i] if table.mean else None for i in keep]
+        return {"head": head, "rows": [[row[i] for i in keep] for row in rows], "mean": mean, "best_at": at}
+
+    def tell_curves(self) -> dict[str, Any]:
+        """Precision against recall of the worst classes, and of all, where they change."""
+        curves = curves_of(self.results, self.overlay.iou)
+        worst = sorted(curves, key=lambda one: (one[1], one[0]))[:MOST_CURVES]
+        listed = [{"label": label, "AP": ap, "points": thin_curve(*points)} for label, ap, points in worst]
+        return {"iou": self.overlay.iou, "count": len(curves), "worst": listed, "mean": mean_curve(curves)}
+
+    def tell_look(self) -> list[dict[str, Any]]:
+        """The errors that cost most, each with what is needed to draw it."""
+        told = plain_errors(self) if self.analysis is None else costly_errors(self.analysis)
+        return [self.tell_error(**one) for one in told[:MOST_CROPS]]
+
+    def tell_error(self, error: str, pred: int | None, truth: int | None, cost: float | None, iou: float | None) -> Any:
+        sides = self.overlay.truth, self.overlay.pred
+        shapes = [
+            [] if row is None else rings_for(rings_of(side.regions, row, self.overlay.on))
+            for side, row in zip(sides, (truth, pred), strict=True)
+        ]
+        labels = [
+            None if row is None else side.labels.all_names[side.label[row]]
+            for side, row in zip(sides, (truth, pred), strict=True)
+        ]
+        image = int(sides[0].image[truth] if truth is not None else sides[1].image[pred])
+        return {
+            "image": image,
+            "error": error,
+            "truth_label": labels[0],
+            "label": labels[1],
+            "confidence": None if pred is None else float(self.overlay.sureness[pred]),
+            "iou": iou,
+            "cost": cost,
+            "truth": shapes[0],
+            "pred": shapes[1],
+            "window": window_of([*shapes[0], *shapes[1]], self.overlay.size(image)),
+        }
+
+    def tell_images(self) -> list[dict[str, Any]]:
+        """The worst images at the best confidence."""
+        counts = self.overlay.by_image
+        truths = np.bincount(self.overlay.truth.image[self.overlay.finds.asked], minlength=len(counts["found"]))
+        cost = None if self.analysis is None else self.analysis.worst.of_images
+        key = counts["missed"] + counts["wrong"] if cost is None else cost[: len(truths)]
+        order = np.argsort(-key, kind="stable")[:MOST_IMAGES]
+        return [
+            {
+                "image": int(i),
+                "truths": int(truths[i]),
+                "right": int(counts["found"][i]),
+                "wrong": int(counts["wrong"][i]),
+                "missed": int(counts["missed"][i]),
+                "cost": None if cost is None else float(cost[i]),
+            }
+            for i in order
+            if key[i] > 0
+        ]
+
+
+def kinds_of(analysis: Any) -> tuple[NDArray[Any], tuple[str, ...], NDArray[Any]]:
+    """The type of error of each prediction, what types there are, and the label of the truth it aimed at."""
+    types = analysis.errors.types
+    labels = np.append(analysis.matches.truth.label, -1)
+    return types.kind, tuple(analysis.errors.cost)[:-1], labels[types.target]
+
+
+def costly_errors(analysis: Any) -> list[dict[str, Any]]:
+    """Wrong predictions and missed truths, the costliest first."""
+    worst = analysis.worst
+    told = [worst.tell_pred(int(row)) | {"side": "pred"} for row in worst.preds(MOST_CROPS)]
+    told += [worst.tell_truth(int(row)) | {"side": "truth"} for row in worst.truths(MOST_CROPS)]
+    told.sort(key=lambda one: -one["cost"])
+    return [
+        {
+            "error": one["error"],
+            "pred": one["row"] if one["side"] == "pred" else None,
+            "truth": one["truth"] if one["side"] == "pred" else one["row"],
+            "cost": one["cost"],
+            "iou": one.get("iou"),
+        }
+        for one in told
+        if one["cost"] > 0
+    ]
+
+
+def plain_errors(system: System) -> list[dict[str, Any]]:
+    """Without costs: the surest wrong predictions and the largest missed truths, in turn."""
+    overlay = system.overlay
+    wrong = np.flatnonzero(system.tally.kind > 0)
+    wrong = wrong[np.argsort(-overlay.sureness[wrong], kind="stable")][: MOST_CROPS // 2]
+    missed = np.flatnonzero(overlay.finds.asked & (overlay.finds.taken < 0))
+    sizes = overlay.truth.regions.sizes[missed]
+    missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
+    none: dict[str, Any] = {"cost": None, "iou": None}
+    listed = [{"error": "wrong", "pred": int(row), "truth": None, **none} for row in wrong]
+    return listed + [{"error": "missed", "pred": None, "truth": int(row), **none} for row in missed]
+
+
+def curves_of(results: Results, iou: float) -> list[tuple[str, float, tuple[Any, Any]]]:
+    """For each class with truths its name, its first score, and precision against recall at one overlap."""
+    aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
+    settings: Any = getattr(results, "settings", None)
+    t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
+    if hasattr(results, "precision"):
+        table = results.precision[t, :, :, 0, -1]
+        recall = np.linspace(0, 1, len(table))
+        points = {name: (recall, table[:, k]) for k, name in enumerate(results.class_names)}
+    else:
+        from verite.reporting.plots import stairs
+
+        points = {name: stairs(curve) for name, curve in results.curves[t].items() if curve.truths}  # type: ignore[attr-defined]
+    return [(name, ap, points[name]) for name, ap in aps.items() if isfinite(ap) and name in points]
+
+
+def mean_curve(curves: Sequence[tuple[str, float, tuple[Any, Any]]]) -> list[list[float]]:
+    """The mean over classes, at 101 recalls."""
+    if not curves:
+        return []
+    recall = np.linspace(0, 1, 101)
+    mean = np.mean([np.interp(recall, *points) for _, _, points in curves], axis=0)
+    return thin_curve(recall, mean)
+
+
+def thin_curve(x: Any, y: Any) -> list[list[float]]:
+    """The points of a curve where it bends."""
+    x, y = np.round(np.asarray(x, dtype=float), 4), np.round(np.asarray(y, dtype=float), 4)
+    if len(x) < 3:
+        return list(np.stack([x, y], axis=1).tolist())
+    bends = np.diff(y[:-1]) * np.diff(x[1:]) != np.diff(y[1:]) * np.diff(x[:-1])
+    keep = np.concatenate([[True], bends, [True]])
+    keep[1:-1] |= (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    return list(np.stack([x[keep], y[keep]], axis=1).tolist())
+
+
+def tell_thresholds(results: Results) -> list[dict[str, Any]]:
+    """The score at each overlap, where there are several."""
+    from verite.protocols.coco import CocoResults
+
+    settings: Any = getattr(results, "settings", None)
+    if isinstance(results, CocoResults):
+        rows = results.threshold_table().rows
+        return [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(settings.iou, rows, strict=True)]
+    values = [score.value for score in results.scores.values()]
+    return [{"iou": t, "AP": value, "AR": None} for t, value in zip(settings.iou, values, strict=False)]
+
+
+def file_name(path: str) -> str:
+    """The last part of a path: where somebody keeps files is nobody's business."""
+    return PurePath(path).name
+
+
+def tell_truth(systems: Sequence[System]) -> dict[str, Any]:
+    truth, first = systems[0].results.truth, systems[0]
+    asked = first.overlay.finds.asked
+    return {
+        "file": file_name(truth.source.path),
+        "format": truth.source.format,
+        "digest": digest_for(first.results.signature, truth),
+        "objects": int(asked.sum()),
+        "set_aside": int((~asked).sum()),
+        "images": len(truth.images),
+        "classes": int((first.tally.truths > 0).sum()),
+        "labels": list(first.tally.names),
+        "unit": truth.unit,
+    }
+
+
+def tell_findings(systems: Sequence[System]) -> list[dict[str, Any]]:
+    """What the checks found, each once, with the systems it was found in."""
+    found: dict[str, dict[str, Any]] = {}
+    for system in systems:
+        for finding in system.results.findings:
+            key = "truth" if finding.side == "truth" else system.name
+            found.setdefault(f"{key}|{finding}", finding.to_dict() | {"of": key})
+    return list(found.values())
+
+
+def tell_software() -> dict[str, str]:
+    return {"verite": verite.__version__}

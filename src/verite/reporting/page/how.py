@@ -1,0 +1,88 @@
+"""How was this computed? Signatures, digests, versions, and the command that gives the same page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verite.model.elements import Markup, element, join
+from verite.reporting.page.words import ABSENT, count_of, name
+
+PARTS = ("errors", "worst", "lrp", "confusion", "operating", "calibration", "slices", "suspicious", "comparison")
+
+
+def how(doc: dict[str, Any]) -> Markup:
+    systems = doc["systems"]
+    rows: list[tuple[str, Markup]] = [("what was measured", codes(signatures(doc)))]
+    rows.append(("truth", file_line(doc["truth"])))
+    rows += [("predictions" if k == 0 else "", file_line(system)) for k, system in enumerate(systems)]
+    changed = doc["settings"].get("changed") or {}
+    rows.append(
+        (
+            "settings",
+            element("span", "all defaults" if not changed else ", ".join(f"{k}: {v}" for k, v in changed.items())),
+        )
+    )
+    rows.append(("pictures", element("span", PICTURES[doc["pictures"]["mode"]])))
+    if doc["pictures"]["broken"]:
+        rows.append(("", element("span", f"{count_of(len(doc['pictures']['broken']), 'picture')} could not be read")))
+    rows.append(("made by", element("span", f"verite {doc['version']}")))
+    rows.append(("the same again", run(doc["command"])))
+    rows.append(("is it still true?", run(doc["check"])))
+    rows.append(("deviations", element("span", deviations(doc))))
+    rows.append(
+        (
+            "licence",
+            element("span", "the page's script and style: MIT, as verite; names, numbers and pictures are yours"),
+        )
+    )
+    listed = [part for word, content in rows for part in (element("dt", word), element("dd", content))]
+    return join(
+        element("p", "Same files, same page: every number can be recomputed.", class_="finding"),
+        element("dl", *listed, class_="how"),
+    )
+
+
+PICTURES = {
+    "link": "linked: they are not in this file, and are seen where the page lies beside them",
+    "embed": "small pieces of them are inside this file",
+    "none": "none",
+}
+
+
+def deviations(doc: dict[str, Any]) -> str:
+    quirks = [part for part in doc["systems"][0]["signature"].split("|") if part.startswith("quirks:")]
+    word = quirks[0].partition(":")[2] if quirks else "none"
+    return (
+        "quirks of the reference are left out where they would matter"
+        if word == "none"
+        else f"quirks of {word} are repeated"
+    )
+
+
+def signatures(doc: dict[str, Any]) -> list[str]:
+    """Of the scores and of every part, each once."""
+    found = []
+    for system in doc["systems"]:
+        parts = [system.get(part) for part in PARTS]
+        found += [
+            system["signature"],
+            *(part["signature"] for part in parts if isinstance(part, dict) and part.get("signature")),
+        ]
+    board = doc.get("leaderboard") or {}
+    found += [board["signature"]] if board.get("signature") else []
+    return list(dict.fromkeys(found))
+
+
+def codes(texts: list[str]) -> Markup:
+    return join(*(element("p", element("code", text)) for text in texts))
+
+
+def file_line(told: dict[str, Any]) -> Markup:
+    return join(name(told["file"] or told.get("name") or ABSENT, "nm whole"), " ", element("code", told["digest"]))
+
+
+def run(command: str) -> Markup:
+    copy = element("button", "Copy", type="button", class_="btn js copy", hidden="")
+    return element(
+        "div", element("pre", element("code", command), tabindex=0, aria_label="Command"), copy, class_="run"
+    )

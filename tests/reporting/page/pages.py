@@ -1,0 +1,72 @@
+"""Pages for the tests: the bundled harbour, and truths with names that want to run, load or restyle something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import verite as vt
+
+HARBOUR = Path(__file__).parents[3] / "src" / "verite" / "data" / "demo"
+TRUTH = HARBOUR / "truth.json"
+SYSTEMS = {name: HARBOUR / f"{name}.json" for name in ("hawk", "magpie", "mole")}
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    '"><script>alert(1)</script>',
+    "</script><script>alert(2)</script>",
+    "</style><style>*{display:none}</style>",
+    "</title><h1>x</h1>",
+    "<!--",
+    "]]>",
+    "javascript:alert(1)",
+    "evil\u202edrow",
+    "line\u2028break",
+    "nul\x00here",
+    "lone\ud800surrogate",
+    "long " * 2000,
+    "missed",
+    "__proto__",
+    "constructor",
+    "a,b",
+    "' onmouseover='alert(1)",
+    "{{7*7}}${7*7}",
+    "",
+    " missed ",
+    "http://example.org/x.png",
+    "a&amp;b",
+    "\\u003cscript\\u003e",
+)
+
+
+def hostile_pair() -> tuple[vt.Annotations, vt.Annotations]:
+    """An object of each hostile class in images of such names, half of them found, half called something else."""
+    count = len(HOSTILE)
+    at = np.arange(count) * 12.0
+    boxes = np.stack([at, at, at + 10, at + 10], axis=1)
+    images = [f"{name}.png" for name in HOSTILE]
+    sizes = dict.fromkeys(images, (400, 300))
+    truth = vt.Annotations.of(images, list(HOSTILE), boxes, sizes=sizes)
+    called = [name if k % 2 else HOSTILE[(k + 1) % count] for k, name in enumerate(HOSTILE)]
+    pred = vt.Annotations.of(
+        images, called, boxes, sizes=sizes, labels=HOSTILE, confidence=np.linspace(0.2, 0.9, count)
+    )
+    return truth, pred
+
+
+def random_pair(classes: int, images: int = 20, seed: int = 0) -> tuple[vt.Annotations, vt.Annotations]:
+    """Objects that are found more or less, of so many classes."""
+    rng = np.random.default_rng(seed)
+    count = 4 * max(classes, images)
+    corners = rng.integers(0, 400, (count, 2)).astype(float)
+    boxes = np.concatenate([corners, corners + rng.integers(20, 90, (count, 2))], axis=1)
+    names = [f"class {k}" for k in rng.integers(0, classes, count)]
+    where = [f"{k}.png" for k in rng.integers(0, images, count)]
+    sizes = {f"{k}.png": (500, 500) for k in range(images)}
+    labels = [f"class {k}" for k in range(classes)]
+    truth = vt.Annotations.of(where, names, boxes, sizes=sizes, labels=labels)
+    called = [name if rng.random() > 0.2 else labels[rng.integers(classes)] for name in names]
+    moved = boxes + rng.normal(0, 6, boxes.shape)
+    moved[:, 2:] = np.maximum(moved[:, 2:], moved[:, :2] + 2)
+    pred = vt.Annotations.of(where, called, moved, sizes=sizes, labels=labels, confidence=rng.random(count).round(3))
+    return truth, pred

@@ -1,0 +1,342 @@
+"""The page: its numbers are those of the evaluation, the same bytes come out, and no name can do anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.reporting.page.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, hostile_pair, random_pair
+from verite.cli import run
+from verite.reporting.overlays import Overlay
+from verite.reporting.page.frame import embed_json
+from verite.reporting.page.packed import pack_system, scale_of
+from verite.reporting.page.report import exact_mcnemar
+from verite.reporting.page.tally import STEPS, Tally
+
+
+class Text(HTMLParser):
+    """What a reader without scripts sees, and which elements and attributes there are."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.silent = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.silent += tag in ("script", "style")
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+
+    def handle_endtag(self, tag):
+        self.silent -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.silent:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return vt.report(TRUTH, SYSTEMS, tmp_path_factory.mktemp("page") / "report.html", title="Harbour")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    truth, pred = hostile_pair()
+    return vt.report(truth, {"</script>": pred, "a": pred}, tmp_path_factory.mktemp("page") / "h.html", checks="off")
+
+
+def test_the_document_has_the_numbers_of_the_evaluation(page):
+    document = vt.read_report(page)
+    for system in document["systems"]:
+        results = vt.coco(TRUTH, SYSTEMS[system["name"]])
+        assert system["scores"] == {key: score.value for key, score in results.scores.items()}
+        assert system["signature"] == str(results.signature)
+        assert [row[:2] for row in system["classes"]["rows"]] == [list(row[:2]) for row in results.class_table().rows]
+    assert [system["name"] for system in document["systems"]] == ["hawk", "magpie", "mole"]
+
+
+def test_every_number_can_be_read_without_a_script(page):
+    text, document = Text(page.read_text()).text, vt.read_report(page)
+    shown = []
+    for system in document["systems"]:
+        shown += list(system["scores"].values())[:4]
+        shown += [value for row in system["classes"]["rows"] for value in row[1:5]]
+        shown += [value for one in system["thresholds"] for value in [one["AP"]]]
+        shown += [*system["errors"]["cost"].values(), *system["errors"]["alone"].values()]
+        for k in range(5, 100, 10):
+            right, wrong = system["steps"]["right"][k], system["steps"]["wrong"][k]
+            shown += [right / (right + wrong), right / system["steps"]["truths"]]
+    missing = [value for value in shown if f"{value:.3f}" not in text]
+    assert not missing
+
+
+def test_verdict_comes_first_in_a_sentence(page):
+    text = Text(page.read_text()).text
+    assert re.search(r"Harbour\s+hawk\s+leads\s+magpie\s+by 0.080", text)
+    assert text.index("leads") < text.index("0.725")
+
+
+def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
+    program = (
+        "import sys, verite as vt; h = sys.argv[1];"
+        "t, p = h + '/truth.json', {'hawk': h + '/hawk.json'};"
+        "vt.report(t, p, sys.argv[2], pictures='embed', threads=int(sys.argv[3]))"
+    )
+    moved = tmp_path / "elsewhere" / "deep"
+    shutil.copytree(HARBOUR, moved, ignore=shutil.ignore_patterns("truth-voc"))
+    found = []
+    for home, seed, threads, zone, place in (
+        (HARBOUR, "1", "1", "UTC", "C"),
+        (moved, "77", "2", "Asia/Tokyo", "C.UTF-8"),
+    ):
+        out = tmp_path / f"{seed}.html"
+        surroundings = os.environ | {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": place}
+        subprocess.run([sys.executable, "-c", program, home, out, threads], check=True, env=surroundings, cwd=tmp_path)
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    assert str(tmp_path).encode() not in found[0]
+
+
+def test_page_loads_nothing_and_styles_nothing_inline(page, hostile):
+    for path in (page, hostile):
+        seen = Text(path.read_text())
+        assert not [one for one in seen.attributes if one[1] == "style" or one[1].startswith("on")]
+        links = [value for _, key, value in seen.attributes if key in ("href", "src")]
+        assert all(value.startswith(("#", "data:image/webp;base64,")) or "images/" in value for value in links)
+        assert seen.tags.count("script") == 2 + 1 + len(vt.read_report(path)["systems"])
+        policy = next(v for _, key, v in seen.attributes if key == "content" and "default-src" in v)
+        assert "unsafe" not in policy
+
+
+def test_hostile_names_stay_names(hostile):
+    page = hostile.read_text()
+    assert "<script>alert" not in page
+    assert "onerror=alert(1)>" not in page.replace("onerror=alert(1)&gt;", "")
+    shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert "\u202e" not in re.sub(r"<bdi[^>]*>[^<]*</bdi>|(title|aria-label)=\"[^\"]*\"", "", shown)
+    labels = vt.read_report(hostile)["truth"]["labels"]
+    assert labels == [name.encode("utf-8", "replace").decode() for name in HOSTILE]
+    assert len(page) < 3_000_000
+
+
+def test_page_is_valid_html(page, hostile):
+    html5lib = pytest.importorskip("html5lib")
+    for path in (page, hostile):
+        html5lib.HTMLParser(strict=True).parse(path.read_text())
+
+
+def test_json_in_the_page_cannot_end_its_element():
+    text = embed_json("verite", json.dumps("</script><!--\u2028&", ensure_ascii=False))
+    assert text.count("</script>") == 1
+    assert json.loads(text[text.index(">") + 1 : text.rindex("<")]) == "</script><!--\u2028&"
+
+
+@pytest.mark.parametrize("classes", [1, 2, 80])
+def test_slider_counts_are_those_of_leaving_predictions_out(classes):
+    truth, pred = random_pair(classes)
+    tally = Tally(Overlay(vt.coco(truth, pred, checks="off")))
+    counts = tally.by_label[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
+    images = [tally.by_image(is_right)[:, ::-1].cumsum(axis=1)[:, ::-1] for is_right in (True, False)]
+    for k in range(0, STEPS, 10):
+        again = vt.coco(truth, pred, confidence=k / 100, checks="off")
+        fates = again.objects(0.5).columns
+        side, fate, label = fates["side"].values, fates["fate"].values, fates["label"].values
+        for place, word in ((0, "right"), (1, "wrong")):
+            chosen = (side == 1) & (fate == list(fates["fate"].names).index(word))
+            assert np.bincount(label[chosen], minlength=classes).tolist() == counts[:, place, k].tolist()
+            where = fates["image"].values[chosen]
+            assert np.bincount(where, minlength=len(truth.images)).tolist() == images[place][:, k].tolist()
+
+
+def test_confidences_that_are_no_shares_have_steps_between_their_extremes():
+    truth, pred = random_pair(2)
+    scores = vt.Annotations.of(
+        [pred.images.name(i) for i in pred.image], [pred.labels.name(i) for i in pred.label], pred.regions.boxes,
+        confidence=pred.confidence * 20 - 10,
+    )  # fmt: skip
+    tally = Tally(Overlay(vt.coco(truth, scores, checks="off")))
+    assert tally.steps[0] == scores.confidence.min()
+    assert tally.by_label.sum() == len(pred)
+
+
+def test_what_does_not_fit_is_counted_and_said():
+    truth, pred = random_pair(5, images=40)
+    tally = Tally(Overlay(vt.coco(truth, pred, checks="off")))
+    scale = scale_of(truth, pred)
+    data, about = pack_system(tally, scale, 10_000_000)
+    assert about["left_out"] == 0
+    budget = int(4 / 3 * len(data) * 0.9)
+    small, cut = pack_system(tally, scale, budget)
+    assert 4 * len(small) // 3 <= budget
+    assert cut["left_out"] > 0
+    assert cut["kept"] + cut["left_out"] == about["kept"]
+    assert cut["kept"] >= int((tally.kind == 0).sum())
+
+
+def test_exact_mcnemar_is_scipys():
+    stats = pytest.importorskip("scipy.stats")
+    for a, b in ((0, 0), (1, 5), (12, 51), (400, 430)):
+        expected = stats.binomtest(min(a, b), a + b).pvalue if a + b else 1.0
+        assert exact_mcnemar(a, b) == pytest.approx(expected, abs=1e-12)
+
+
+def test_pictures_are_linked_embedded_or_left_out(tmp_path):
+    copied = tmp_path / "set"
+    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    pages = {
+        mode: vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / f"{mode}.html", pictures=mode).read_text()
+        for mode in ("link", "embed", "none")
+    }
+    assert 'href="set/images/' in pages["link"]
+    assert "data:image/webp" in pages["embed"]
+    assert "<image" not in pages["none"]
+    assert "data:image" not in pages["link"]
+    small = vt.report(
+        copied / "truth.json", SYSTEMS["hawk"], tmp_path / "s.html", pictures="embed", picture_budget=9000
+    )
+    assert 0 < small.read_text().count("data:image/webp") < pages["embed"].count("data:image/webp")
+
+
+def test_a_broken_picture_is_an_empty_ground_and_is_told(tmp_path):
+    copied = tmp_path / "set"
+    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    for path in (copied / "images").iterdir():
+        path.write_bytes(b"\x89PNG no more")
+    made = vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / "a.html", pictures="embed")
+    assert vt.read_report(made)["pictures"]["broken"]
+    assert "could not be read" in made.read_text()
+
+
+def small(names=("a",), truths=1, preds=1, confidence=0.5, sizes=True):
+    box = [[0, 0, 10, 10]]
+    images = {f"{k}.png": (20, 20) for k in range(max(truths, preds, 1))} if sizes else {}
+    truth = vt.Annotations.of(
+        [f"{k}.png" for k in range(truths)], [names[k % len(names)] for k in range(truths)], box * truths,
+        sizes=images or None, images=["0.png"], labels=names,
+    )  # fmt: skip
+    pred = vt.Annotations.of(
+        [f"{k}.png" for k in range(preds)], [names[k % len(names)] for k in range(preds)], box * preds,
+        confidence=[confidence] * preds, labels=names, images=["0.png"],
+    )  # fmt: skip
+    return truth, pred
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        small(preds=0),
+        small(truths=0),
+        small(),
+        small(truths=5, preds=5),
+        small(sizes=False),
+        small(names=("", " "), truths=4),
+    ],
+    ids=["no predictions", "no truths", "one of each", "equal confidences", "no sizes", "no names"],
+)
+def test_small_and_empty_sets_make_a_page(pair, tmp_path):
+    made = vt.report(*pair, tmp_path / "a.html", checks="off")
+    assert vt.read_report(made)["systems"]
+    assert "nan" not in Text(made.read_text()).text.lower().split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("labels", "systems"), [(1203, 1), (80, 10)])
+def test_many_labels_and_many_systems_make_a_page_of_four_megabytes(tmp_path, labels, systems):
+    truth, pred = random_pair(labels)
+    made = vt.report(truth, {f"system {k}": pred for k in range(systems)}, tmp_path / "a.html", checks="off")
+    assert made.stat().st_size <= 4_000_000
+
+
+def test_other_protocols_have_a_page_too(tmp_path):
+    made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", protocol="voc", iou=0.5)
+    system = vt.read_report(made)["systems"][0]
+    assert system["headline"] == vt.voc(TRUTH, SYSTEMS[system["name"]])["mAP"].value
+
+
+# The command
+
+
+def typed(capsys, *words):
+    status = run(["report", *map(str, words)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_command_writes_the_page_that_python_writes(capsys, tmp_path):
+    status, out, _ = typed(capsys, TRUTH, *SYSTEMS.values(), "-o", tmp_path / "a.html", "-q", "--pictures", "none")
+    assert (status, out) == (0, f"{tmp_path / 'a.html'}\n")
+    made = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none")
+    assert (tmp_path / "a.html").read_bytes() == made.read_bytes()
+
+
+def test_check_says_equal_or_what_differs(capsys, tmp_path):
+    page = tmp_path / "a.html"
+    files = [TRUTH, SYSTEMS["hawk"]]
+    assert typed(capsys, *files, "-o", page, "-q", "--title", "x")[0] == 0
+    assert typed(capsys, *files, "--check", page, "-q")[:2] == (0, f"{page}: equal, every number recomputed\n")
+    text = page.read_text()
+    value = vt.read_report(page)["systems"][0]["scores"]["AP75"]
+    page.write_text(text.replace(f'"AP75":{value}', f'"AP75":{value + 0.001}'))
+    status, _, err = typed(capsys, *files, "--check", page, "-q")
+    assert status == 1
+    assert "systems[0].scores.AP75: expected" in err
+    page.write_text(text.replace(f"<dd>{value:.3f}</dd>", "<dd>0.999</dd>"))
+    status, _, err = typed(capsys, *files, "--check", page, "-q")
+    assert status == 1
+    assert "what it shows is not" in err
+    assert typed(capsys, TRUTH, SYSTEMS["mole"], "--check", page, "-q")[0] == 1
+
+
+def test_findings_come_before_any_number(capsys, tmp_path):
+    records = json.loads(SYSTEMS["hawk"].read_text())
+    for one in records:
+        x, y, width, height = one["bbox"]
+        one["bbox"] = [x, y, x + width, y + height]
+    (tmp_path / "wrong.json").write_text(json.dumps(records))
+    status, _, _ = typed(capsys, TRUTH, tmp_path / "wrong.json", "-o", tmp_path / "a.html", "-q", "--checks", "warn")
+    assert status == 0
+    text = Text((tmp_path / "a.html").read_text()).text
+    assert text.index("look here before any number") < text.index("AP50")
+    assert "--pred-boxes" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "expected -o PAGE or --check PAGE"),
+        (["-o", "x.html", "--budget", "much"], 2, "expected bytes such as 4MB"),
+        (["-o", "nowhere/x.html"], 1, "expected a place to write"),
+        (["--check", TRUTH], 1, "expected a page made by verite report"),
+        (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "found 'on'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, status, said):
+    monkeypatch.chdir(tmp_path)
+    found, _, err = typed(capsys, TRUTH, SYSTEMS["hawk"], "-q", *words)
+    assert found == status
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_script_and_style_are_small_enough():
+    home = Path(vt.__file__).parent / "reporting" / "page"
+    assert (home / "page.js").stat().st_size <= 20_000
+    assert len((home / "page.js").read_text().splitlines()) <= 500
