@@ -29,7 +29,7 @@ FLOORS = (
     {"studies", "leaderboards", "ranking"},
     {"analysis"},
     {"reporting"},
-    {"compat"},
+    {"compat", "scale"},
     {"cli"},
     {"__main__"},
 )

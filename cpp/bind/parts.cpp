@@ -35,14 +35,6 @@ Part shift(const Part& part, std::int64_t by) {
     return moved;
 }
 
-nb::typed<nb::list, nb::str> names_of(const ImageKeys& images) {
-    nb::typed<nb::list, nb::str> names;
-    for (const std::string& name : images.names)
-        names.append(
-            nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogatepass")));
-    return names;
-}
-
 // Parts looked at as one, alive as long as somebody looks.
 struct KeptMerger {
     KeptMerger(std::vector<nb::object> parts, const std::vector<std::int64_t>& labels, bool takes_first)
@@ -57,6 +49,69 @@ struct KeptMerger {
     std::vector<nb::object> owners;
     Merger merger;
 };
+
+std::vector<std::string> strings_of(const RaggedView<char>& texts) {
+    std::vector<std::string> strings;
+    for (std::size_t i = 0; i < texts.size(); ++i) strings.emplace_back(texts[i].begin(), texts[i].end());
+    return strings;
+}
+
+// Images are ids or else names; rows are (label, image, confidence, words), cells (label, image, counts).
+Part make(const std::string& about, const Buffer& ids, const nb::object& names, const Buffer& labels,
+          std::size_t thresholds, std::size_t ranges, const std::tuple<Buffer, Buffer, Buffer, Buffer>& rows,
+          const std::tuple<Buffer, Buffer, Buffer>& cells) {
+    ImageKeys images;
+    const auto numbers = to_view<std::int64_t>(ids, "ids");
+    images.ids.assign(numbers.begin(), numbers.end());
+    if (!names.is_none()) images.names = strings_of(texts_from(names));
+    Rules rules;
+    rules.thresholds.assign(thresholds, 0.5);
+    for (std::size_t i = 0; i < ranges; ++i) rules.ranges.insert(rules.ranges.end(), {0.0, 0.0});
+    rules.limits = {1};
+    const auto& [label, image, confidence, words] = rows;
+    const auto& [cell_label, cell_image, counts] = cells;
+    const auto one = to_view<std::int32_t>(label, "label"), two = to_view<std::int32_t>(image, "image");
+    const auto three = to_view<double>(confidence, "confidence");
+    const auto four = to_view<std::uint32_t>(words, "words"), seven = to_view<std::uint32_t>(counts, "counts");
+    const auto five = to_view<std::int32_t>(cell_label, "label"), six = to_view<std::int32_t>(cell_image, "image");
+    const auto classes = to_view<std::int64_t>(labels, "labels");
+    const nb::gil_scoped_release released;
+    return make_part({one.values, two.values, three.values, four.values, five.values, six.values, seven.values},
+                     std::move(rules), std::move(images), classes.values, about);
+}
+
+// Of one class: image, confidence and words of each row; image and counts of each cell.
+nb::typed<nb::tuple, nb::any, nb::ellipsis> gather(const KeptMerger& kept, std::size_t label) {
+    expect(label < kept.merger.labels().size(), "one of the classes");
+    Section section;
+    Array<std::uint32_t> image, words, cell_image, counts;
+    Array<double> confidence;
+    {
+        const nb::gil_scoped_release released;
+        section = kept.merger.gather(label);
+        for (const Row& row : section.rows) {
+            image.push_back(row.image);
+            confidence.push_back(confidence_of(row.key));
+            words.insert(words.end(), section.fates[row.fate].begin(), section.fates[row.fate].end());
+        }
+        for (const Cell& cell : section.cells) {
+            cell_image.push_back(cell.image);
+            counts.insert(counts.end(), section.counts[cell.counts].begin(), section.counts[cell.counts].end());
+        }
+    }
+    const std::size_t rows = image.size(), cells = cell_image.size();
+    return nb::make_tuple(to_numpy(std::move(image)), to_numpy(std::move(confidence)),
+                          to_numpy(std::move(words), {rows, section.fates.width()}), to_numpy(std::move(cell_image)),
+                          to_numpy(std::move(counts), {cells, section.counts.width()}));
+}
+
+nb::typed<nb::list, nb::str> names_of(const ImageKeys& images) {
+    nb::typed<nb::list, nb::str> names;
+    for (const std::string& name : images.names)
+        names.append(
+            nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogatepass")));
+    return names;
+}
 
 ArraysOf<double, double, double> arrays(const KeptMerger& kept, double absent, unsigned threads) {
     const Rules& rules = kept.merger.first().rules;
@@ -105,6 +160,8 @@ std::vector<std::int64_t> list_of(std::span<const std::int64_t> ids) { return {i
 void register_parts(nb::module_& module) {
     nb::class_<Part>(module, "Part", "What became of some images, to be merged with others.")
         .def_static("from_bytes", &read_bytes, "data"_a)
+        .def_static("of", &make, "about"_a, "ids"_a.none(), "names"_a.none(), "labels"_a, "thresholds"_a, "ranges"_a,
+                    "rows"_a, "cells"_a, "Of rows and cells: see cpp/bind/parts.cpp.")
         .def("to_bytes", &write_bytes)
         .def("shift", &shift, "by"_a, "The same images with ids higher by so many.")
         .def_prop_ro("about", [](const Part& part) { return part.about; })
@@ -145,6 +202,8 @@ void register_parts(nb::module_& module) {
                 return std::tuple(truth, pred);
             },
             "threads"_a = 1, "What stands for truths and for predictions, however they were parted.")
+        .def("gather", &gather, "label"_a,
+             "Of one class: image, confidence, words of each row; image, counts of each cell.")
         .def_prop_ro("image_count", [](const KeptMerger& kept) { return kept.merger.images().size(); })
         .def_prop_ro("repeated", [](const KeptMerger& kept) { return kept.merger.repeated(); })
         .def_prop_ro("ids", [](const KeptMerger& kept) { return list_of(kept.merger.images().ids); })

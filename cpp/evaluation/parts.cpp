@@ -62,6 +62,7 @@ void add_cells(const Evaluation& evaluation, std::span<const std::uint32_t> plac
                 for (std::size_t range = 0; range < ranges; ++range)
                     counts[range] += ~evaluation.ignored()[static_cast<std::size_t>(slot)] >> range & 1;
             if (std::ranges::all_of(counts, [](std::uint32_t count) { return count == 0; })) continue;
+            if (static_cast<std::size_t>(label) >= sections.size()) continue;
             Section& section = sections[static_cast<std::size_t>(label)];
             const auto place = places.empty() ? static_cast<std::uint32_t>(image) : places[image];
             section.cells.push_back({place, section.counts.add(counts)});
@@ -122,9 +123,8 @@ std::uint64_t digest_of(const Values& values) {
 Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const std::int64_t> labels, std::string about,
                unsigned threads) {
     if (images.size() != evaluation.images()) throw std::invalid_argument("parts: expected an id for every image");
-    if (labels.size() != evaluation.labels() ||
-        std::ranges::adjacent_find(labels, std::greater_equal()) != labels.end())
-        throw std::invalid_argument("parts: expected an id for every class, and ids that rise");
+    if (labels.size() > evaluation.labels() || std::ranges::adjacent_find(labels, std::greater_equal()) != labels.end())
+        throw std::invalid_argument("parts: expected ids for the first classes, and ids that rise");
     const Array<std::uint32_t> places = sort_keys(images);
     Part part{std::move(about), evaluation.rules(), std::move(images), {labels.begin(), labels.end()}, {}};
     const Ordered& preds = evaluation.preds();
@@ -142,6 +142,49 @@ Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const s
         part.sections[label] = pack(sections[label], part.shape());
         sections[label] = {};
     });
+    return part;
+}
+
+Part make_part(const PartColumns& columns, Rules rules, ImageKeys images, std::span<const std::int64_t> labels,
+               std::string about) {
+    const auto expect = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("parts: expected ") + what);
+    };
+    const Array<std::uint32_t> places = sort_keys(images);
+    Part part{std::move(about), std::move(rules), std::move(images), {labels.begin(), labels.end()}, {}};
+    check(part.rules);
+    expect(std::ranges::adjacent_find(labels, std::greater_equal()) == labels.end(), "ids of classes that rise");
+    std::vector<Section> sections(labels.size(), Section(part.shape()));
+    const std::size_t ranges = part.rules.range_count(), width = 1 + part.blocks() * ranges;
+    expect(columns.label.size() == columns.image.size() && columns.label.size() == columns.confidence.size() &&
+               columns.words.size() == columns.label.size() * width,
+           "a label, an image, a confidence and a fate for each row");
+    expect(columns.cell_label.size() == columns.cell_image.size() &&
+               columns.counts.size() == columns.cell_label.size() * ranges,
+           "a label, an image and counts for each cell");
+    const auto place_of = [&](std::int32_t image) {
+        expect(static_cast<std::uint32_t>(image) < part.images.size(), "images that there are");
+        return places.empty() ? static_cast<std::uint32_t>(image) : places[static_cast<std::size_t>(image)];
+    };
+    const auto section_of = [&](std::int32_t label) -> Section& {
+        expect(static_cast<std::uint32_t>(label) < sections.size(), "classes that there are");
+        return sections[static_cast<std::size_t>(label)];
+    };
+    for (std::size_t i = 0; i < columns.label.size(); ++i) {
+        Section& own = section_of(columns.label[i]);
+        own.rows.push_back({falling_key(columns.confidence[i]), place_of(columns.image[i]),
+                            own.fates.add(columns.words.subspan(i * width, width))});
+    }
+    for (std::size_t i = 0; i < columns.cell_label.size(); ++i) {
+        Section& own = section_of(columns.cell_label[i]);
+        own.cells.push_back(
+            {place_of(columns.cell_image[i]), own.counts.add(columns.counts.subspan(i * ranges, ranges))});
+    }
+    for (Section& section : sections) {
+        std::stable_sort(section.rows.begin(), section.rows.end());
+        std::ranges::stable_sort(section.cells, {}, &Cell::image);
+        part.sections.push_back(pack(section, part.shape()));
+    }
     return part;
 }
 

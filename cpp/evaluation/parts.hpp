@@ -36,9 +36,23 @@ struct Part {
     Section section(std::size_t label) const { return unpack(sections[label], shape()); }
 };
 
-// `images` by rank; `labels` in their order. Names need not rise: the images are sorted by them.
+// `images` by rank; `labels` in their order, those behind them are left out. Names need not rise: the images are sorted
+// by them.
 Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const std::int64_t> labels, std::string about,
                unsigned threads);
+
+// Rows and cells as a protocol has them, when it does not stand on an evaluation: image and label by their places.
+struct PartColumns {
+    std::span<const std::int32_t> label, image;
+    std::span<const double> confidence;
+    std::span<const std::uint32_t> words;  // of fates, see Section
+    std::span<const std::int32_t> cell_label, cell_image;
+    std::span<const std::uint32_t> counts;  // [cell][range]
+};
+
+// Equal confidences of a class come by image, those of one image as they are given.
+Part make_part(const PartColumns& columns, Rules rules, ImageKeys images, std::span<const std::int64_t> labels,
+               std::string about);
 
 // Several parts looked at as one, in any order the same. Throws std::invalid_argument where they do not belong
 // together. An image that is in several is that of the first part, or refused. `labels` are there even if no part has
@@ -65,6 +79,9 @@ class Merger {
     };
     std::vector<Count> counts(unsigned threads) const;
 
+    // The rows and the cells of one class.
+    Section gather(std::size_t label) const;
+
     // What stands for truths and for predictions, however they were parted.
     struct Digests {
         std::uint64_t truth, pred;
@@ -76,7 +93,6 @@ class Merger {
   private:
     void join_images(bool takes_first);
     void join_labels(std::span<const std::int64_t> more);
-    Section gather(std::size_t label) const;
     template <class Visit>
     void visit_classes(unsigned threads, Visit&& visit) const;
 

@@ -32,6 +32,8 @@ OTHERS = {
     "inspect": "files",
     "convert": "files",
     "metrics": "metrics",
+    "partial": "parts",
+    "merge": "parts",
     "completion": "completion",
 }
 

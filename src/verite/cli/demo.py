@@ -108,6 +108,14 @@ TOUR = (
         "panoptic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
     ),
     (
+        "A data set that is too large for one process is evaluated in parts, here in one,",
+        "partial coco harbour/truth.json harbour/hawk.json --quiet -o results/hawk.part",
+    ),
+    (
+        "and whoever merges all parts has the same numbers, to the last bit.",
+        "merge results/hawk.part --name hawk",
+    ),
+    (
         "How well do the hawk's outlines lie on the true ones? Any metric of the catalogue, and the worst pairs drawn.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),

@@ -228,13 +228,14 @@ class Evaluation(Numbers):
     def part(self, about: str = "") -> Part:
         """What became of these images, to be merged with what became of others `about` the same.
 
-        Classes are known by their ids, or else by their places; images by their ids, or else by their names.
+        Classes are known by their ids, or else by their places; those that the truth does not have are left out. Images
+        are known by their ids, or else by their names.
         """
         labels = self.truth.labels
         if self.rules.is_together:
             ids: Iterable[int] = [0]
         elif labels.numbers is None or self.rules.is_open:
-            ids = range(max(len(labels), len(self.pred.labels)) if self.rules.is_open else len(labels))
+            ids = range(len(labels))
         else:
             ids = sorted(labels.numbers)
         with in_words_of_parts():

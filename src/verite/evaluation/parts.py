@@ -12,6 +12,7 @@ from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, in_words_o
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,32 @@ if TYPE_CHECKING:
     from verite.evaluation.evaluation import Part
 
 GONE = "boxes and masks are not there any more, only what became of them"
+
+
+@record(eq=False)
+class ClassRows:
+    """The rows of one class by falling confidence, and its truths image by image."""
+
+    image: NDArray[np.uint32]  # by place
+    confidence: NDArray[np.float64]
+    words: NDArray[np.uint32]  # [row, 1 + block × range]: outside of which ranges, then hits and spared
+    cell_image: NDArray[np.uint32]
+    counts: NDArray[np.uint32]  # [cell, range] truths to be found
+
+    def is_hit(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
+        return self.bit(self.words[:, self.column(threshold, area)], threshold % 16)
+
+    def is_spared(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
+        """Does it count for nothing?"""
+        spared = self.bit(self.words[:, self.column(threshold, area)], threshold % 16 + 16)
+        return (self.bit(self.words[:, 0], area) | spared) & ~self.is_hit(threshold, area)
+
+    def column(self, threshold: int, area: int) -> int:
+        return 1 + threshold // 16 * int(self.counts.shape[1]) + area
+
+    @staticmethod
+    def bit(words: NDArray[np.uint32], place: int) -> NDArray[np.bool_]:
+        return (words >> place & 1).astype(bool)
 
 
 class MergedNumbers(Numbers):
@@ -70,6 +97,16 @@ class MergedNumbers(Numbers):
 
         with in_words_of_parts():
             return Arrays(*self.merger.arrays(nan, self.threads))
+
+    def readings(self, threshold: int) -> list[tuple[float, float, int, int, int, float, float]]:
+        """What is read off the curve of every class."""
+        with in_words_of_parts():
+            return self.merger.readings(threshold, self.threads)
+
+    def gather(self, label: int) -> ClassRows:
+        """Everything that is known of one class."""
+        with in_words_of_parts():
+            return ClassRows(*self.merger.gather(label))
 
     @cached_property
     def images(self) -> Images:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.model.fates import Fates
+    from verite.model.labels import Labels
 
 
 @record()
@@ -150,6 +151,10 @@ class Results(Display):
         from verite.model.fates import fates_of
 
         return fates_of(self, iou)
+
+    def part(self, about: Callable[[Labels], str]) -> Any:
+        """What became of these images, to be merged with others that are `about` the same classes and settings."""
+        raise BadParameter(f"parts: expected a protocol that can be merged, found {self.protocol}")
 
     def flat(self, prefix: str = "") -> dict[str, float]:
         """Every score, and the first one of each class, by names that W&B, MLflow and TensorBoard take.

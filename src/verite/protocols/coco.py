@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
 from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
-from verite.model.display import Part
+from verite.model.display import Part as Piece
 from verite.model.results import Results, Taken, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
 from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from verite.evaluation.evaluation import Arrays
     from verite.evaluation.parts import MergedNumbers
     from verite.model.annotations import Annotations
+    from verite.model.labels import Labels
     from verite.signature import Signature
 
     Floats = NDArray[np.float64]
@@ -129,6 +130,16 @@ class CocoResults(Results):
             name=asked.name,
             findings=findings,
         )
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        if self.settings.is_exact:
+            raise BadParameter("parts: expected quirks none, found pycocotools, whose odd ways depend on all images")
+        return self.evaluation.part(about(self.truth.labels))
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> CocoResults:
+        """Of what became of all images."""
+        return cls(numbers, settings, settings)
 
     @property
     def per(self) -> str:
@@ -282,7 +293,7 @@ class CocoResults(Results):
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
         return "\n".join([*lines, "", str(self.chosen_table()), "", str(self.signature), *self.notes])
 
-    def contents(self) -> list[Part]:
+    def contents(self) -> list[Piece]:
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
         return [scores, self.chosen_table(), self.signature, *self.notes]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
+from verite.protocols.curve_parts import merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
@@ -26,6 +27,10 @@ from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.evaluation.evaluation import Part
+    from verite.evaluation.parts import MergedNumbers
+    from verite.model.labels import Labels
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -211,6 +216,16 @@ class DetectionSettings(CurveSettings):
 
 class DetectionResults(CurveResults):
     """Average precision per class, with the curves it comes from."""
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        every = np.ones(len(self.truth), dtype=np.bool_)
+        return part_of_curves(self, about, (every, ~every))
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
+        """Of what became of all images."""
+        curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
+        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred)
 
 
 @protocol(

@@ -25,6 +25,7 @@ from verite.signature import Signature
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
+    from verite.evaluation.parts import MergedNumbers
     from verite.model.annotations import Annotations
 
 On = Literal["box", "mask"]
@@ -60,6 +61,10 @@ class LvisResults(CocoResults):
     """The thirteen numbers, and on demand the same by class and by threshold, and the arrays they come from."""
 
     PROTOCOL = "lvis"
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> LvisResults:
+        return cls(numbers, settings.rules(), settings)
 
     @cached_property
     def parts(self) -> dict[str, Any]:

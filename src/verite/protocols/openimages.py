@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
@@ -31,6 +31,7 @@ from verite.model.labels import Labels
 from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.coco_masks import outline_arrays_of
+from verite.protocols.curve_parts import merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
@@ -38,6 +39,9 @@ from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.evaluation.evaluation import Part
+    from verite.evaluation.parts import MergedNumbers
 
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
@@ -91,6 +95,20 @@ class OpenImagesResults(CurveResults):
     """Average precision per class at each threshold, with the curves it comes from."""
 
     settings: OpenImagesSettings
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        truth = self.truth
+        is_asked = ~is_set_aside(truth, self.settings.on)
+        return part_of_curves(
+            self, about, (is_asked & ~truth.group_of, is_asked & truth.group_of), is_reversed=True
+        )  # fmt: skip
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> OpenImagesResults:
+        """Of what became of all images."""
+        weight = settings.group_of_weight or 0.0
+        curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
+        return cls("openimages", settings, curves, numbers.truth, numbers.pred)
 
 
 @protocol(
@@ -284,7 +302,7 @@ def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> d
         groups += [] if is_box else [best]
     weight_of_group = settings.group_of_weight or 0.0
     entries = Entries.of(sides, outcome, np.concatenate(groups) if weight_of_group > 0 else np.empty(0, np.int64))
-    ignored = truth.difficult | (~sides.has_mask if settings.on == "mask" else False)
+    ignored = is_set_aside(truth, settings.on)
     labels = max(len(truth.labels), len(pred.labels))
     singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
     grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
@@ -303,6 +321,11 @@ def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> d
         is_true = entries.is_true[part]
         curves[name] = Curve(name, to_find, sides.confidence[rows], is_true, sides.origin[rows], weight)
     return curves
+
+
+def is_set_aside(truth: Annotations, on: On) -> Bools:
+    """Truths that are not asked for: difficult ones, and where masks are compared those without one."""
+    return truth.difficult | (np.asarray(truth.regions.kinds == BOX) if on == "mask" else False)
 
 
 def match_singles(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8], threshold: float) -> Bools:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
+from verite.evaluation.evaluation import Part, in_words_of_parts, int64s
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, ClassSettings
-from verite.model.display import Part
+from verite.model.display import Part as Piece
+from verite.model.labels import Labels
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.protocols.coco_masks import masks_of
+from verite.protocols.curve_parts import count_cells
 from verite.protocols.protocol import protocol
 from verite.settings import Fact, Option
 from verite.threads import thread_count
@@ -21,6 +26,7 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.evaluation.parts import MergedNumbers
     from verite.model.annotations import Annotations
     from verite.model.outlines import Runs
 
@@ -72,8 +78,9 @@ class PanopticResults(Results):
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
+        matched: Matched | None = None,
     ) -> None:
-        self.counts = counts
+        self.settings, self.counts, self.matched = settings, counts, matched
         self.by_class = counts.measures()
         self.groups = truth.labels.groups
         kinds = np.array(self.groups if self.groups is not None else [""] * len(truth.labels))
@@ -92,6 +99,38 @@ class PanopticResults(Results):
             name=settings.name,
             findings=findings,
         )
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """A row for each match with its IoU for a confidence; truths and false predictions are counted by image."""
+        matched, truth, pred = self.matched, self.truth, self.pred
+        assert matched is not None
+        labels = Labels(truth.labels.all_names, groups=truth.labels.groups)
+        known = matched.false[pred.label[matched.false] < len(labels)]
+        asked = np.concatenate([matched.truth, matched.missed])
+        cells = count_cells(
+            [np.concatenate([side.label[rows] for side, rows in ((truth, asked), (pred, known))]),
+             np.concatenate([side.image[rows] for side, rows in ((truth, asked), (pred, known))])],
+            [np.arange(len(asked) + len(known)) < len(asked), np.arange(len(asked) + len(known)) >= len(asked)],
+        )  # fmt: skip
+        images = pred.images if len(pred.images) > len(truth.images) else truth.images
+        words = np.tile(np.array([0, 1, 0], dtype=np.uint32), (len(matched.truth), 1))
+        rows = (truth.label[matched.truth], truth.image[matched.truth], matched.iou, words)
+        with in_words_of_parts():
+            names = images.names if images.ids is None else None
+            made = _core.Part.of(about(labels), images.ids, names, int64s(range(len(labels))), 1, 2, rows, cells)
+            return Part(made)
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> PanopticResults:
+        """Of what became of all images."""
+        gathered = [numbers.gather(place) for place in range(len(numbers.truth.labels))]
+        iou = np.array([fsum(rows.confidence.tolist()) for rows in gathered])
+        tp = np.array([len(rows.confidence) for rows in gathered], dtype=np.int64)
+        asked, fp = np.array([rows.counts.sum(axis=0, dtype=np.int64) for rows in gathered]).reshape(-1, 2).T
+        counts = Counts(iou, tp, fp, asked - tp)
+        if settings.labels is not None:
+            counts = restrict(counts, numbers.truth, set(settings.labels))
+        return cls(settings, counts, numbers.truth, numbers.pred)
 
     @property
     def class_names(self) -> list[str]:
@@ -131,7 +170,7 @@ class PanopticResults(Results):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "groups": self.group_table()}
 
-    def contents(self) -> list[Part]:
+    def contents(self) -> list[Piece]:
         return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]
 
     def details(self) -> dict[str, Any]:
@@ -172,10 +211,11 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     if settings.labels is not None:
         check_labels(settings.labels, truth)
-    counts = evaluate(truth, pred, thread_count(settings.threads))
+    matched = evaluate(truth, pred, thread_count(settings.threads))
+    counts = count(matched, truth, pred)
     if settings.labels is not None:
         counts = restrict(counts, truth, set(settings.labels))
-    return PanopticResults(settings, counts, truth, pred, findings)
+    return PanopticResults(settings, counts, truth, pred, findings, matched)
 
 
 def check_labels(labels: Sequence[str], truth: Annotations) -> None:
@@ -191,21 +231,27 @@ def restrict(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
     return Counts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
 
 
-def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Counts:
-    """The counts of every class of the truth."""
-    classes = len(truth.labels)
+def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Matched:
+    """Which segments match, which are missed and which are false."""
     masks = segment_masks(truth, threads), segment_masks(pred, threads)
-    iou = np.zeros(classes)
-    tp, fp, fn = (np.zeros(classes, dtype=np.int64) for _ in range(3))
-    for rows in blocks(truth, pred):
-        shared = overlaps(masks, rows, (truth, pred))
-        matched = match(shared, truth, pred, rows)
-        np.add.at(iou, matched.label, matched.iou)
-        np.add.at(tp, matched.label, 1)
-        np.add.at(fn, truth.label[matched.missed], 1)
-        known = matched.false[pred.label[matched.false] < classes]
-        np.add.at(fp, pred.label[known], 1)
-    return Counts(iou, tp, fp, fn)
+    found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
+    if not found:
+        none = np.empty(0, dtype=np.int64)
+        return Matched(none, np.empty(0), none, none)
+    return Matched(*(np.concatenate([getattr(m, name) for m in found]) for name in Matched.__dataclass_fields__))
+
+
+def count(matched: Matched, truth: Annotations, pred: Annotations) -> Counts:
+    """The counts of every class of the truth. Sums are exact, so that they are the same in whatever order."""
+    classes = len(truth.labels)
+    labels = truth.label[matched.truth]
+    iou = [fsum(matched.iou[labels == k].tolist()) for k in range(classes)]
+    false = pred.label[matched.false]
+    tp, fn, fp = (
+        np.bincount(own, minlength=classes)
+        for own in (labels, truth.label[matched.missed], false[false < classes])
+    )  # fmt: skip
+    return Counts(np.array(iou), tp, fp, fn)
 
 
 def segment_masks(side: Annotations, threads: int) -> Runs:
@@ -319,8 +365,8 @@ def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    label: NDArray[np.int32]
-    iou: Floats
+    truth: Ints  # rows of the truth that were found
+    iou: Floats  # with what found them
     missed: Ints  # rows of the truth
     false: Ints  # rows of the predictions
 
@@ -343,4 +389,4 @@ def match(shared: Shared, truth: Annotations, pred: Annotations, rows: tuple[Int
     is_missed[one[hit]] = False
     is_false = 2 * spared <= pred_area
     is_false[two[hit]] = False
-    return Matched(truth.label[ours[one[hit]]], iou[hit], ours[is_missed], theirs[is_false])
+    return Matched(ours[one[hit]], iou[hit], ours[is_missed], theirs[is_false])

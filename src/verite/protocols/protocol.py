@@ -4,6 +4,7 @@ options, the reference and the common tests follow.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
@@ -48,6 +49,11 @@ class Protocol(Generic[P, R]):
     @property
     def verb(self) -> str:
         return self.__name__.replace("_", "-")
+
+    @property
+    def results(self) -> Any:
+        """The class of what comes out."""
+        return getattr(sys.modules[self.__module__], self.evaluate.__annotations__["return"])
 
     @property
     def summary(self) -> str:

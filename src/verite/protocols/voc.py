@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
-from verite.errors import DataError
+from verite.errors import BadParameter, DataError
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
+from verite.model.labels import Labels
 from verite.model.results import Taken, choose_threshold
 from verite.protocols.coco import flag_class
+from verite.protocols.curve_parts import merged_curves
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Fact, Option, Overlaps
@@ -21,6 +23,8 @@ from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.evaluation.parts import MergedNumbers
 
 Pixel = Literal["plus1", "continuous"]
 Ignored = Literal["skip", "count"]
@@ -53,10 +57,26 @@ class VocResults(CurveResults):
 
     settings: VocSettings
 
-    def __init__(self, settings: VocSettings, evaluation: Evaluation, findings: Sequence[Any]) -> None:
-        self.evaluation = evaluation
-        curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
+    def __init__(
+        self, settings: VocSettings, evaluation: Evaluation | MergedNumbers, findings: Sequence[Any] = ()
+    ) -> None:
+        self.evaluation: Any = evaluation
+        if isinstance(evaluation, Evaluation):
+            curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
+        else:
+            curves = merged_curves(evaluation, len(settings.iou))
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        if self.settings.quirks != "none":
+            raise BadParameter("parts: expected quirks none, found py-faster-rcnn, whose order depends on all images")
+        part: Part = self.evaluation.part(about(Labels(self.truth.labels.all_names)))
+        return part
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: Any) -> VocResults:
+        """Of what became of all images."""
+        return cls(settings, numbers)
 
     def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found; those that are set aside were not asked for."""

@@ -1,0 +1,110 @@
+"""Evaluations in parts: one part per process, machine or shard, and the numbers of all of them."""
+
+from __future__ import annotations
+
+from functools import partial as bind
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verite.cli.evaluate import evaluate_each, finish
+from verite.cli.gate import gate_options
+from verite.cli.options import output_options, reading_options, setting_options, settings_given
+from verite.protocols import HOMES, protocol_named
+
+if TYPE_CHECKING:
+    from verite.protocols.protocol import Protocol
+
+KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic")
+PART = click.option("--output", "-o", type=click.Path(dir_okay=False), required=True, help="File for the part.")
+MERGED = click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the merged part to this file.")
+DUPLICATES = click.option("--duplicates", type=click.Choice(["error", "first"]), default="error", show_default=True,
+                          help="An image that is in two parts is refused, or that of the first counts.")  # fmt: skip
+PER = click.option("--per", type=click.Choice(["class", "threshold"]), help="What COCO's table has a row for.")
+QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+
+
+class Kinds(click.Group):
+    """A verb below `partial` for every protocol, made when asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [verb for verb in HOMES if verb in KINDS]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        return part_command(protocol_named(name)) if name in KINDS else None
+
+
+@click.group(
+    cls=Kinds,
+    epilog="""\b
+Examples:
+  verite partial coco gt/0001.json pred/0001.json -o 0001.part
+  verite partial voc truth/ pred/ -t 0.5 -t 0.75 -o a.part
+  verite merge *.part""",
+)
+def partial() -> None:
+    """What became of some images, to be merged with others: no boxes and no masks.
+
+    Every image belongs to one part. The numbers of `verite merge` are, to the last bit, those of all images at once.
+    """
+
+
+def part_command(protocol: Protocol[Any, Any]) -> click.Command:
+    """The verb that makes parts by a protocol: its settings, and how files are read."""
+    command = click.Command(
+        protocol.verb,
+        callback=bind(make_part, protocol),
+        params=[click.Argument(["truth"]), click.Argument(["pred"])],
+        help=f"One part of: {protocol.summary}\n\n{protocol.files}.",
+    )
+    for add in (QUIET, reading_options, *reversed([*setting_options(protocol.settings), PART])):
+        add(command)
+    command.params[2:] = command.params[:1:-1]
+    return command
+
+
+def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
+    """Evaluate the images of two files and write what became of them."""
+    from verite.cli.output import note
+    from verite.scale.partial import partial_of
+
+    settings = settings_given(protocol.settings, given)
+    protocol.settings(**settings)
+    results = evaluate_each(truth, (pred,), {**given, "as_json": False}, bind(protocol, **settings))
+    part = partial_of(results[0])
+    part.save(given["output"])
+    note(f"{part} in {given['output']}", quiet=given["quiet"])
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  verite merge parts/*.part
+  verite merge a.part b.part --json | jq .AP
+  verite merge a.part b.part -o ab.part            a part of both, to be merged further
+  verite merge parts/*.part --require "AP>=0.4" """
+)
+@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@MERGED
+@DUPLICATES
+@PER
+@click.option("--name", help="What the system is called.")
+@click.option("--threads", "-j", type=click.IntRange(1), help="Threads.")
+@gate_options
+@output_options
+def merge(parts: tuple[str, ...], **given: Any) -> None:
+    """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
+    from verite.cli.output import note
+    from verite.scale.partial import Partial, compute
+    from verite.scale.shards import find_shards
+
+    quiet = given["quiet"] or given["as_json"]
+    partials = [Partial.load(path) for word in parts for path in find_shards(word)]
+    if given["output"]:
+        merged = partials[0].merge(*partials[1:], duplicates=given["duplicates"], threads=given["threads"])
+        merged.save(given["output"])
+        note(f"{merged} in {given['output']}", quiet=quiet)
+        return
+    more = {key: given[key] for key in ("per", "name", "threads") if given[key] is not None}
+    results = compute(partials, duplicates=given["duplicates"], **{"name": "merged", **more})
+    finish([results], {**given, "output": None})

@@ -1,0 +1,1 @@
+"""More than one process, more than one machine, more than fits: evaluations in parts."""

@@ -1,0 +1,233 @@
+"""How is a data set evaluated in parts? Some images here, others there, and what became of them put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from verite import _core
+from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean
+from verite.evaluation.evaluation import Part
+from verite.evaluation.parts import MergedNumbers
+from verite.files import find_path, read_bytes, write_atomically
+from verite.formats import Readable, read_pair
+from verite.model.annotations import Source
+from verite.model.labels import Labels
+from verite.protocols import HOMES, protocol_named
+from verite.settings import Source as SourceSetting
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from verite.checks import Finding
+    from verite.model.results import Results
+    from verite.protocols.protocol import Protocol
+    from verite.settings import Settings
+
+IN_ONE_PIECE = ("imagenet-loc",)  # protocols that are not evaluated in parts
+Duplicates = Literal["error", "first"]
+
+
+class Partial:
+    """What became of some images by a protocol's rules: no boxes and no masks. Merged, it has the numbers of all.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> whole = partial(truth, pred)
+    >>> whole, round(whole.compute().scores["AP"].value, 4)
+    (Partial: coco of 2 images, 1 predictions, 0.505)
+    """
+
+    def __init__(self, part: Part, findings: Sequence[Finding] = ()) -> None:
+        """`findings`: what is suspicious about these images; it stays here, and is not in the bytes."""
+        self.part, self.findings = part, tuple(findings)
+        try:
+            about = json.loads(part.kept.about)
+            self.protocol: str = about["protocol"]
+            self.given: dict[str, Any] = about["settings"]
+            self.labels = Labels(**about["labels"])
+            protocol_of(self.protocol)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            found = "that of an evaluator" if not part.kept.about.startswith("{") else str(error)
+            raise DataError(f"part: expected one of `verite partial` or vt.partial, found {found}") from None
+
+    def __len__(self) -> int:
+        """How many images it has."""
+        return len(self.part)
+
+    @property
+    def predictions(self) -> int:
+        """How many predictions count."""
+        return self.part.kept.row_count
+
+    def __repr__(self) -> str:
+        return f"Partial: {self.protocol} of {len(self)} images, {self.predictions} predictions"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Partial, (self.part, self.findings)
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_bytes() == other.to_bytes() if isinstance(other, Partial) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def merge(self, *others: Partial, duplicates: Duplicates = "error", threads: int | None = None) -> Partial:
+        """One of all images; neither the order nor the steps in between change a byte.
+
+        An image that is in two of them is named and refused; ``duplicates="first"`` takes the first.
+        """
+        partials = check_alike((self, *others))
+        merged = Part.merge(
+            *(p.part for p in partials), takes_first=takes_first(duplicates), threads=thread_count(threads)
+        )  # fmt: skip
+        return Partial(merged, join_findings(partials))
+
+    def compute(self, **more: Any) -> Results:
+        """The protocol's results: to the last bit those of one evaluation of all images.
+
+        What does not change a number may be said here: ``name``, ``per``, ``curves``, ``threads``.
+        """
+        return compute([self], **more)
+
+    def to_bytes(self) -> bytes:
+        """The same bytes for the same images, however they were put together; 4 to 7 for a prediction."""
+        return self.part.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: Any) -> Partial:
+        """What :meth:`to_bytes` made; anything else is refused."""
+        return cls(Part.from_bytes(data))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the bytes whole or not at all."""
+        write_atomically(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Partial:
+        """What :meth:`save` wrote."""
+        data = read_bytes(find_path(path))
+        try:
+            return cls.from_bytes(data)
+        except DataError as error:
+            expected, _, found = str(error).removeprefix("part: ").removeprefix("expected ").partition(", found ")
+            raise ReadError(path, expected=expected, found=found or "something else") from None
+
+
+def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings: Any) -> Partial:
+    """Evaluate some images of a data set; parts of all images merge to the numbers of the whole, to the last bit.
+
+    `protocol` is voc, coco, lvis, openimages, imagenet-det or panoptic, and settings are its own. Truth and predictions
+    are whatever :func:`verite.read` takes; every image belongs to one part.
+
+    >>> parts = [vt.partial(f"gt/{i}.json", f"pred/{i}.json") for i in range(8)]       # doctest: +SKIP
+    >>> parts[0].merge(*parts[1:]).compute()                                           # doctest: +SKIP
+    """
+    chosen = protocol_of(protocol)
+    asked = chosen.settings(**settings)
+    return partial_of(chosen.evaluate(*read_pair(truth, pred), asked))
+
+
+def partial_of(results: Results) -> Partial:
+    """What results of some images become in a part."""
+    chosen = protocol_of(results.protocol)
+    asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
+    return Partial(results.part(lambda labels: describe(chosen, asked, labels)), results.findings)
+
+
+def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **more: Any) -> Results:
+    """The results of all images without putting the parts together first: memory is that of the largest class."""
+    first = check_alike(partials)[0]
+    chosen = protocol_of(first.protocol)
+    settings = chosen.settings(**first.given, **more)
+    threads = thread_count(getattr(settings, "threads", None))
+    numbers = MergedNumbers(
+        [p.part for p in partials],
+        first.labels,
+        is_together=bool(getattr(settings, "class_agnostic", False)),
+        takes_first=takes_first(duplicates),
+        threads=threads,
+        source=Source(path=more.get("name") or "", format="part"),
+    )
+    results: Results = chosen.results.of_parts(numbers, settings)
+    results.findings = tuple(join_findings(partials))
+    return results
+
+
+def protocol_of(name: str) -> Protocol[Any, Any]:
+    known = [verb for verb in HOMES if verb not in IN_ONE_PIECE]
+    verb = str(name).replace("_", "-")
+    if verb not in known:
+        words = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise BadParameter(f"protocol: expected {words}, found {name!r}{did_you_mean(verb, known)}")
+    return protocol_named(verb)
+
+
+def takes_first(duplicates: str) -> bool:
+    if duplicates not in ("error", "first"):
+        raise BadParameter(f"duplicates: expected error or first, found {duplicates!r}")
+    return duplicates == "first"
+
+
+def describe(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -> str:
+    """What must be the same of parts that are merged: all that can change a number, and the classes."""
+    said = {s.name: plain(s, getattr(settings, s.name)) for s in settings.declared.values() if s.is_signed}
+    about = {
+        "protocol": protocol.verb,
+        "revision": settings.REVISION,
+        "settings": said,
+        "labels": {"names": labels.names, "ids": labels.numbers, "groups": labels.groups},
+    }
+    return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def plain(setting: Any, value: Any) -> Any:
+    """A value of a setting as JSON has it; of a file a digest."""
+    if not isinstance(setting, SourceSetting) or value is None:
+        return value if not isinstance(value, float) or isfinite(value) else None
+    data = Path(value).read_bytes() if isinstance(value, (str, PathLike)) else repr(value).encode()
+    return f"digest {_core.digest(data):016x}"
+
+
+def check_alike(partials: Sequence[Partial]) -> Sequence[Partial]:
+    """Parts of the same protocol, settings and classes; whatever differs first is named."""
+    if not partials:
+        raise BadParameter("merge: expected at least one part, found none")
+    first = partials[0]
+    for other in partials[1:]:
+        if not isinstance(other, Partial):
+            raise BadParameter(f"merge: expected parts, found {type(other).__name__}")
+        if other.part.kept.about == first.part.kept.about:
+            continue
+        if other.protocol != first.protocol:
+            raise NotComparable(f"parts: expected one protocol, found {first.protocol} and {other.protocol}")
+        for key, value in first.given.items():
+            if other.given.get(key) != value:
+                raise NotComparable(f"parts: expected the same {key}, found {value} and {other.given.get(key)}")
+        raise NotComparable(
+            f"parts: expected the same classes in all of them, found {len(first.labels)} and {len(other.labels)} "
+            f"({first_difference(first.labels, other.labels)})"
+        )
+    return partials
+
+
+def first_difference(one: Labels, two: Labels) -> str:
+    tables = (
+        (one.all_names, two.all_names),
+        (one.numbers or (), two.numbers or ()),
+        (one.groups or (), two.groups or ()),
+    )
+    for mine, theirs in tables:
+        for a, b in zip(mine, theirs, strict=False):
+            if a != b:
+                return f"{a!r} and {b!r}"
+    return "one has more"
+
+
+def join_findings(partials: Sequence[Partial]) -> list[Finding]:
+    """What is suspicious about any of the parts, each thing once."""
+    found = {(f.code, f.side): f for p in reversed(partials) for f in p.findings}
+    return list(found.values())

@@ -1,0 +1,237 @@
+"""A data set evaluated in parts has the numbers of the whole, by every protocol, in whatever way parts are merged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verite as vt
+from tests.evaluation.test_parts import Sides, split, take_images
+from tests.oracles.coco_sets import random_set
+from tests.panoptic_files import write_side
+from tests.protocols.scenes import random_sides
+from tests.protocols.test_lvis import federated, written
+from tests.protocols.test_panoptic import random_set as random_panoptic
+from verite.model.images import Images
+from verite.model.regions import Regions
+from verite.model.verdicts import Verdicts
+
+KINDS: dict[str, dict[str, Any]] = {
+    "coco": {"max_dets": [1, 3, 100]},
+    "voc": {"iou": [0.3, 0.5, 0.75]},
+    "imagenet-det": {"iou": [0.5, 0.75]},
+    "openimages": {"metric": "v2"},
+}
+
+
+def by_image(sides: Sides) -> Sides:
+    """Predictions listed image by image, as detectors list them."""
+    return sides[0], sides[1].take(np.argsort(sides[1].image, kind="stable"))
+
+
+def coco_sides(folder: Path, seed: int) -> Sides:
+    documents = random_set(seed)
+    documents[0]["images"].sort(key=lambda image: image["id"])
+    for name, document in zip(("truth", "pred"), documents, strict=True):
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    truth = vt.read(folder / "truth.json")
+    return by_image((truth, vt.read(folder / "pred.json", like=truth)))
+
+
+def assert_same(found: Any, whole: Any) -> None:
+    """Every number, every class, to the last bit."""
+    assert list(found.scores) == list(whole.scores)
+    for key, score in whole.scores.items():
+        assert found.scores[key].value == score.value or np.isnan([found.scores[key].value, score.value]).all()
+        assert found.scores[key].signature == score.signature
+    documents = [{k: v for k, v in json.loads(r.to_json()).items() if k not in ("truth", "pred", "findings", "name")}
+                 for r in (found, whole)]  # fmt: skip
+    assert documents[0] == documents[1]
+
+
+def merge_in_any_way(parts: list[vt.Partial], rng: np.random.Generator) -> vt.Partial:
+    while len(parts) > 1:
+        some = rng.permutation(len(parts))[: int(rng.integers(2, 4))].tolist()
+        merged = parts[some[0]].merge(*(parts[i] for i in some[1:]))
+        if rng.random() < 0.5:
+            merged = vt.Partial.from_bytes(merged.to_bytes())
+        parts = [part for i, part in enumerate(parts) if i not in some] + [merged]
+    return parts[0]
+
+
+@pytest.mark.parametrize("protocol", KINDS)
+def test_parts_have_the_results_of_the_whole_by_every_protocol(tmp_path: Path, protocol: str) -> None:
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        sides = coco_sides(tmp_path, seed)
+        whole = getattr(vt, protocol.replace("-", "_"))(*sides, checks="off", **KINDS[protocol])
+        parts = [
+            vt.partial(*some, protocol, checks="off", **KINDS[protocol])
+            for some in split(sides, rng, int(rng.integers(1, 5)))
+        ]
+        merged = merge_in_any_way(parts, rng)
+        assert merged == vt.partial(*sides, protocol, checks="off", **KINDS[protocol])
+        assert_same(merged.compute(), whole)
+        assert_same(pickle.loads(pickle.dumps(merged)).compute(), whole)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[Sides, list[int]]:
+    """Small scenes full of ties, crowds, empty images and classes, more predictions than count; and a partition."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    images, labels = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    truths, preds = draw(st.integers(0, 12)), draw(st.sampled_from([0, 1, 20, 300]))
+    levels = draw(st.sampled_from([1, 3, 1000]))
+
+    def boxes(count: int) -> Regions:
+        corner = rng.integers(0, 30, (count, 2)).astype(float)
+        return Regions(np.hstack([corner, corner + rng.choice([8.0, 20.0, 40.0, 120.0], (count, 2))]), "xyxy")
+
+    tables = Images(None, np.sort(rng.choice(1000, images, replace=False))), vt.Labels(None, range(labels))
+    places = [[rng.integers(0, n, count).astype(np.int32) for n in (images, labels)] for count in (truths, preds)]
+    truth = vt.Annotations(*tables, *places[0], boxes(truths), flags={"crowd": rng.random(truths) < 0.2})
+    confidence = np.round(rng.integers(0, levels, preds) / levels, 3)
+    pred = vt.Annotations(*tables, *places[1], boxes(preds), confidence)
+    return (truth, pred), draw(st.lists(st.integers(0, 3), min_size=images, max_size=images))
+
+
+@settings(max_examples=120, deadline=None)
+@given(scenes(), st.integers(0, 2**32))
+def test_any_partition_and_tree_gives_the_bytes_of_the_whole(scene: tuple[Sides, list[int]], seed: int) -> None:
+    sides, place = scene
+    whole = vt.partial(*sides, checks="off")
+    chosen = [np.array(place) == i for i in range(4)]
+    parts = [vt.partial(*(take_images(side, some) for side in sides), checks="off") for some in chosen]
+    merged = merge_in_any_way(parts, np.random.default_rng(seed))
+    assert merged.to_bytes() == whole.to_bytes()
+    assert_same(merged.compute(), vt.coco(*sides, checks="off"))
+
+
+def take_verdicts(side: vt.Annotations, chosen: Any) -> vt.Annotations:
+    """The same with what is said about whole images."""
+    assert side.verdicts is not None
+    kept = chosen[side.verdicts.image]
+    image = (np.cumsum(chosen) - 1)[side.verdicts.image[kept]].astype(np.int32)
+    verdicts = Verdicts(image, side.verdicts.label[kept], side.verdicts.kind[kept])
+    return replace(take_images(replace(side, verdicts=None), chosen), verdicts=verdicts)
+
+
+def test_lvis_in_parts_has_its_thirteen_numbers(tmp_path: Path) -> None:
+    for seed in range(15):
+        paths = written(tmp_path, *federated(seed))
+        truth = vt.read(paths[0], format="lvis")
+        pred = vt.read(paths[1], like=truth)
+        place = np.random.default_rng(seed).integers(0, 3, len(truth.images))
+        parts = [
+            vt.partial(take_verdicts(truth, place == i), take_images(pred, place == i), "lvis", checks="off")
+            for i in range(3)
+        ]
+        assert_same(parts[0].merge(*parts[1:]).compute(), vt.lvis(truth, pred, checks="off"))
+
+
+def test_panoptic_in_parts_sums_exactly(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    for n in range(12):
+        images = random_panoptic(rng)
+        sides = [{i: (s[k][0].tolist(), s[k][1]) for i, s in images.items()} for k in (0, 1)]
+        truth = vt.read(write_side(tmp_path, f"truth{n}", sides[0]))
+        pred = vt.read(write_side(tmp_path, f"pred{n}", sides[1], is_truth=False), like=truth)
+        parts = [vt.partial(*some, "panoptic", checks="off") for some in split((truth, pred), rng, 3)]
+        assert parts[0].merge(*parts[1:]) == parts[2].merge(parts[0], parts[1])
+        assert_same(parts[0].merge(*parts[1:]).compute(), vt.panoptic(truth, pred, checks="off"))
+
+
+def test_groups_of_open_images_count_in_parts_as_in_the_whole() -> None:
+    rng = np.random.default_rng(3)
+    compared = 0
+    for seed in range(20):
+        truth, pred = random_sides(seed)
+        groups = rng.random(len(truth)) < 0.4
+        truth = replace(truth, flags={"group_of": groups, "difficult": (rng.random(len(truth)) < 0.1) & ~groups})
+        for metric in ("challenge", "v2"):
+            for weight in (None, 0.5):
+                more: dict[str, Any] = {"metric": metric, "group_of_weight": weight, "checks": "off", "iou": [0.3, 0.6]}
+                whole = vt.openimages(truth, pred, **more)
+                parts = [vt.partial(*some, "openimages", **more) for some in split((truth, pred.like(truth)), rng, 3)]
+                assert_same(parts[2].merge(*parts[:2]).compute(), whole)
+                compared += not np.isnan(whole.scores["mAP@0.30"].value)
+    assert compared > 40
+
+
+def two_parts(**more: Any) -> tuple[vt.Partial, vt.Partial]:
+    box = [[0, 0, 9, 9]]
+    parts = []
+    for name in ("a.jpg", "b.jpg"):
+        truth = vt.Annotations.of([name], ["cat"], box)
+        parts.append(vt.partial(truth, vt.Annotations.of([name], ["cat"], box, confidence=[0.5]), **more))
+    return parts[0], parts[1]
+
+
+def test_what_does_not_belong_together_is_named() -> None:
+    one, two = two_parts()
+    with pytest.raises(vt.DataError, match=r"expected every image once, found image 'a.jpg' in two of them"):
+        one.merge(two, one)
+    assert one.merge(two, one, duplicates="first") == one.merge(two)
+    with pytest.raises(vt.NotComparable, match=r"parts: expected the same max_dets, found \[1, 10, 100\] and \[7\]"):
+        one.merge(two_parts(max_dets=7)[1])
+    with pytest.raises(vt.NotComparable, match="parts: expected one protocol, found coco and voc"):
+        one.merge(two_parts(protocol="voc")[1])
+    truth = vt.Annotations.of(["c"], ["dog"], [[0, 0, 9, 9]])
+    other = vt.partial(truth, replace(truth, confidence=np.ones(1)), checks="off")
+    with pytest.raises(vt.NotComparable, match=r"expected the same classes .* \('cat' and 'dog'\)"):
+        one.merge(other)
+    with pytest.raises(vt.BadParameter, match=r"protocol: expected voc, .* or panoptic, found 'imagenet-loc'"):
+        vt.partial(truth, truth, "imagenet-loc")
+    with pytest.raises(vt.BadParameter, match="found 'cocoa'; did you mean 'coco'"):
+        vt.partial(truth, truth, "cocoa")
+    with pytest.raises(vt.BadParameter, match="quirks"):
+        two_parts(protocol="voc", quirks="py-faster-rcnn")
+
+
+def test_what_changes_no_number_may_differ_and_be_said_later() -> None:
+    one, two = two_parts(threads=1)[0], two_parts(threads=2, name="other")[1]
+    results = one.merge(two).compute(name="mine", per="threshold")
+    assert (results.name, results.per) == ("mine", "threshold")
+    assert repr(one.merge(two)) == "Partial: coco of 2 images, 2 predictions"
+    assert copy.deepcopy(one) == one
+    assert one != two
+
+
+def test_a_part_is_saved_whole_and_refused_damaged(tmp_path: Path) -> None:
+    one, _ = two_parts()
+    one.save(tmp_path / "a.part")
+    assert vt.Partial.load(tmp_path / "a.part") == one
+    (tmp_path / "b.part").write_bytes((tmp_path / "a.part").read_bytes()[:-3])
+    with pytest.raises(vt.ReadError, match=r"b.part: expected a part that is whole, found damaged bytes"):
+        vt.Partial.load(tmp_path / "b.part")
+    (tmp_path / "c.part").write_text("{}")
+    with pytest.raises(vt.ReadError, match=r"c.part: expected a part as verite writes it, found other bytes"):
+        vt.Partial.load(tmp_path / "c.part")
+    loop = vt.CocoEvaluator(checks="off")
+    loop.update({"boxes": [], "scores": [], "labels": []}, {"boxes": [[0, 0, 9, 9]], "labels": [1]})
+    (tmp_path / "d.part").write_bytes(loop.to_bytes())
+    with pytest.raises(
+        vt.ReadError, match=r"expected one of `verite partial` or vt.partial, found that of an evaluator"
+    ):
+        vt.Partial.load(tmp_path / "d.part")
+    with pytest.raises(vt.ReadError, match="nothing"):
+        vt.Partial.load(tmp_path / "e.part")
+
+
+def test_findings_stay_with_the_part_and_not_in_its_bytes(tmp_path: Path) -> None:
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, float("nan"), 9]], confidence=[0.5])
+    with pytest.raises(vt.DataError, match="V111"):
+        vt.partial(truth, pred)
+    part = vt.partial(truth, pred, checks="warn")
+    assert [finding.code for finding in part.compute().findings] == ["V111"]
+    assert vt.Partial.from_bytes(part.to_bytes()).compute().findings == ()
