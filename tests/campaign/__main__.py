@@ -10,20 +10,24 @@ import argparse
 import os
 import resource
 import select
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from tests.campaign.cases import KINDS, run_case
+from tests.campaign.processes import fill_disks, interrupt_commands, kill_writers, race_readers
 from verite.cli.bar import show_progress
-from verite.progress import begin, count_files
+from verite.progress import begin
 
+# Whole commands under bad conditions, and how many of them at most.
+COMMANDS = {
+    "kills": (kill_writers, 500),
+    "disks": (fill_disks, 100),
+    "races": (race_readers, 200),
+    "interrupts": (interrupt_commands, 50),
+}
 HANG = 10.0  # seconds
 LOADING = 20.0  # more, before the first case
 MEMORY = 4 * 2**30
@@ -95,66 +99,11 @@ def watch_cases(
     return number - first, outcomes, wrong
 
 
-def kill_writers(seed: int, count: int, until: float) -> tuple[int, Counter[str], list[str]]:
-    """Conversions killed at any moment leave a whole folder or none."""
-    import json
-    import random
-
-    chance = random.Random(seed)
-    outcomes: Counter[str] = Counter()
-    wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as home:
-        source, target = Path(home) / "truth.json", Path(home) / "out"
-        images = [{"id": i, "file_name": f"{i}.jpg", "width": 90, "height": 90} for i in range(2000)]
-        boxes = [{"id": i, "image_id": i, "category_id": 1, "bbox": [1, 2, 30, 40]} for i in range(2000)]
-        document = {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": boxes}
-        source.write_text(json.dumps(document))
-        command = [sys.executable, "-m", "verite", "convert", str(source), str(target), "--to", "voc", "-q"]
-        for i in count_files("kills", range(count)):
-            if time.monotonic() > until:
-                return i, outcomes, wrong
-            shutil.rmtree(target, ignore_errors=True)
-            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-                time.sleep(chance.uniform(0.1, 1.5))
-                running.send_signal(signal.SIGKILL)
-            found = len(list(target.glob("*.xml"))) if target.exists() else 0
-            is_whole = found in (0, 2000)
-            outcomes["fine" if is_whole else "partial"] += 1
-            wrong += [] if is_whole else [f"kill {i}: {found} of 2000 files"]
-    return count, outcomes, wrong
-
-
-def interrupt(count: int, until: float) -> tuple[int, Counter[str], list[str]]:
-    """How soon long work ends after Ctrl-C: within .3 s, or late."""
-    program = (
-        "import numpy as np\nfrom verite import _core\nprint('ready', flush=True)\n"
-        "_core.independent_changes(np.zeros(100_000, np.int32), np.ones((1, 1)), np.ones((1, 1, 4)), 0.5, np.empty(0), "
-        "100_000, 1, 0)"
-    )
-    outcomes: Counter[str] = Counter()
-    wrong: list[str] = []
-    for i in count_files("interrupts", range(count)):
-        if time.monotonic() > until:
-            return i, outcomes, wrong
-        with subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as running:
-            assert running.stdout is not None
-            running.stdout.readline()
-            time.sleep(0.1 + 0.01 * i)
-            start = time.monotonic()
-            running.send_signal(signal.SIGINT)
-            running.communicate(timeout=60)
-            took = time.monotonic() - start
-        outcomes["fine" if took <= 0.3 else "late"] += 1
-        wrong += [] if took <= 0.3 else [f"interrupt {i}: {took:.2f} s"]
-    return count, outcomes, wrong
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=3.0, help="budget, shared by the kinds")
     parser.add_argument("--cases", type=int, default=60_000, help="at most so many of each kind")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case, to run in parts")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", help="one of the kinds; may be repeated")
     parser.add_argument("--work", nargs=4, metavar=("KIND", "SEED", "FIRST", "LAST"), help=argparse.SUPPRESS)
@@ -164,18 +113,17 @@ def main() -> int:
         work(kind, *map(int, numbers))
         return 0
     os.environ["PYTHONHASHSEED"] = "0"
-    names = given.only or [*KINDS, "kills", "interrupts"]
+    names = given.only or [*KINDS, *COMMANDS]
     share = 60 * given.minutes / len(names)
     found_wrong = []
     print(f"| kind | cases | refused | deaths | hangs | undocumented | other |\n|{'---|' * 7}")
     for name in names:
         until = time.monotonic() + share
-        if name == "kills":
-            cases, outcomes, wrong = kill_writers(given.seed, 500, until)
-        elif name == "interrupts":
-            cases, outcomes, wrong = interrupt(50, until)
+        if name in COMMANDS:
+            run, most = COMMANDS[name]
+            cases, outcomes, wrong = run(given.seed, min(most, given.cases), until)
         else:
-            cases, outcomes, wrong = watch(name, given.seed, 0, given.cases, until)
+            cases, outcomes, wrong = watch(name, given.seed, given.first, given.cases, until)
         other = ", ".join(f"{outcomes[word]} {word}" for word in ("partial", "late") if outcomes[word]) or "–"
         cells = (cases, outcomes["refused"], outcomes["death"], outcomes["hang"], outcomes["undocumented"], other)
         print(f"| {name} | {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in cells)} |", flush=True)

@@ -6,6 +6,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ import verite as vt
 from tests.formats.samples import DATA
 from tests.formats.test_fuzz import mutated
 from verite import _core
+from verite.interpretation.class_distances import class_distances
 
 # A case ends in one word: fine, refused (by an error that is documented), or what else was raised.
 Case = Callable[[random.Random], str]
@@ -52,10 +54,11 @@ def spoil_a_file(chance: random.Random) -> str:
         else:
             whole = target = Path(folder) / path.name
         target.write_bytes(mutated(path.read_bytes(), chance))
+        with suppress(*DOCUMENTED):
+            vt.inspect(whole)  # lists all faults, and goes on where reading ends at the first
         try:
             found = vt.read(whole)
             assert found.digest
-            vt.inspect(found)
             pred = found
             if found.confidence is None:
                 pred = replace(found, confidence=np.linspace(0, 1, len(found)))
@@ -77,6 +80,69 @@ def spoil_a_table(chance: random.Random) -> str:
         except DOCUMENTED:
             return "refused"
     return "fine"
+
+
+def spoil_class_distances(chance: random.Random) -> str:
+    """A spoiled matrix or taxonomy of classes, or list of names."""
+    home = Path(str(files("verite") / "data"))
+    sources = [p for p in sorted(home.rglob("*")) if p.is_file() and ("class-dist" in str(p) or p.name == "kinds.txt")]
+    with tempfile.TemporaryDirectory() as folder:
+        source = chance.choice(sources)
+        path = Path(folder) / source.name
+        path.write_bytes(mutated(source.read_bytes(), chance))
+        try:
+            class_distances(path)
+        except DOCUMENTED:
+            return "refused"
+    return "fine"
+
+
+def spoil_a_coco_file(chance: random.Random) -> str:
+    """A spoiled truth or results file evaluated by COCO's rules, boxes or masks."""
+    truth, pred = spoiled_pair(chance)
+    on = chance.choice(["box", "mask"])
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("truth.json", "pred.json")]
+        for path, data in zip(paths, (truth, pred), strict=True):
+            path.write_bytes(data)
+        try:
+            vt.coco(*paths, on=on, checks="warn")
+        except DOCUMENTED:
+            return "refused"
+    return "fine"
+
+
+def spoil_a_coco_file_of_the_reference(chance: random.Random) -> str:
+    """The same files through pycocotools."""
+    import contextlib
+    import io
+
+    from pycocotools.coco import COCO
+    from pycocotools.cocoeval import COCOeval
+
+    truth, pred = spoiled_pair(chance)
+    on = {"box": "bbox", "mask": "segm"}[chance.choice(["box", "mask"])]
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        paths = [Path(folder) / name for name in ("truth.json", "pred.json")]
+        for path, data in zip(paths, (truth, pred), strict=True):
+            path.write_bytes(data)
+        try:
+            known = COCO(str(paths[0]))
+            evaluation = COCOeval(known, known.loadRes(str(paths[1])), on)
+            evaluation.evaluate()
+            evaluation.accumulate()
+        except Exception:
+            return "refused"
+    return "fine"
+
+
+def spoiled_pair(chance: random.Random) -> tuple[bytes, bytes]:
+    """The demo's truth and a detector's results, one of them spoiled."""
+    demo = Path(str(files("verite") / "data" / "demo"))
+    pair = [(demo / name).read_bytes() for name in ("truth.json", "hawk.json")]
+    which = chance.randrange(2)
+    pair[which] = mutated(pair[which], chance)
+    return pair[0], pair[1]
 
 
 def random_counts(chance: random.Random) -> Any:
@@ -154,7 +220,10 @@ def spoil_a_mask_of_the_reference(chance: random.Random) -> str:
 
 KINDS: dict[str, Case] = {
     "files": spoil_a_file,
+    "COCO files": spoil_a_coco_file,
+    "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
     "tables": spoil_a_table,
+    "class distances": spoil_class_distances,
     "masks": spoil_a_mask,
     "masks of pycocotools": spoil_a_mask_of_the_reference,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.campaign.__main__ import kill_writers, watch
+from tests.campaign.__main__ import COMMANDS, watch
 from tests.campaign.cases import KINDS, run_case, targets
 
 OURS = [kind for kind in KINDS if "pycocotools" not in kind]
@@ -51,8 +51,11 @@ def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_pat
 
 
 @pytest.mark.slow
-def test_killed_writers_leave_all_or_nothing():
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "interrupts"])
+def test_commands_under_bad_conditions_do_all_or_nothing(name):
     import time
 
-    _, outcomes, _ = kill_writers(3, 5, time.monotonic() + 60)
-    assert set(outcomes) == {"fine"}
+    run, _ = COMMANDS[name]
+    count, outcomes, wrong = run(3, 4, time.monotonic() + 60)
+    assert (count, wrong) == (4, [])
+    assert set(outcomes) <= {"fine", "refused"}
