@@ -20,7 +20,7 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["hawk", "magpie", "mole"]
-    assert "P(first) errors / images / both" in lines[0]
+    assert "P(first) e/i/b" in lines[0]
     for words in ("whole order:", "assumed: each record is no object with probability 0.02", "not covered:", "flip:"):
         assert words in out
 
@@ -110,3 +110,29 @@ def test_other_competitions_can_be_asked(typed):  # noqa: F811
     assert "mAP" in out.splitlines()[0]
     status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, "--on", "mask", "--draws", "30", "--quiet", *ERRORS)
     assert status == 0
+
+
+@pytest.mark.parametrize("verb", ["coco", "voc"])
+def test_two_systems_are_compared_on_drawn_images_without_another_verb(typed, verb):  # noqa: F811
+    status, out, err = typed(verb, TRUTH, HAWK, MAGPIE, "--resample", "images", "--quiet")
+    assert (status, err) == (0, "")
+    assert "magpie - hawk over drawn images" in out
+    status, out, _ = typed(verb, TRUTH, HAWK, MAGPIE, MOLE, "--resample", "images", "--json")
+    document = json.loads(out)
+    differences = [d for d in document["differences"] if d["score"] in ("AP", "mAP")]
+    assert [(d["first"], d["second"]) for d in differences] == [("hawk", "magpie"), ("hawk", "mole")]
+    for d in differences:
+        mine, theirs = (document["systems"][d[side]][d["score"]] for side in ("first", "second"))
+        assert d["value"] == pytest.approx(theirs - mine, abs=1e-12)
+        assert d["low"] < d["value"] < d["high"]
+    status, _, err = typed(verb, TRUTH, HAWK, "--resample", "images", "--quiet")
+    assert status == 2
+    assert "--resample: expected two PREDs to compare, found one" in err
+
+
+def test_a_ranking_of_detectors_names_the_published_order(typed):  # noqa: F811
+    status, out, _ = typed("rank", TRUTH, HAWK, MAGPIE, MOLE, "--epsilon", "0.05", "--quiet")
+    assert status == 0
+    assert "The order by COCO's AP is hawk > magpie > mole; how sure that one is: verite leaderboard" in out
+    status, out, _ = typed("rank", TRUTH, HAWK, MAGPIE, "--epsilon", "0.05", "--json")
+    assert json.loads(out)["published"]["scores"]["hawk"] == verite.coco(TRUTH, HAWK)["AP"].value

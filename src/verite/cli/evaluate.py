@@ -13,6 +13,7 @@ from verite.cli.gate import gate_options, pass_gate, requirements_of
 from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 
 if TYPE_CHECKING:
+    from verite.model.comparison import Difference
     from verite.model.results import Results
     from verite.protocols.curve_results import CurveResults
     from verite.protocols.protocol import Protocol
@@ -25,6 +26,13 @@ OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="
 NO_PLOT = click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 PLOT_FORMAT = click.option(
     "--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True
+)  # fmt: skip
+
+
+REDRAWN = ("coco", "voc", "lvis")  # whose images can be drawn again
+RESAMPLE = click.option(
+    "--resample", metavar="images|COLUMN",
+    help="Draw the images (or groups of them) a thousand times: paired differences to the first PRED, with intervals.",
 )  # fmt: skip
 
 
@@ -42,6 +50,8 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
         options += [TABLE]
     if is_drawn(protocol):
         options += [NO_PLOT, PLOT_FORMAT]
+    if protocol.verb in REDRAWN:
+        options += [RESAMPLE]
     for add in (output_options, reading_options, gate_options, *reversed(options)):
         add(command)
     command.params[2:] = command.params[:1:-1]
@@ -64,6 +74,8 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
     """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
     settings = settings_given(protocol.settings, given)
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
+    if given.get("resample") and len(pred) < 2:
+        raise click.UsageError("--resample: expected two PREDs to compare, found one")
     results = evaluate_each(truth, pred, given, partial(protocol, **settings))
     if has_curves(protocol):
         show_table(results, given)
@@ -118,12 +130,25 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     from verite.model.comparison import Comparison
 
     quiet = given["quiet"] or given["as_json"]
-    outcome = results[0] if len(results) == 1 else Comparison(results)
+    outcome = results[0] if len(results) == 1 else Comparison(results, differences_of(results, given))
     if given["output"]:
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
     pass_gate(results, outcome, given)
+
+
+def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
+    """Each system against the first on drawn images, where that was asked for."""
+    if not given.get("resample"):
+        return []
+    from verite.leaderboards.columns import groups_of
+    from verite.leaderboards.resampling import find_differences
+    from verite.model.comparison import distinct_names
+
+    column = given["resample"]
+    groups = None if column == "images" else groups_of(results[0].truth, column, "resample")
+    return find_differences(results, distinct_names([one.name for one in results]), groups=groups)
 
 
 def save_results(

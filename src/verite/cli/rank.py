@@ -13,6 +13,7 @@ from verite.errors import BadParameter
 from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
 if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
     from verite.ranking.calibration import Calibration
     from verite.ranking.result import Ranking
 
@@ -224,7 +225,20 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
         predictions[name] = read_side(path, "pred", given, truth)
         describe("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
-    return assess(Finds.of(truth, predictions, checks=given["checks"], **settings), errors, **pick_doubts(given))
+    ranking = assess(Finds.of(truth, predictions, checks=given["checks"], **settings), errors, **pick_doubts(given))
+    return replace(ranking, published=find_published(truth, predictions))
+
+
+def find_published(truth: Annotations, predictions: dict[str, Annotations]) -> tuple[str, dict[str, float]]:
+    """Detectors by COCO's AP, or where boxes are fractions of images of unknown size, by Pascal VOC's."""
+    from verite.protocols.coco import coco
+    from verite.protocols.voc import voc
+
+    if truth.unit == "rel":
+        return "VOC's mAP", {
+            name: voc(truth, pred, pixel="continuous", checks="off")["mAP"].value for name, pred in predictions.items()
+        }
+    return "COCO's AP", {name: coco(truth, pred, checks="off")["AP"].value for name, pred in predictions.items()}
 
 
 def pick_settings(given: dict[str, Any]) -> dict[str, Any]:

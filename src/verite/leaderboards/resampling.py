@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from verite.errors import BadParameter, DataError
+from verite.model.comparison import Difference
 from verite.statistics.intervals import check_level, percentile_interval
 
 if TYPE_CHECKING:
@@ -88,6 +89,21 @@ def redraw(
             parts = [one.part_of(score, label) for score in scores]
             found[first:last, i] = one.evaluation.draw_means(parts, weights)
     return found
+
+
+def find_differences(
+    results: Sequence[Results], names: Sequence[str], level: float = 0.95, **how: Any
+) -> list[Difference]:
+    """Each system against the first, by every score, with intervals over the choice of images."""
+    scores = [score for score, found in results[0].scores.items() if found.value == found.value]
+    drawn = redraw(results, scores, **how)
+    differences = []
+    for i in range(1, len(results)):
+        for k, score in enumerate(scores):
+            value = results[i].scores[score].value - results[0].scores[score].value
+            interval = percentile_interval(drawn[:, i, k] - drawn[:, 0, k], level)
+            differences.append(Difference(names[0], names[i], score, value, *interval))
+    return differences
 
 
 def check_redrawable(results: Results) -> Redrawable:

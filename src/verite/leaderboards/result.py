@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isnan
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import verite
@@ -31,6 +32,7 @@ NOT_COVERED = (
     "all of this is conditional on the model; not covered: errors that favour one detector unless --favours says so, "
     "another annotation guide, images of another kind"
 )
+WIDTH = 110
 POOL = "candidates for missing objects are the detectors' own boxes, which favours the detectors in the table"
 
 
@@ -170,12 +172,12 @@ class Leaderboard(Display):
             return Table.of("detector", list(board.names), columns)
         if board.images is not None:
             columns["sd"] = [sd for sd, _ in board.spread]
-        columns[f"gap to the next ({100 * level:g} %)"] = [show_gap(gap) for gap in board.gaps]
-        doubts = " / ".join(board.by_doubt)
+        columns[f"lead ({100 * level:g} %)"] = [show_gap(gap) for gap in board.gaps]
+        doubts = "/".join(doubt[0] for doubt in board.by_doubt)
         count = len(board.widest) if board.widest is not None else 0
-        for key, ask in (("P(first)", board.p_first), ("P(keeps place)", board.p_keeps)):
+        for key, ask in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
             columns[f"{key} {doubts}"] = [
-                " / ".join(show_share(ask(i)[doubt], count) for doubt in board.by_doubt) for i in size
+                "/".join(show_share(ask(i)[doubt], count) for doubt in board.by_doubt) for i in size
             ]
         if board.images is not None:
             columns["places"] = [show_places(places) for places in board.places]
@@ -193,7 +195,7 @@ class Leaderboard(Display):
             several = len(self.boards) > 1
             parts.append(Table(table.head, table.rows, title=metric) if several else table)
             parts += self.say_order(board)
-        return [*parts, *self.notes, self.signature]
+        return [*parts, *(fill(note, WIDTH) for note in self.notes), self.signature]
 
     def say_order(self, board: Board) -> list[str]:
         """What the draws say about the order as a whole."""
@@ -204,7 +206,8 @@ class Leaderboard(Display):
         whole = ", ".join(
             f"{show_share(board.whole_order[doubt], count)} under {say_doubt(doubt)}" for doubt in board.by_doubt
         )
-        lines = [f"cannot be told apart: {groups}" if groups else "all can be told apart", f"whole order: {whole}"]
+        apart = f"cannot be told apart: {groups}" if groups else "all can be told apart"
+        lines = [fill(apart, WIDTH), f"whole order: {whole}"]
         lines += [f"always level: {one} and {two}" for one, two in board.copies]
         lines += [
             f"warning: in the mean of the draws under {say_doubt(doubt)}, {second} is before {first}: "
@@ -218,21 +221,24 @@ class Leaderboard(Display):
         if not self.board.by_doubt:
             return []
         draws = self.settings.draws
-        drawn = [say_doubt(doubt) for doubt in self.board.by_doubt]
-        notes = [f"{draws:,} draws of {', '.join(drawn)}; draws are orders, never scores"]
+        letters = [f"{doubt[0]} {say_doubt(doubt)}" for doubt in self.board.by_doubt]
+        notes = [
+            f"{draws:,} draws ({', '.join(letters)}): shares of draws in which a detector is first, and keeps its "
+            "place; draws are orders, never scores"
+        ]
         if "errors" in self.board.by_doubt:
             notes.append(f"assumed: {self.errors.words}")
         if self.board.images is not None:
             notes.append(
-                "intervals of gaps and places (all at once, Mogstad et al.) come from drawn images; an interval around "
-                "a score itself would be wrong: its estimated bias is in the files"
+                "lead over the next one and places that cannot be excluded (all at once, Mogstad et al.) come from "
+                "drawn images; an interval around a score itself would be wrong: its estimated bias is in the files"
             )
         if self.flips:
             notes.append(
-                "flip: at most so many records decide the order with the next one; Γ: odds by which spurious records "
-                "must favour the leader until the order turns (first order, spurious records only)"
+                "flip: removing at most so many records turns the order with the next one; Γ: odds by which spurious "
+                "records must favour the leader until it turns (first order, spurious records only)"
                 if self.errors.mean("spurious")
-                else "flip: at most so many records decide the order with the next one"
+                else "flip: removing at most so many records turns the order with the next one"
             )
         if self.vanishing is not None and self.vanishing >= 0.05:
             notes.append(f"{self.vanishing:.1f} classes are in no image of a draw in the mean, and leave it")

@@ -11,23 +11,41 @@ from verite.errors import BadParameter, NotComparable
 from verite.model.display import Display, Part
 from verite.model.results import Results, digest_for, to_json
 from verite.model.tables import ABSENT, Table
+from verite.records import record
 from verite.signature import Signature
 
+DIFFERENCE = (("difference", "value"), ("low (95 %)", "low"), ("high (95 %)", "high"))
 MANY_SCORES = 6  # from more on, a comparison begins with all of them at a glance
 MOST_BESIDE = 5  # systems that are columns; more are rows
 MOST_CLASSES = 8  # that are columns beside systems in rows
 
 
+@record()
+class Difference:
+    """By how much one system is ahead of another, and between which numbers that lies."""
+
+    first: str
+    second: str
+    score: str
+    value: float  # second minus first
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
 class Comparison(Display):
     """Several systems on the same truth by the same rules, side by side; many of them one below the other."""
 
-    def __init__(self, results: Sequence[Results]) -> None:
+    def __init__(self, results: Sequence[Results], differences: Sequence[Difference] = ()) -> None:
+        """`differences` are those that somebody knows intervals of."""
         if not results:
             raise BadParameter("compare: expected at least one result, found none")
         first = results[0]
         for other in results[1:]:
             check_comparable(first, other)
-        self.results = tuple(results)
+        self.results, self.differences = tuple(results), tuple(differences)
         self.names = distinct_names([r.name for r in results])
 
     @property
@@ -94,7 +112,19 @@ class Comparison(Display):
         columns = {str(row[0]): [row[at[name]] for name in names] for row in table.rows}
         return Table.of("system", names, columns, title=f"{self.headline} of each class")
 
+    def difference_table(self) -> Table:
+        """A row for each difference, with its interval over the choice of images."""
+        several = len(self.results) > 2
+        names = [f"{d.second} - {d.first}: {d.score}" if several else d.score for d in self.differences]
+        columns = {key: [getattr(d, at) for d in self.differences] for key, at in DIFFERENCE}
+        title = "differences over drawn images" if several else f"{self.names[1]} - {self.names[0]} over drawn images"
+        return Table.of("score", names, columns, title=title)
+
     def contents(self) -> list[Part]:
+        *parts, signature = self.list_tables()
+        return [*parts, *([self.difference_table()] if self.differences else []), signature]
+
+    def list_tables(self) -> list[Part]:
         first = self.results[0]
         if len(self.results) > MOST_BESIDE:
             few = len(self.table().rows) <= MOST_CLASSES
@@ -118,7 +148,10 @@ class Comparison(Display):
     def to_dict(self) -> dict[str, Any]:
         first = self.results[0]
         systems = {name: result.to_dict() for name, result in zip(self.names, self.results, strict=True)}
-        return {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
+        document: dict[str, Any] = {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
+        if self.differences:
+            document["differences"] = [difference.to_dict() for difference in self.differences]
+        return document
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)

@@ -140,6 +140,7 @@ class Ranking(Display):
     rank_intervals: Array | None = None  # algorithms × places × 2
     table: Recorded | None = None
     all_pairs: bool = False  # shown in the text even if there are many
+    published: tuple[str, dict[str, float]] | None = None  # detectors by average precision, as contests publish it
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> Pair:
@@ -227,6 +228,8 @@ class Ranking(Display):
         }
         if self.whole_interval is not None:
             document["whole_order_interval"] = list(self.whole_interval)
+        if self.published is not None:
+            document["published"] = {"score": self.published[0], "scores": self.published[1]}
         if self.rank_intervals is not None:
             document["rank_intervals"] = {
                 name: {str(k): self.rank_intervals[j, k - 1].tolist() for k in places}
@@ -264,6 +267,8 @@ class Ranking(Display):
                 for name in self.order
             ],
         }
+        if self.published is not None:
+            columns[self.published[0]] = [f"{self.published[1][name]:.4f}" for name in self.order]
         own = np.arange(len(self.order))
         if len(self.order) > MOST_PLACES:
             columns["P(1.)"] = self.show_ranks(0 * own)
@@ -316,6 +321,15 @@ class Ranking(Display):
             line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
         return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
 
+    def published_line(self) -> list[str]:
+        """The order by the number that contests publish, which is another question."""
+        if self.published is None:
+            return []
+        name, scores = self.published
+        order = sorted(scores, key=lambda one: (isnan(scores[one]), -scores[one]))
+        same = "the same" if tuple(order) == self.order else " > ".join(order)
+        return [fill(f"The order by {name} is {same}; how sure that one is: verite leaderboard TRUTH PRED…", WIDTH)]
+
     def contents(self) -> list[Part]:
         lines: list[Part] = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
@@ -339,10 +353,7 @@ class Ranking(Display):
             )
             lines.append(f"{many} enough to break it.")
         lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.not_told_apart()]
-        return [*lines, fill(f"How: {self.how()}.", WIDTH), self.signature]
-
-    def __repr__(self) -> str:
-        return str(self)
+        return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
 
     def how(self) -> str:
         """Which answers were found in which way."""

@@ -101,7 +101,7 @@ class Detection:
         for kind, what in (
             ("spurious", "each record is no object with probability {}"),
             ("label", "each is of another class with probability {}"),
-            ("missing", "so many objects are not recorded: {} of the records"),
+            ("missing", "objects are missing, {} of the number recorded"),
         ):
             if self.mean(kind):
                 parts.append(what.format(say_rate(getattr(self, kind))))
