@@ -7,6 +7,7 @@ RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
 TORCH ?= torch
+PEERS ?=
 LOWEST ?= tests
 
 help:  ## this list
@@ -63,12 +64,15 @@ workflows:  ## are the workflows of .github what their schema says, and safe?
 	build/workflows/bin/zizmor --offline --no-progress .github
 	build/workflows/bin/cibuildwheel --platform linux --archs x86_64 --print-build-identifiers .
 
-clients: .venv/installed  ## torchmetrics, unchanged, on verite; a large download into an environment of its own
+clients: .venv/installed  ## training loops and other people's tests, unchanged, on verite; a large download. PEERS=folder of sources
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
-	build/clients/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" torchmetrics pycocotools pytest .
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" torchmetrics pytorch-lightning \
+	  transformers accelerate pycocotools faster-coco-eval pytest parameterized cachier hypothesis .
 	# Without its dependencies, so that torch stays the one that was asked for.
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision
 	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
+	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval, as far as they are at hand.
+	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"
 
 lowest: .venv/installed  ## every test with the lowest version of each dependency, in an environment of its own
 	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest

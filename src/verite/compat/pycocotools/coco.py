@@ -29,6 +29,11 @@ def as_ids(ids: Any) -> Any:
     return ids if _isArrayLike(ids) else [ids]
 
 
+def to_plain(thing: Any) -> Any:
+    """An id of numpy's as one of Python's, which is found ten times as fast."""
+    return thing.item() if isinstance(thing, np.generic) else thing
+
+
 class NoResults(DataError, IndexError):  # noqa: N818 - a statement about a list, not about an error
     """An empty list of results. Also an IndexError: this is what clients catch that know pycocotools."""
 
@@ -90,7 +95,7 @@ class COCO:
         else:
             found = self.dataset["annotations"]
         if len(classes):
-            wanted = set(classes)
+            wanted = set(map(to_plain, classes))
             found = (ann for ann in found if ann["category_id"] in wanted)
         if len(areaRng):
             found = (ann for ann in found if areaRng[0] < ann["area"] < areaRng[1])

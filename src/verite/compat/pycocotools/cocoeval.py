@@ -203,7 +203,10 @@ class COCOeval:
         return mean
 
     def __str__(self) -> str:
-        return f"COCOeval of *{self.params.iouType}*: {list(self.stats)}"
+        """Summarize, as pycocotools means to; there it dies."""
+        if self.eval:
+            self.summarize()
+        return f"COCOeval of *{self.params.iouType}*"
 
 
 STEPS = {name: vars(COCOeval)[name] for name in ("_prepare", "computeIoU", "computeOks", "evaluateImg")}

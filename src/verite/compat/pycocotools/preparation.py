@@ -9,7 +9,7 @@ import numpy as np
 
 from verite import _core
 from verite.checks import examine_all, warn_of
-from verite.compat.pycocotools.coco import COCO
+from verite.compat.pycocotools.coco import COCO, to_plain
 from verite.compat.pycocotools.params import rules_of
 from verite.compat.pycocotools.steps import Record, find_records
 from verite.errors import DataError
@@ -69,7 +69,7 @@ def image_sizes(coco: COCO, p: Params) -> Any:
 def columns_of(side: Side, images: Images, labels: Labels, p: Params, *, is_pred: bool) -> Annotations:
     """Records as columns. Images and classes are numbered in the order of their ids."""
     name = "results" if is_pred else "annotations"
-    image_at, label_at = ({one: i for i, one in enumerate(ids)} for ids in (p.imgIds, p.catIds))
+    image_at, label_at = ({to_plain(one): i for i, one in enumerate(ids)} for ids in (p.imgIds, p.catIds))
     try:
         columns = _core.read_records(side.records, image_at, label_at, is_pred)
         rows, image, label, boxes, area, ids, crowd, confidence = columns
