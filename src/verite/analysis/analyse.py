@@ -14,10 +14,13 @@ from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
 from verite.analysis.lrp import LRP
 from verite.analysis.matches import Matches
+from verite.analysis.metadata import read_metadata
 from verite.analysis.operating import Operating
 from verite.analysis.part import tell_set_aside
 from verite.analysis.settings import BEST_F1, AnalyseSettings, ProtocolSettings
 from verite.analysis.settings import LRP as LRP_WORD
+from verite.analysis.slices import Slices
+from verite.analysis.suspicious import Suspicious
 from verite.analysis.worst import WORDS as ABOUT_SINGLES
 from verite.analysis.worst import Worst
 from verite.errors import BadParameter
@@ -91,6 +94,18 @@ class Analysis(Display):
         """Whether confidences mean what they say."""
         return Calibration(self.matches, self.settings.bins, self.settings.seed)
 
+    @cached_property
+    def slices(self) -> Slices:
+        """Where it is good and where not."""
+        settings = self.settings
+        meta = read_metadata(settings.meta, self.results.truth) if settings.meta else None
+        return Slices(self.matches, settings.slice or (), meta, settings.draws, settings.seed)
+
+    @cached_property
+    def suspicious(self) -> Suspicious:
+        """Which records of the truth look wrong."""
+        return Suspicious(self.matches, self.errors.types, self.worst, self.settings.prior)
+
     @property
     def signature(self) -> Signature:
         return self.errors.signature
@@ -123,6 +138,10 @@ class Analysis(Display):
             shown += self.confusion.sentences(CONFUSED_SHOWN)
         if "calibration" in asked:
             shown.append(self.calibration.sentence())
+        if "slices" in asked:
+            shown += self.slices.sentences()
+        if "suspicious" in asked:
+            shown += self.suspicious.sentences()
         return [*shown, tell_set_aside(self.matches), self.signature]
 
     def tell_headline(self) -> str:
@@ -138,6 +157,7 @@ class Analysis(Display):
             "signature": str(results.signature),
             "name": self.name,
             **{name: part.to_dict() for name, part in self.parts.items()},
+            "signatures": {name: str(part.signature) for name, part in self.parts.items()},
             "set_aside": sum(aside.values()),
             "set_aside_reasons": aside,
             "version": verite.__version__,

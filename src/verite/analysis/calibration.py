@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.isotonic import fit_rising
+from verite.analysis.matches import TOUCHING
 from verite.analysis.operating import mean_present
 from verite.analysis.part import AnalysisPart, sign, tell_set_aside
 from verite.evaluation.evaluation import RIGHT, Evaluation
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 BINS, LOCATED_BINS = 10, 25
 TINY = 1e-15  # what log loss is cut at
-TOUCHING = 1e-9  # an overlap above 0: LaECE at τ = 0
 FLOOR = 0.05
 KEYS = ("ece", "mce", "ace", "brier", "log_loss")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 UNLIMITED = 2**31 - 1
+TOUCHING = 1e-9  # an overlap above 0
 HALF = 0.5  # the threshold of the parts that look at one
 
 
@@ -185,6 +186,19 @@ class Matches:
         kept = self.is_asked[truth] & ~np.isnan(overlap)
         truth, pred, overlap = truth[kept], pred[kept], overlap[kept]
         return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+
+    @cached_property
+    def truth_pairs(self) -> Overlaps:
+        """Pairs of truths to be found that overlap at all, each once; both columns are rows of the truth."""
+        rules = replace(self.rules, thresholds=(TOUCHING,), ranges=(EVERY_AREA,), limits=(UNLIMITED,), recalls=(),
+                        image_limit=0, is_together=True)  # fmt: skip
+        again = replace(self.truth, confidence=np.ones(len(self.truth)))
+        stages = Evaluation(self.truth, again, rules, self.evaluation.threads).stages
+        offsets, at, overlap = stages.candidates
+        truth, other = stages.truths[0][at], np.repeat(stages.preds[0], np.diff(offsets))
+        kept = (truth < other) & self.is_asked[truth] & self.is_asked[other]
+        truth, other = truth[kept], other[kept]
+        return Overlaps(other, truth, overlap[kept], self.truth_label[truth] == self.truth_label[other])
 
     @cached_property
     def nearest_same(self) -> Nearest:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
-from verite.settings import Choice, Names, Number, Option, Setting, Thresholds
+from verite.settings import Choice, Names, Number, Option, Setting, Source, Thresholds
 
 Name = Literal["coco", "voc", "lvis"]
 MATCHING = ("same-first", "label-free")
 On = Literal["box", "mask", "boundary"]
-PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration")
+PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious")
 BEST_F1, LRP = "best-f1", "lrp"
 
 
@@ -72,6 +72,17 @@ class AnalyseSettings(ProtocolSettings):
     )
     bins: Option[Literal["equal", "quantile"]] = Choice(
         "equal", "Bins of calibration: equally wide, or of equally many predictions.", ("equal", "quantile")
+    )
+    slice: Setting[Sequence[str] | str | None, tuple[str, ...] | None] = Names(
+        None,
+        "By what to slice: size, aspect, border, position, crowding, overlap, frequency, label-group, a field of the "
+        "truth or a column of --meta, with edges as aspect:0.5,2; may be repeated.",
+        metavar="NAME[:EDGES]",
+        default_text="those that are built in, and all columns of --meta",
+    )
+    meta: Setting[Any, Any] = Source(None, "CSV of what is known about images, by name or id.", metavar="FILE.csv")
+    prior: Option[float] = Number(
+        0.05, "Share of records wrong in each way, before anybody looked.", least=1e-6, most=0.3
     )
     draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.", least=0)
     seed: Option[int] = Whole(0, "Of all random draws.", least=0)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from verite.analysis.confusion import Confusion
     from verite.analysis.errors import Errors
     from verite.analysis.operating import Operating
+    from verite.analysis.slices import Slices
 
 
 def find_part(name: str, shown: Any) -> Any:
@@ -106,11 +107,26 @@ def draw_froc(operating: Operating, axes: Axes) -> None:
     axes.legend(frameon=False, fontsize=8, loc="lower right")
 
 
+def draw_slices(slices: Slices, axes: Axes) -> None:
+    """Recall of each slice with its 95 % interval; those with few truths are pale."""
+    rows = [one for one in slices.rows if one["truths"]]
+    for i, one in enumerate(rows):
+        gaps = [[max(one["recall"] - one["recall_low"], 0)], [max(one["recall_high"] - one["recall"], 0)]]
+        alpha = 1.0 if one["is_ranked"] else 0.35
+        axes.errorbar([one["recall"]], [i], xerr=gaps, fmt="o", ms=4, capsize=2, color=COLOURS[0], alpha=alpha)
+    axes.set_yticks(np.arange(len(rows)), [shorten(f"{one['slice']}: {one['bin']}", 30) for one in rows], fontsize=7)
+    axes.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="recall")
+    axes.grid(color="0.9", lw=0.6, axis="x")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(f"{slices.matches.results.name}: recall at IoU {slices.matches.iou:g}")
+
+
 # The kinds of pictures: the part each shows, and how it is drawn.
 DRAWN: dict[str, tuple[str, Callable[[Any, Axes], None]]] = {
     "errors": ("errors", draw_errors),
     "froc": ("operating", draw_froc),
     "confusion": ("confusion", draw_confusion),
     "calibration": ("calibration", draw_calibration),
+    "slices": ("slices", draw_slices),
 }
 PARTS = {kind: (partial(can_draw_part, name), partial(draw_part, name, draw)) for kind, (name, draw) in DRAWN.items()}

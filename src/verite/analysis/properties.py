@@ -1,0 +1,276 @@
+"""By which properties can objects and images be told apart? Of boxes, of neighbours, of labels, and of what files say.
+
+A property gives every truth (and, where a box has it by itself, every prediction) one of a few named bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.errors import BadParameter, did_you_mean
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.analysis.matches import Floats, Ints, Matches
+    from verite.model.annotations import Annotations
+
+BORDER_PX = 2.0
+MOST_BINS = 5  # of numbers that nobody gave edges for
+LEAST_SHARE = 0.01  # of the truths, of a text that is a bin of its own
+
+
+@record(eq=False)
+class Property:
+    """Names of bins, the bin of each truth, and of each prediction or label where these have it; -1 is none."""
+
+    name: str
+    bins: tuple[str, ...]
+    of_truths: Ints
+    of_preds: Ints | None = None
+    of_images: Ints | None = None
+    of_labels: Ints | None = None
+    note: str = ""
+    areas: tuple[tuple[float, float], ...] = ()  # the ranges of areas that the bins are
+
+    @property
+    def kind(self) -> str:
+        return "image" if self.of_images is not None else "label" if self.of_labels is not None else "object"
+
+
+def find_property(matches: Matches, spec: str, meta: dict[str, list[str | None]] | None = None) -> Property | str:
+    """The property of this name; a sentence where the data does not have it. `NAME:1,2` gives edges."""
+    name, _, given = spec.partition(":")
+    edges = None
+    if given:
+        try:
+            edges = [float(word) for word in given.split(",")]
+        except ValueError:
+            raise BadParameter(f"slice: expected NAME:EDGE,EDGE such as aspect:0.5,2, found {spec!r}") from None
+        if sorted(set(edges)) != edges:
+            raise BadParameter(f"slice: expected edges that rise, found {given!r}")
+    if name in BUILT_IN:
+        return BUILT_IN[name](matches, edges)
+    if meta is not None and name in meta:
+        return of_column(matches, name, meta[name], edges)
+    found = read_extra(matches.truth, name)
+    if found is None:
+        known = [*BUILT_IN, *(meta or ())]
+        raise BadParameter(
+            f"slice: expected {', '.join(known)}, or a field of the truth's images or annotations, "
+            f"found {name!r}{did_you_mean(name, known)}"
+        )
+    where, values = found
+    return of_column(matches, name, values, edges) if where == "images" else of_field(matches, name, values, edges)
+
+
+def cut(values: Floats, edges: list[float]) -> Ints:
+    """Bins [edge, next edge): which one each value is in; -1 for what is no number."""
+    return np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
+
+
+def name_bins(edges: list[float]) -> tuple[str, ...]:
+    inner = [f"{low:g}–{high:g}" for low, high in pairwise(edges)]
+    return (f"< {edges[0]:g}", *inner, f">= {edges[-1]:g}")
+
+
+def of_boxes(name: str, measure: Callable[[Annotations], Floats], usual: list[float]) -> Callable[..., Property | str]:
+    """A number that a box has by itself."""
+
+    def find(matches: Matches, edges: list[float] | None) -> Property:
+        chosen = edges or usual
+        truths, preds = (cut(measure(side), chosen) for side in (matches.truth, matches.pred))
+        return Property(name, name_bins(chosen), truths, preds)
+
+    return find
+
+
+def aspect(side: Annotations) -> Floats:
+    sizes = side.regions.sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sizes[:, 2] / sizes[:, 3])
+
+
+def size(matches: Matches, edges: list[float] | None) -> Property | str:
+    """COCO's three, by area as the protocol takes it."""
+    bounds = edges or [32.0**2, 96.0**2]
+    truth, pred = matches.truth, matches.pred
+    stated = truth.area if truth.area is not None else np.full(len(truth), np.nan)
+    boxes = [np.prod(side.regions.sizes[:, 2:], axis=1) for side in (truth, pred)]
+    areas = np.where(np.isnan(stated), boxes[0], stated)
+    names = ("small", "medium", "large") if edges is None else name_bins(bounds)
+    ranges = tuple(pairwise([0.0, *bounds, 1e10]))
+    return Property("size", names, cut(areas, bounds), cut(boxes[1], bounds), areas=ranges)
+
+
+def border(matches: Matches, edges: list[float] | None) -> Property | str:
+    """Within two pixels of a side of the image: probably cut off."""
+    if not matches.truth.images.sized:
+        return "border: the sizes of images are not known"
+    images = matches.truth.images
+    far = edges[0] if edges else BORDER_PX
+
+    def touches(side: Annotations) -> Ints:
+        boxes, known = side.regions.boxes, side.image < len(images)
+        at = np.where(known, side.image, 0)
+        near = (boxes[:, :2] <= far).any(axis=1)
+        near |= (boxes[:, 2] >= images.widths[at] - far) | (boxes[:, 3] >= images.heights[at] - far)
+        return np.where(known, near.astype(np.int64), -1)
+
+    return Property("border", ("inside", "at the border"), touches(matches.truth), touches(matches.pred))
+
+
+def position(matches: Matches, edges: list[float] | None) -> Property | str:
+    """The third of the image in which the middle of the box is, by row and column."""
+    if not matches.truth.images.sized:
+        return "position: the sizes of images are not known"
+    images = matches.truth.images
+
+    def place(side: Annotations) -> Ints:
+        boxes, known = side.regions.boxes, side.image < len(images)
+        at = np.where(known, side.image, 0)
+        size = np.stack([images.widths[at], images.heights[at]], axis=1)
+        thirds = np.clip(np.floor(3 * (boxes[:, :2] + boxes[:, 2:]) / 2 / size), 0, 2).astype(np.int64)
+        return np.where(known, 3 * thirds[:, 1] + thirds[:, 0], -1)
+
+    names = tuple(f"{row} {column}" for row in ("top", "middle", "bottom") for column in ("left", "centre", "right"))
+    return Property("position", names, place(matches.truth), place(matches.pred))
+
+
+def crowding(matches: Matches, edges: list[float] | None) -> Property | str:
+    """How many other truths the image has."""
+    bounds = edges or [1.0, 5.0, 10.0]
+    counts = np.bincount(matches.truth.image[matches.is_asked], minlength=len(matches.truth.images))
+    names = ("0", "1–4", "5–9", ">= 10") if edges is None else name_bins(bounds)
+    return Property("crowding", names, cut((counts[matches.truth.image] - 1).astype(np.float64), bounds))
+
+
+def overlap(matches: Matches, edges: list[float] | None) -> Property | str:
+    """The largest IoU with another truth of the image."""
+    most = np.zeros(len(matches.truth))
+    pairs = matches.truth_pairs
+    np.maximum.at(most, pairs.pred, pairs.overlap)
+    np.maximum.at(most, pairs.truth, pairs.overlap)
+    if edges:
+        return Property("overlap", name_bins(edges), cut(most, edges))
+    # (0, .1], (.1, .3], above
+    return Property("overlap", ("0", "0–0.1", "0.1–0.3", "> 0.3"), np.searchsorted([0.0, 0.1, 0.3], most))
+
+
+def frequency(matches: Matches, edges: list[float] | None) -> Property | str:
+    """How many images have the label: LVIS's rare, common and frequent."""
+    bounds = edges or [11.0, 101.0]
+    asked = matches.is_asked
+    cells = np.unique(np.stack([matches.truth_label[asked], matches.truth.image[asked]]), axis=1)
+    of_labels = cut(np.bincount(cells[0], minlength=len(matches.names)).astype(np.float64), bounds)
+    names = ("<= 10 images", "11–100 images", "> 100 images") if edges is None else name_bins(bounds)
+    return Property("frequency", names, of_labels[matches.truth_label], of_labels=of_labels)
+
+
+def label_group(matches: Matches, edges: list[float] | None) -> Property | str:
+    """The supercategory of the label."""
+    groups = matches.truth.labels.groups
+    found = dict(zip(matches.truth.labels.all_names, groups, strict=True)) if groups else read_supercategories(matches)
+    if not found or matches.rules.is_together:
+        return "label-group: the truth has no supercategories"
+    words = [found.get(name) or "none" for name in matches.names]
+    bins = tuple(dict.fromkeys(words))
+    of_labels = np.array([bins.index(word) for word in words])
+    return Property("label-group", bins, of_labels[matches.truth_label], of_labels=of_labels)
+
+
+BUILT_IN: dict[str, Callable[[Matches, list[float] | None], Property | str]] = {
+    "size": size,
+    "aspect": of_boxes("aspect", aspect, [0.5, 2.0]),
+    "border": border,
+    "position": position,
+    "crowding": crowding,
+    "overlap": overlap,
+    "frequency": frequency,
+    "label-group": label_group,
+}
+
+
+def of_column(matches: Matches, name: str, values: list[Any], edges: list[float] | None) -> Property:
+    """Of what is said about images."""
+    per_truth = np.bincount(matches.truth.image[matches.is_asked], minlength=len(values))
+    bins, of_images, note = name_values(values, per_truth, edges)
+    return Property(name, bins, of_images[matches.truth.image], of_images=of_images, note=note)
+
+
+def of_field(matches: Matches, name: str, values: list[Any], edges: list[float] | None) -> Property:
+    """Of what is said about objects of the truth."""
+    bins, of_truths, note = name_values(values, matches.is_asked.astype(np.int64), edges)
+    return Property(name, bins, of_truths, note=note)
+
+
+def name_values(values: list[Any], weight: Ints, edges: list[float] | None) -> tuple[tuple[str, ...], Ints, str]:
+    """Numbers in bins of equally many truths, texts by themselves if they are frequent enough."""
+    numbers = as_numbers(values)
+    if numbers is not None and (edges or len(np.unique(numbers[~np.isnan(numbers)])) > MOST_BINS):
+        asked = np.repeat(numbers, weight)
+        asked = asked[~np.isnan(asked)]
+        between = np.linspace(0, 1, MOST_BINS + 1)[1:-1]
+        chosen = edges or (np.unique(np.quantile(asked, between)).tolist() if len(asked) else [0.0])
+        return name_bins(chosen), cut(numbers, chosen), ""
+    words = ["" if value is None else str(value) for value in values]
+    found, place = np.unique(words, return_inverse=True)
+    share = np.bincount(place, weight, minlength=len(found)) / max(int(weight.sum()), 1)
+    own = np.flatnonzero((share >= LEAST_SHARE) & (found != ""))
+    rest = int(((share < LEAST_SHARE) & (found != "")).sum())
+    new = np.full(len(found), -1)
+    new[own] = np.arange(len(own))
+    if rest:
+        new[(share < LEAST_SHARE) & (found != "")] = len(own)
+    bins = (*found[own].tolist(), *(["other"] if rest else []))
+    return bins, new[place], f"other: {rest} values with less than 1 % of the truths each" if rest else ""
+
+
+def as_numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    """None where one of them is no number; what is not said is NaN."""
+    try:
+        if any(isinstance(value, bool) for value in values):
+            return None
+        return np.array([np.nan if value in (None, "") else float(value) for value in values])
+    except (TypeError, ValueError):
+        return None
+
+
+def read_extra(truth: Annotations, name: str) -> tuple[str, list[Any]] | None:
+    """What a COCO file says of images or objects beyond the format, from the file itself."""
+    document = read_document(truth)
+    if document is None:
+        return None
+    for where, ids in (("images", truth.images.ids), ("annotations", truth.ids)):
+        listed = document.get(where, [])
+        if ids is not None and any(name in one for one in listed):
+            said = {one.get("id"): one.get(name) for one in listed}
+            return where, [said.get(int(i)) for i in ids]
+    return None
+
+
+def read_supercategories(matches: Matches) -> dict[str, str]:
+    document = read_document(matches.truth) or {}
+    return {
+        str(one.get("name")): one["supercategory"] for one in document.get("categories", ()) if one.get("supercategory")
+    }
+
+
+def read_document(truth: Annotations) -> dict[str, Any] | None:
+    """The JSON behind the truth; None where it came from elsewhere."""
+    from pathlib import Path
+
+    from verite.files import read_text
+
+    path = Path(truth.source.path)
+    if not truth.source.format.startswith(("coco", "lvis")) or path.suffix != ".json" or not path.is_file():
+        return None
+    import msgspec
+
+    found = msgspec.json.decode(read_text(path))
+    return found if isinstance(found, dict) else None
