@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.analysis.calibration import Calibration
+from verite.analysis.comparison import Pair, compare_pairs
 from verite.analysis.confusion import Confusion
 from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
@@ -113,14 +114,14 @@ class Analysis(Display):
     @property
     def parts(self) -> dict[str, AnalysisPart]:
         """The parts that were asked for, by name."""
-        return {name: getattr(self, name) for name in self.settings.only}
+        return {name: getattr(self, name) for name in self.settings.only if name != "comparison"}
 
     def tables(self) -> dict[str, Table]:
         """All tables of all parts, by the names of the files they are kept in."""
         return {name: table for part in self.parts.values() for name, table in part.tables().items()}
 
     def main_table(self) -> Table:
-        return next(iter(self.parts.values())).main_table()
+        return next(iter(self.parts.values()), self.errors).main_table()
 
     def contents(self) -> list[Part]:
         """One screen: the headline, and the beginning of every part."""
@@ -189,6 +190,23 @@ class Analyses(Display):
     def __getitem__(self, name: str) -> Analysis:
         return self.systems[name]
 
+    @cached_property
+    def comparison(self) -> list[Pair]:
+        """Every two of them: labels, objects and errors in which they differ."""
+        first, *_ = self.systems.values()
+        return compare_pairs(self.systems, first.settings.draws, first.settings.seed)
+
+    @cached_property
+    def suspicious(self) -> list[dict[str, Any]]:
+        """Records that look wrong to any of them: of one record the largest probability, agreement is not counted."""
+        best: dict[Any, dict[str, Any]] = {}
+        for one in self.systems.values():
+            for told in one.suspicious.to_dict():
+                key = told["truth"] if told["truth"] is not None else (told["by"], told["pred"])
+                if key not in best or best[key]["probability"] < told["probability"]:
+                    best[key] = told
+        return sorted(best.values(), key=lambda told: -told["probability"])
+
     def main_table(self) -> Table:
         """What each type of error costs each system."""
         first, *_ = self.systems.values()
@@ -200,7 +218,13 @@ class Analyses(Display):
         listed: list[Part] = []
         for one in self.systems.values():
             listed += one.contents()
-        return [self.main_table(), *listed]
+        told = [sentence for pair in self.comparison for sentence in pair.sentences()] if self.is_compared else []
+        return [self.main_table(), *told, *listed]
+
+    @property
+    def is_compared(self) -> bool:
+        first, *_ = self.systems.values()
+        return "comparison" in first.settings.only
 
     def to_dict(self) -> dict[str, Any]:
         first, *_ = self.systems.values()
@@ -208,6 +232,7 @@ class Analyses(Display):
             "protocol": first.results.protocol,
             "signature": str(first.results.signature),
             "systems": {name: one.to_dict() for name, one in self.systems.items()},
+            "comparison": [pair.to_dict() for pair in self.comparison] if self.is_compared else None,
         }
 
     def to_json(self, *, indent: int = 0) -> str:

@@ -90,13 +90,13 @@ def of_boxes(name: str, measure: Callable[[Annotations], Floats], usual: list[fl
     return find
 
 
-def aspect(side: Annotations) -> Floats:
+def measure_aspect(side: Annotations) -> Floats:
     sizes = side.regions.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(sizes[:, 2] / sizes[:, 3])
 
 
-def size(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_size(matches: Matches, edges: list[float] | None) -> Property | str:
     """COCO's three, by area as the protocol takes it."""
     bounds = edges or [32.0**2, 96.0**2]
     truth, pred = matches.truth, matches.pred
@@ -108,7 +108,7 @@ def size(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("size", names, cut(areas, bounds), cut(boxes[1], bounds), areas=ranges)
 
 
-def border(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_border(matches: Matches, edges: list[float] | None) -> Property | str:
     """Within two pixels of a side of the image: probably cut off."""
     if not matches.truth.images.sized:
         return "border: the sizes of images are not known"
@@ -125,7 +125,7 @@ def border(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("border", ("inside", "at the border"), touches(matches.truth), touches(matches.pred))
 
 
-def position(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_position(matches: Matches, edges: list[float] | None) -> Property | str:
     """The third of the image in which the middle of the box is, by row and column."""
     if not matches.truth.images.sized:
         return "position: the sizes of images are not known"
@@ -142,7 +142,7 @@ def position(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("position", names, place(matches.truth), place(matches.pred))
 
 
-def crowding(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_crowding(matches: Matches, edges: list[float] | None) -> Property | str:
     """How many other truths the image has."""
     bounds = edges or [1.0, 5.0, 10.0]
     counts = np.bincount(matches.truth.image[matches.is_asked], minlength=len(matches.truth.images))
@@ -150,7 +150,7 @@ def crowding(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("crowding", names, cut((counts[matches.truth.image] - 1).astype(np.float64), bounds))
 
 
-def overlap(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_overlap(matches: Matches, edges: list[float] | None) -> Property | str:
     """The largest IoU with another truth of the image."""
     most = np.zeros(len(matches.truth))
     pairs = matches.truth_pairs
@@ -162,7 +162,7 @@ def overlap(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("overlap", ("0", "0–0.1", "0.1–0.3", "> 0.3"), np.searchsorted([0.0, 0.1, 0.3], most))
 
 
-def frequency(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_frequency(matches: Matches, edges: list[float] | None) -> Property | str:
     """How many images have the label: LVIS's rare, common and frequent."""
     bounds = edges or [11.0, 101.0]
     asked = matches.is_asked
@@ -172,7 +172,7 @@ def frequency(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("frequency", names, of_labels[matches.truth_label], of_labels=of_labels)
 
 
-def label_group(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_label_group(matches: Matches, edges: list[float] | None) -> Property | str:
     """The supercategory of the label."""
     groups = matches.truth.labels.groups
     found = dict(zip(matches.truth.labels.all_names, groups, strict=True)) if groups else read_supercategories(matches)
@@ -185,14 +185,14 @@ def label_group(matches: Matches, edges: list[float] | None) -> Property | str:
 
 
 BUILT_IN: dict[str, Callable[[Matches, list[float] | None], Property | str]] = {
-    "size": size,
-    "aspect": of_boxes("aspect", aspect, [0.5, 2.0]),
-    "border": border,
-    "position": position,
-    "crowding": crowding,
-    "overlap": overlap,
-    "frequency": frequency,
-    "label-group": label_group,
+    "size": find_size,
+    "aspect": of_boxes("aspect", measure_aspect, [0.5, 2.0]),
+    "border": find_border,
+    "position": find_position,
+    "crowding": find_crowding,
+    "overlap": find_overlap,
+    "frequency": find_frequency,
+    "label-group": find_label_group,
 }
 
 

@@ -12,7 +12,7 @@ from verite.settings import Choice, Names, Number, Option, Setting, Source, Thre
 Name = Literal["coco", "voc", "lvis"]
 MATCHING = ("same-first", "label-free")
 On = Literal["box", "mask", "boundary"]
-PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious")
+PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious", "comparison")
 BEST_F1, LRP = "best-f1", "lrp"
 
 
@@ -84,6 +84,7 @@ class AnalyseSettings(ProtocolSettings):
     prior: Option[float] = Number(
         0.05, "Share of records wrong in each way, before anybody looked.", least=1e-6, most=0.3
     )
+    audit: Option[int] = Whole(50, "Records to be checked in audit.csv of -o.", least=0)
     draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.", least=0)
     seed: Option[int] = Whole(0, "Of all random draws.", least=0)
     only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")

@@ -20,6 +20,7 @@ import numpy as np
 from verite.analysis.error_types import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
 from verite.analysis.isotonic import fit_rising
 from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.leaderboards.audit import AuditRow
 from verite.model.tables import Table
 from verite.records import record
 
@@ -37,6 +38,7 @@ ENOUGH = 200  # predictions of a label that has a map of its own
 SURE = 1e-3  # no probability is nearer to 0 or 1
 TWICE = 0.9  # IoU of two truths that may be one
 SHOWN, MOST = 5, 1000
+CHECKED = {"label?": "label", "missing?": "missing", "is it there?": "spurious", "twice?": "spurious"}  # as audits ask
 KINDS = {CLASS: "label?", BACKGROUND: "missing?", LOCALIZATION: "box?"}
 
 
@@ -151,6 +153,18 @@ class Suspicious(AnalysisPart):
             if one.truth is not None:
                 found[one.truth] = max(found[one.truth], one.probability)
         return found
+
+    def audit(self, most: int | None = None) -> list[AuditRow]:
+        """Records to be checked, as `verite leaderboard --audit` takes them back with their verdicts."""
+        found = []
+        for one in self.listed:
+            if one.kind in CHECKED:
+                told = self.tell(one)
+                side, row = (self.matches.pred, one.pred) if one.truth is None else (self.matches.truth, one.truth)
+                box = side.regions.sizes[row]
+                kind, reason = CHECKED[one.kind], told["reason"]
+                found.append(AuditRow.of(told["image"], told["label"], box, kind, one.probability, reason))
+        return found[:most]
 
     def tell(self, one: Suspicion) -> dict[str, Any]:
         matches = self.matches

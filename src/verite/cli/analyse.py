@@ -12,7 +12,7 @@ from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
 from verite.cli.options import output_options, reading_options, settings_given, settings_options
 
 if TYPE_CHECKING:
-    from verite.analysis.analyse import Analysis
+    from verite.analysis.analyse import Analyses, Analysis
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
@@ -51,27 +51,37 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     found = [Analysis(results, settings) for results in evaluate_each(truth, pred, given, evaluate_one)]
     outcome = found[0] if len(found) == 1 else Analyses(found)
     if given["output"]:
-        save_analyses(found, Path(given["output"]), given, draw=wants_plots(given))
+        save_analyses(outcome, Path(given["output"]), given, draw=wants_plots(given))
         note(f"analysis in {given['output']}", quiet=given["quiet"] or given["as_json"])
     emit(outcome, given)
 
 
-def save_analyses(found: list[Analysis], folder: Path, given: dict[str, Any], *, draw: bool) -> None:
-    """Each system's JSON, tables and plots in a folder of its own where there are several."""
+def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, Any], *, draw: bool) -> None:
+    """Each system's JSON, tables and plots in a folder of its own where there are several, and what differs."""
+    from verite.analysis.analyse import Analysis
     from verite.cli.output import keep_table
     from verite.files import fill_folder, make_folder, write_atomically
+    from verite.leaderboards.audit import audit_table
     from verite.model.results import to_json
 
+    systems = {"": outcome} if isinstance(outcome, Analysis) else outcome.systems
     with fill_folder(folder) as place:
-        for one in found:
-            home = make_folder(place / one.name) if len(found) > 1 else place
+        for system, one in systems.items():
+            home = make_folder(place / system) if system else place
             write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
             if "operating" in one.settings.only:
                 write_atomically(home / "thresholds.json", to_json(one.operating.thresholds, indent=1) + "\n")
             for name, table in one.tables().items():
                 keep_table(home / f"{name}.csv", table, given)
+            if "suspicious" in one.settings.only:
+                keep_table(home / "audit.csv", audit_table(one.suspicious.audit(one.settings.audit)), given)
             if draw:
                 save_plots(one, home, given["plot_format"])
+        if not isinstance(outcome, Analysis) and outcome.is_compared:
+            for pair in outcome.comparison:
+                ending = f"-{pair.names[0]}-{pair.names[1]}" if len(outcome.comparison) > 1 else ""
+                for name, table in pair.tables().items():
+                    keep_table(place / f"{name}{ending}.csv", table, given)
 
 
 def save_plots(analysis: Analysis, home: Path, format: str) -> None:

@@ -1,0 +1,264 @@
+"""What does one detector see that the other does not, and how sure is the difference?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from math import ceil, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.analysis.error_types import TYPES
+from verite.analysis.matches import UNLIMITED
+from verite.evaluation.evaluation import EVERY_AREA, Evaluation
+from verite.evaluation.floors import LabelFloors
+from verite.leaderboards.resampling import draw_images
+from verite.model.display import Display
+from verite.model.results import to_json
+from verite.model.tables import Table
+from verite.statistics.intervals import percentile_interval
+from verite.statistics.signs import sign_test
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verite.analysis.analyse import Analysis
+    from verite.analysis.matches import Bools, Floats, Ints
+    from verite.model.display import Part
+
+FATES = ("right", *TYPES)
+RIGHT, MISSED = 0, len(TYPES)
+FLIPS = 10_000  # of signs
+BLOCK = 500
+LEVEL = 0.95
+SHOWN = 5
+
+
+class Pair(Display):
+    """Two systems on the same truth: labels, objects, errors. Differences are those of the second less the first."""
+
+    def __init__(self, one: Analysis, two: Analysis, names: tuple[str, str], draws: int = 0, seed: int = 0) -> None:
+        self.one, self.two, self.names, self.draws, self.seed = one, two, names, draws, seed
+        self.matches = one.matches
+
+    @cached_property
+    def found(self) -> tuple[Bools, Bools]:
+        """Of each truth, whether each system finds it from its own confidence on."""
+        return find_objects(self.one), find_objects(self.two)
+
+    @cached_property
+    def objects(self) -> dict[str, int]:
+        one, two, asked = *self.found, self.matches.is_asked
+        return {
+            "both": int((one & two).sum()),
+            "only_first": int((one & ~two).sum()),
+            "only_second": int((two & ~one).sum()),
+            "neither": int((asked & ~one & ~two).sum()),
+        }
+
+    @property
+    def p_objects(self) -> float:
+        """McNemar's exact test, as if objects were independent."""
+        return sign_test(self.objects["only_first"], self.objects["only_second"])
+
+    @cached_property
+    def p_images(self) -> float:
+        """The same with images as units: signs of what each image adds are flipped at random."""
+        one, two = self.found
+        images = self.matches.truth.image
+        count = len(self.matches.truth.images)
+        lead = np.bincount(images[one & ~two], minlength=count) - np.bincount(images[two & ~one], minlength=count)
+        lead = lead[lead != 0].astype(np.float64)
+        if not len(lead):
+            return 1.0
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        own, more = abs(lead.sum()), 0
+        for _ in range(FLIPS // BLOCK):
+            signs = random.integers(0, 2, (BLOCK, len(lead))) * 2.0 - 1
+            more += int((np.abs(signs @ lead) >= own - 1e-9).sum())
+        return (more + 1) / (FLIPS + 1)
+
+    @property
+    def decisive(self) -> dict[str, int]:
+        """How many wrong records, in the worst places, make both find equally many, and reverse who finds more."""
+        lead = abs(self.objects["only_first"] - self.objects["only_second"])
+        return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1}
+
+    @cached_property
+    def difference(self) -> dict[str, float]:
+        """By how much each type costs the second more; they add up to AP of the first less AP of the second."""
+        one, two = self.one.errors.cost, self.two.errors.cost
+        return {key: two[key] - one[key] for key in one}
+
+    @cached_property
+    def migration(self) -> Ints:
+        """[fate under the first, under the second]: how many truths."""
+        asked = self.matches.is_asked
+        one, two = (find_fates(system)[asked] for system in (self.one, self.two))
+        counts = np.zeros((len(FATES), len(FATES)), dtype=np.int64)
+        np.add.at(counts, (one, two), 1)
+        return counts
+
+    @cached_property
+    def only_wrong(self) -> tuple[int, int]:
+        """Wrong predictions of each that no prediction of the other, of its label, overlaps enough."""
+        return count_lonely(self.one, self.two), count_lonely(self.two, self.one)
+
+    @cached_property
+    def labels(self) -> list[dict[str, Any]]:
+        """AP of each label and its difference, with an interval over the choice of images where draws are asked for."""
+        one, two = self.one.errors.label_ap, self.two.errors.label_ap
+        present = [self.matches.names[k] for k in self.matches.present]
+        drawn = self.draw_labels(present) if self.draws else None
+        found = []
+        for i, name in enumerate(present):
+            low, high = (nan, nan) if drawn is None else percentile_interval(drawn[:, i], LEVEL)
+            found.append({"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
+                          "low": low, "high": high})  # fmt: skip
+        return found
+
+    def draw_labels(self, names: Sequence[str]) -> Floats:
+        """[draw, label]: differences on the same drawn images."""
+        weights = draw_images(self.matches.truth.images, self.draws, self.seed)
+        drawn = []
+        for system in (self.one, self.two):
+            results: Any = system.results
+            score = next(iter(results.scores))
+            parts = [results.part_of(score, name) for name in names]
+            drawn.append(results.evaluation.draw_means(parts, weights))
+        return np.asarray(drawn[1] - drawn[0])
+
+    def flips(self) -> Table:
+        """Objects that one system finds and the other does not, the most suspicious truths first."""
+        one, two = self.found
+        rows = np.flatnonzero(one ^ two)
+        doubt = np.maximum(*(system.suspicious.suspicion_of_truths() for system in (self.one, self.two)))[rows]
+        rows, doubt = (values[np.argsort(-doubt, kind="stable")] for values in (rows, doubt))
+        truth, names = self.matches.truth, self.matches.names
+        boxes = truth.regions.boxes[rows]
+        columns: dict[str, list[Any]] = {
+            "label": [names[k] for k in self.matches.truth_label[rows]],
+            "found by": [self.names[0] if one[row] else self.names[1] for row in rows],
+            **{side: boxes[:, k].tolist() for k, side in enumerate(("x1", "y1", "x2", "y2"))},
+        }
+        for name, system in zip(self.names, (self.one, self.two), strict=True):
+            columns[f"confidence of {name}"] = self.confidences(system, rows)
+        columns |= {"P(record wrong)": doubt.tolist(), "row": rows.tolist()}
+        return Table.of("image", [self.matches.image_name(int(i)) for i in truth.image[rows]], columns)
+
+    @staticmethod
+    def confidences(system: Analysis, rows: Ints) -> list[float]:
+        """Of the predictions that took these truths, at any confidence; NaN for none."""
+        pred = system.matches.outcomes.pred[rows]
+        found = np.append(system.matches.confidence, nan)[pred]  # the last one where nobody took it
+        return [float(value) for value in found]
+
+    def sentences(self) -> list[str]:
+        counts, (first, second) = self.objects, self.names
+        lead = self.two.errors.base - self.one.errors.base
+        least = self.decisive
+        return [
+            f"{second} − {first}: AP {lead:+.4f}; objects found by both {counts['both']:,}, only by {first} "
+            f"{counts['only_first']:,}, only by {second} {counts['only_second']:,}, by neither {counts['neither']:,}: "
+            f"p {self.p_objects:.2g} if objects were independent, {self.p_images:.2g} with images as units",
+            f"{least['errors_to_tie']:,} wrong records in the worst places make both find equally many, "
+            f"{least['errors_to_reverse']:,} reverse it; wrong predictions of its own: {first} "
+            f"{self.only_wrong[0]:,}, {second} {self.only_wrong[1]:,}",
+        ]
+
+    def cost_table(self) -> Table:
+        one, two = self.one.errors.cost, self.two.errors.cost
+        columns = {self.names[0]: list(one.values()), self.names[1]: list(two.values())}
+        columns["difference"] = list(self.difference.values())
+        return Table.of("cost", TYPES, columns, mean={key: sum(values) for key, values in columns.items()})
+
+    def label_table(self, most: int | None = None) -> Table:
+        """Labels by how much they differ."""
+        rows = sorted(self.labels, key=lambda one: -abs(one["difference"]))[:most]
+        keys = {
+            self.names[0]: "first",
+            self.names[1]: "second",
+            "difference": "difference",
+            "from": "low",
+            "to": "high",
+        }
+        if not self.draws:
+            keys = {head: key for head, key in keys.items() if key not in ("low", "high")}
+        return Table.of("class", [one["label"] for one in rows], {h: [one[k] for one in rows] for h, k in keys.items()})
+
+    def migration_table(self) -> Table:
+        columns = {f"{name} ({self.names[1]})": self.migration[:, i].tolist() for i, name in enumerate(FATES)}
+        return Table.of(f"truths under {self.names[0]}", FATES, columns)
+
+    def contents(self) -> list[Part]:
+        return [*self.sentences(), self.cost_table(), self.label_table(SHOWN)]
+
+    def tables(self) -> dict[str, Table]:
+        return {"costs": self.cost_table(), "labels": self.label_table(), "migration": self.migration_table(),
+                "flips": self.flips()}  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "first": self.names[0],
+            "second": self.names[1],
+            "AP": {"first": self.one.errors.base, "second": self.two.errors.base,
+                   "difference": self.two.errors.base - self.one.errors.base},
+            "cost_difference": self.difference,
+            "objects": self.objects,
+            "p_objects": self.p_objects,
+            "p_images": self.p_images,
+            "flips_of_signs": FLIPS,
+            "seed": self.seed,
+            "draws": self.draws,
+            **self.decisive,
+            "wrong_alone": {"first": self.only_wrong[0], "second": self.only_wrong[1]},
+            "fates": list(FATES),
+            "migration": self.migration.tolist(),
+            "labels": self.labels,
+        }  # fmt: skip
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+
+def compare_pairs(systems: dict[str, Analysis], draws: int = 0, seed: int = 0) -> list[Pair]:
+    """Every two systems, the order they were given in."""
+    return [Pair(systems[a], systems[b], (a, b), draws, seed) for a, b in combinations(systems, 2)]
+
+
+def find_objects(system: Analysis) -> Bools:
+    """Truths that a prediction takes from the system's own confidence on."""
+    matches, floor = system.matches, system.confidence
+    least: Any = floor.of_labels(matches.names)[matches.pred_label] if isinstance(floor, LabelFloors) else floor
+    kept = matches.is_right & np.asarray(matches.confidence >= least)
+    found = np.zeros(len(matches.truth), dtype=np.bool_)
+    found[matches.outcomes.truth[kept]] = True
+    return found
+
+
+def find_fates(system: Analysis) -> Ints:
+    """Of each truth at any confidence: right, the type of the best prediction that is after it, or missed."""
+    types = system.errors.types
+    fates = np.full(len(types.is_taken), MISSED)
+    mended = np.flatnonzero(types.is_mended)
+    fates[types.target[mended]] = types.kind[mended] + 1
+    fates[types.is_taken] = RIGHT
+    return fates
+
+
+def count_lonely(one: Analysis, two: Analysis) -> int:
+    """Wrong predictions of the one that nothing of the other overlaps enough, both from their confidences on."""
+    sides = []
+    for system, chosen in ((two, two.confusion.is_kept), (one, one.confusion.is_kept & ~one.matches.is_right)):
+        sides.append(system.matches.pred.where(chosen))
+    if not len(sides[1]):
+        return 0
+    matches = one.matches
+    rules = replace(
+        matches.rules, thresholds=(matches.thresholds[matches.single],), ranges=(EVERY_AREA,), limits=(UNLIMITED,),
+        recalls=(), image_limit=0, ignored=(), shared=(),
+    )  # fmt: skip
+    offsets = Evaluation(sides[0], sides[1], rules, matches.evaluation.threads).stages.candidates[0]
+    return int((np.diff(offsets) == 0).sum())
