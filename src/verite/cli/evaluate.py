@@ -11,6 +11,7 @@ import click
 
 from verite.cli.gate import gate_options, pass_gate, requirements_of
 from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
+from verite.formats.shards import is_pattern
 
 if TYPE_CHECKING:
     from verite.model.comparison import Difference
@@ -76,7 +77,12 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
     if given.get("resample") and len(pred) < 2:
         raise click.UsageError("--resample: expected two PREDs to compare, found one")
-    results = evaluate_each(truth, pred, given, partial(protocol, **settings))
+    if settings.pop("parts", None):
+        from verite.cli.parts import evaluate_in_parts
+
+        results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, settings)
+    else:
+        results = evaluate_each(truth, pred, given, partial(protocol, **settings))
     if has_curves(protocol):
         show_table(results, given)
     finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
@@ -173,12 +179,21 @@ def save_results(
             keep_table(place / "standing.csv", comparison.standing_table(), given)
 
 
+def fixed_part(pattern: str) -> str:
+    """A glob without the names that may be anything."""
+    words = [word for word in Path(pattern).parts if not is_pattern(word)]
+    return str(Path(*words)) if words else pattern
+
+
 def system_names(paths: tuple[str, ...]) -> list[str]:
     """The shortest ends of the paths that tell them apart.
 
     >>> system_names(("a/results.json", "b/results.json", "c.json"))
     ['a-results', 'b-results', 'c']
+    >>> system_names(("a/*.json", "runs/b/*.json", "@c.txt"))
+    ['a', 'b', 'c']
     """
+    paths = tuple(path.lstrip("@") if not is_pattern(path) else fixed_part(path) for path in paths)
     parts = [Path(path).with_suffix("").parts if Path(path).suffix else Path(path).parts for path in paths]
     lengths = [1] * len(parts)
     names = [p[-1] for p in parts]

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.evaluate import evaluate_each, finish
+from verite.cli.evaluate import evaluate_each, finish, system_names
 from verite.cli.gate import gate_options
-from verite.cli.options import output_options, reading_options, setting_options, settings_given
+from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 from verite.protocols import HOMES, protocol_named
 
 if TYPE_CHECKING:
+    from verite.model.results import Results
     from verite.protocols.protocol import Protocol
+
+Given = dict[str, Any]
 
 KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic")
 PART = click.option("--output", "-o", type=click.Path(dir_okay=False), required=True, help="File for the part.")
@@ -63,6 +66,31 @@ def part_command(protocol: Protocol[Any, Any]) -> click.Command:
     return command
 
 
+def evaluate_in_parts(
+    protocol: Protocol[Any, Any], truth: str, preds: tuple[str, ...], given: Given, settings: Given
+) -> list[Results]:
+    """The results of every system, whose shards are read and evaluated a few at a time."""
+    from verite.cli.output import note, warn
+    from verite.scale.executors import pair_shards
+    from verite.scale.partial import compute, partial_of
+
+    found = []
+    said: set[str] = set()
+    more = {key: given[key] for key in ("per", "curves", "threads") if given.get(key)}
+    for pred, name in zip(preds, system_names(preds), strict=True):
+        pairs = pair_shards(truth, pred, given["parts"])
+        evaluate: Any = bind(protocol, **settings)
+        parts = []
+        for one, two in pairs:
+            truths = read_side(one, "truth", given)
+            results = evaluate(truths, read_side(two, "pred", given, truths), checks=given["checks"])
+            warn(results.findings, {"truth": truth, "pred": pred}, said)
+            parts.append(partial_of(results))
+        found.append(compute(parts, name=name, **more))
+        note(f"{pred}: {len(parts)} parts", quiet=given["quiet"] or given["as_json"])
+    return found
+
+
 def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
     """Evaluate the images of two files and write what became of them."""
     from verite.cli.output import note
@@ -95,8 +123,8 @@ Examples:
 def merge(parts: tuple[str, ...], **given: Any) -> None:
     """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
     from verite.cli.output import note
+    from verite.formats.shards import find_shards
     from verite.scale.partial import Partial, compute
-    from verite.scale.shards import find_shards
 
     quiet = given["quiet"] or given["as_json"]
     partials = [Partial.load(path) for word in parts for path in find_shards(word)]

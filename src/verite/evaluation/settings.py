@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite.evaluation.floors import Floor, sure_enough
 from verite.settings import Choice, Count, Names, Option, Setting, Settings
@@ -26,6 +26,17 @@ class EvaluationSettings(Settings):
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
         "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+    )
+
+    executor: Option[Any] = Setting(
+        None, "Who evaluates shards: a concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
+    )
+    parts: Option[int | None] = Count(
+        None,
+        "Evaluate shards in so many parts, for less memory.",
+        default_text="all at once",
+        is_signed=False,
+        is_common=True,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import find_path, reason
+from verite.formats.shards import find_folder_shards, is_many, read_shards
 from verite.loading import importing
 
 Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
@@ -153,7 +154,7 @@ def read(
         split=split,
         like=like,
     )
-    if isinstance(source, (str, PathLike)):
+    if isinstance(source, (str, PathLike)) or is_many(source):
         return read_given(source, format, options)
     if format is not None:
         raise BadParameter(f"format: expected none for what is in memory already, found {format!r}")
@@ -171,8 +172,10 @@ def read_pair(truth: Readable, pred: Readable) -> tuple[Annotations, Annotations
     return known, pred if isinstance(pred, Annotations) else read(pred, like=known)
 
 
-def read_given(source: str | PathLike[str], format: str | None, options: Options) -> Annotations:
-    """A path that somebody names, packed or not; `-` is standard input."""
+def read_given(source: Any, format: str | None, options: Options) -> Annotations:
+    """A path that somebody names, packed or not; `-` is standard input. Several paths or a glob are one side."""
+    if is_many(source):
+        return read_shards(source, options, lambda path, options: read_as(path, format, options))
     if source == "-":
         from verite.formats.packages import unpack_standard_input
 
@@ -188,6 +191,10 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
         from verite.formats.packages import unpack
 
         return read_package(unpack(path), format, options)
+    if format is None and path.is_dir():
+        shards = find_folder_shards(path, lambda file: recognise(file, options)[0].name)
+        if shards:
+            return read_shards(shards, options, lambda file, options: read_as(file, None, options), str(path))
     try:
         chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path, options)
         annotations = chosen.read(path, options)

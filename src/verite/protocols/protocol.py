@@ -41,9 +41,17 @@ class Protocol(Generic[P, R]):
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
 
-    def __call__(self, truth: Readable, pred: Readable, *args: P.args, **given: P.kwargs) -> R:
-        """Both sides are annotations or whatever `verite.read` takes; settings are checked before anything is read."""
+    def __call__(self, truth: Readable, pred: Readable = None, *args: P.args, **given: P.kwargs) -> R:
+        """Both sides are annotations or whatever `verite.read` takes; settings are checked before anything is read.
+
+        With an ``executor`` or ``parts`` they are shards, evaluated one by one; see :func:`verite.evaluate_parts`.
+        """
         settings = self.settings(*args, **given)
+        if pred is None or any(getattr(settings, name, None) is not None for name in ("executor", "parts")):
+            import verite
+
+            more: dict[str, Any] = dict(given)
+            return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
         return self.evaluate(*read_pair(truth, pred), settings)
 
     @property

@@ -1,0 +1,128 @@
+"""Several files as one side: their columns one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import DataError
+from verite.model.annotations import FLAGS, Annotations
+from verite.model.keypoints import Keypoints
+from verite.model.outlines import Polygons, Runs
+from verite.model.ragged import offsets_of
+from verite.model.rasters import join_runs
+from verite.model.regions import Regions
+from verite.model.verdicts import Verdicts
+
+TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
+
+
+def join(shards: Sequence[Annotations], name: str) -> Annotations:
+    """One after the other. Tables grow from shard to shard, so that the last one has those of all."""
+    last = shards[-1]
+    for shard in shards:
+        if (shard.confidence is None) != (shards[0].confidence is None) and len(shard) and len(shards[0]):
+            raise DataError(f"{name}: expected confidences in every file or in none, found none in {shard.source.path}")
+    check_images(shards, name)
+    columns = {key: column(shards, key) for key in TOGETHER}
+    flags = {
+        flag: np.concatenate([shard.flag(flag) for shard in shards])
+        for flag in FLAGS
+        if any(flag in shard.flags for shard in shards)
+    }
+    notes = dict.fromkeys(note for shard in shards for note in shard.source.notes)
+    source = replace(
+        shards[0].source, path=name, why=f"{len(shards)} files, {shards[0].source.why}", notes=tuple(notes)
+    )  # fmt: skip
+    return Annotations(
+        images=last.images,
+        labels=last.labels,
+        image=np.concatenate([shard.image for shard in shards]),
+        label=np.concatenate([shard.label for shard in shards]),
+        regions=join_regions([shard.regions for shard in shards]),
+        flags=flags,
+        verdicts=join_verdicts(shards),
+        unit=last.unit,
+        source=source,
+        **columns,
+    )
+
+
+def check_images(shards: Sequence[Annotations], name: str) -> None:
+    """Truths of an image stand in one file: its objects would count twice."""
+    if shards[0].confidence is not None:
+        return
+    seen: set[int] = set()
+    for shard in shards:
+        own = set(np.unique(shard.image).tolist())
+        if twice := seen & own:
+            image = shard.images.name(min(twice))
+            raise DataError(
+                f"{shard.source.path}: expected images that no other file of {name} has, found {image!r}; "
+                "is a file there twice?"
+            )
+        seen |= own
+
+
+def column(shards: Sequence[Annotations], key: str) -> Any:
+    """What all say; nothing where one says nothing, but for areas, which are absent one by one."""
+    parts: list[Any] = [getattr(shard, key) for shard in shards if len(shard)]
+    if not parts or all(part is None for part in parts):
+        return None
+    if key == "area":
+        rows = [len(shard) for shard in shards if len(shard)]
+        parts = [np.full(n, np.nan) if part is None else part for part, n in zip(parts, rows, strict=True)]
+    if any(part is None for part in parts):
+        return None
+    joined = np.concatenate(parts)
+    return None if key == "ids" and len(np.unique(joined)) < len(joined) else joined
+
+
+def join_regions(parts: Sequence[Regions]) -> Regions:
+    counts = [len(part) for part in parts]
+    has_masks, has_polygons, has_points = (
+        any(getattr(part, what) is not None for part in parts) for what in ("runs", "polygons", "keypoints")
+    )
+    return Regions(
+        np.concatenate([part.sizes for part in parts]),
+        "xywh",
+        polygons=join_polygons(parts, counts) if has_polygons else None,
+        runs=join_runs([part.runs or no_runs(n) for part, n in zip(parts, counts, strict=True)]) if has_masks else None,
+        boxed=np.concatenate([boxed_of(part) for part in parts]),
+        keypoints=join_keypoints(parts, counts) if has_points else None,
+    )
+
+
+def boxed_of(part: Regions) -> NDArray[np.bool_]:
+    return np.ones(len(part), dtype=np.bool_) if part.boxed is None else np.asarray(part.boxed)
+
+
+def no_runs(count: int) -> Runs:
+    return Runs(np.empty(0, np.uint32), np.zeros(count + 1, np.int64), np.zeros((count, 2), np.int32))
+
+
+def join_polygons(parts: Sequence[Regions], counts: Sequence[int]) -> Polygons:
+    some = [part.polygons for part in parts]
+    points = [p.points for p in some if p is not None]
+    rings = [np.diff(p.rings) for p in some if p is not None]
+    objects = [np.zeros(n, np.int64) if p is None else np.diff(p.objects) for p, n in zip(some, counts, strict=True)]
+    return Polygons(np.concatenate(points), offsets_of(np.concatenate(rings)), offsets_of(np.concatenate(objects)))
+
+
+def join_keypoints(parts: Sequence[Regions], counts: Sequence[int]) -> Keypoints:
+    some = [part.keypoints for part in parts]
+    points = [p.points for p in some if p is not None]
+    objects = [np.zeros(n, np.int64) if p is None else p.counts for p, n in zip(some, counts, strict=True)]
+    return Keypoints(np.concatenate(points), offsets_of(np.concatenate(objects)))
+
+
+def join_verdicts(shards: Sequence[Annotations]) -> Verdicts | None:
+    said = [shard.verdicts for shard in shards if shard.verdicts is not None]
+    if not said:
+        return None
+    columns = ("image", "label", "kind")
+    return Verdicts(*(np.concatenate([getattr(own, name) for own in said]) for name in columns))

@@ -1,0 +1,86 @@
+"""Several files are one side: globs, lists, folders of shards; the same as one file of everything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.oracles.coco_sets import random_mask_set, random_set
+from verite.formats.shards import find_shards, is_many
+
+
+def write_shards(folder: Path, seed: int, make: Any = random_set) -> tuple[Any, Any]:
+    """A data set in one pair of files, and in three."""
+    truth, results = make(seed)
+    truth["images"].sort(key=lambda image: image["id"])
+    results.sort(key=lambda record: record["image_id"])  # as detectors list them: image by image
+    for name in ("gt", "dt"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "truth.json").write_text(json.dumps(truth))
+    (folder / "pred.json").write_text(json.dumps(results))
+    place = {image["id"]: i * 3 // len(truth["images"]) for i, image in enumerate(truth["images"])}
+    for i in range(3):
+        document = {
+            **truth,
+            "images": [image for image in truth["images"] if place[image["id"]] == i],
+            "annotations": [a for a in truth["annotations"] if place[a["image_id"]] == i],
+        }
+        (folder / "gt" / f"{i}.json").write_text(json.dumps(document))
+        (folder / "dt" / f"{i}.json").write_text(json.dumps([r for r in results if place[r["image_id"]] == i]))
+    return truth, results
+
+
+def every_shard_has_something(folder: Path) -> bool:
+    return all(json.loads(path.read_text()) for path in (folder / "dt").iterdir())
+
+
+@pytest.mark.parametrize("on", ["box", "mask"])
+@pytest.mark.parametrize("way", ["glob", "list", "folder", "file"])
+def test_shards_have_the_numbers_of_one_file(tmp_path: Path, way: str, on: Any) -> None:
+    compared = 0
+    for seed in range(12):
+        write_shards(tmp_path, seed, random_set if on == "box" else random_mask_set)
+        if not every_shard_has_something(tmp_path):
+            continue
+        sides: list[Any] = []
+        for name in ("gt", "dt"):
+            files = sorted((tmp_path / name).iterdir())
+            (tmp_path / f"{name}.txt").write_text("# shards\n\n" + "\n".join(f"{name}/{file.name}" for file in files))
+            sides.append(
+                {"glob": f"{tmp_path}/{name}/*.json", "list": files, "folder": tmp_path / name,
+                 "file": f"@{tmp_path}/{name}.txt"}[way]
+            )  # fmt: skip
+        whole = vt.coco(tmp_path / "truth.json", tmp_path / "pred.json", checks="off", on=on)
+        found = vt.coco(*sides, checks="off", on=on)
+        assert np.array_equal(found.precision, whole.precision, equal_nan=True)
+        assert np.array_equal(found.recall, whole.recall, equal_nan=True)
+        compared += 1
+    assert compared > 3
+
+
+def test_what_is_wrong_with_shards_is_named(tmp_path: Path) -> None:
+    write_shards(tmp_path, 2)
+    with pytest.raises(vt.ReadError, match=r"x\*.json: expected files that match, found none"):
+        vt.read(f"{tmp_path}/x*.json")
+    (tmp_path / "empty.txt").write_text("\n# nothing\n")
+    with pytest.raises(vt.ReadError, match=r"empty.txt: expected a file a line, found none"):
+        vt.read(f"@{tmp_path}/empty.txt")
+    (tmp_path / "far.txt").write_text("gt/0.jsn\n")
+    with pytest.raises(vt.ReadError, match=r"did you mean '0.json'"):
+        vt.read(f"@{tmp_path}/far.txt")
+    with pytest.raises(vt.DataError, match=r"expected images that no other file of .* has"):
+        vt.read([tmp_path / "truth.json", tmp_path / "truth.json"])
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name_if_it_is_there(tmp_path: Path) -> None:
+    write_shards(tmp_path, 2)
+    odd = tmp_path / "truth[1].json"
+    (tmp_path / "truth.json").rename(odd)
+    assert not is_many(odd)
+    assert find_shards(odd) == [odd]
+    assert len(vt.read(odd).images) == 7
