@@ -6,8 +6,6 @@ indices of two corners, again and again. Guesses come best first.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
+from verite.model.styles import csv_text
 
 COLUMNS = ("ImageId", "PredictionString")
 WORDS = 5
@@ -85,11 +84,9 @@ def write(annotations: Annotations, path: Path) -> None:
     for row in order:
         label = annotations.labels.name(int(annotations.label[row]))
         words[annotations.image[row]] += [label, *(number(v) for v in boxes[row])]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([annotations.images.name(i), " ".join(listed)] for i, listed in enumerate(words))
-    write_atomically(path, text.getvalue())
+    rows: list[Sequence[object]] = [COLUMNS]
+    rows += ([annotations.images.name(i), " ".join(listed)] for i, listed in enumerate(words))
+    write_atomically(path, csv_text(rows))
 
 
 def check_words(path: Path, names: Sequence[str]) -> None:

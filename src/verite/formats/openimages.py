@@ -9,8 +9,7 @@ object. Decimal commas and semicolons as separators occur and are read.
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
@@ -22,6 +21,7 @@ from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, fractions
 from verite.formats.words import to_number
 from verite.model.annotations import Annotations
+from verite.model.styles import csv_text
 
 CORNERS = ("XMin", "YMin", "XMax", "YMax")
 REQUIRED = ("ImageID", "LabelName", *CORNERS)
@@ -117,15 +117,15 @@ def write(annotations: Annotations, path: Path) -> None:
     confidence = annotations.confidence
     if confidence is not None:  # predictions carry flags only where they have some
         flags = {column: values for column, values in flags.items() if values.any()}
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["ImageID", "LabelName", *([] if confidence is None else ["Score"]), *CORNERS, *flags])
+    rows: list[Sequence[object]] = [
+        ["ImageID", "LabelName", *([] if confidence is None else ["Score"]), *CORNERS, *flags]
+    ]
     for row, box in enumerate(corners):
         image, label = int(annotations.image[row]), int(annotations.label[row])
         score = [] if confidence is None else [repr(float(confidence[row]))]
         names = [annotations.images.name(image), annotations.labels.name(label)]
-        writer.writerow([*names, *score, *map(repr, box), *(int(values[row]) for values in flags.values())])
-    write_atomically(path, text.getvalue())
+        rows.append([*names, *score, *map(repr, box), *(int(values[row]) for values in flags.values())])
+    write_atomically(path, csv_text(rows))
 
 
 HOLDS = frozenset(

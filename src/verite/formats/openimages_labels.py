@@ -5,8 +5,7 @@ Read, it is annotations without objects that know what was verified in each imag
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
 from verite.model.regions import Regions
+from verite.model.styles import csv_text
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts
 
 REQUIRED = ("ImageID", "LabelName", "Confidence")
@@ -64,14 +64,10 @@ def write(annotations: Annotations, path: Path) -> None:
     if said is None or not np.isin(said.kind, (PRESENT, ABSENT)).all():
         found = "none" if said is None else "others, too"
         raise ReadError(path, expected="classes that are in whole images or not", found=found)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(REQUIRED)
+    rows: list[Sequence[object]] = [REQUIRED]
     for image, label, kind in zip(said.image, said.label, said.kind, strict=True):
-        writer.writerow(
-            [annotations.images.name(int(image)), annotations.labels.name(int(label)), int(kind == PRESENT)]
-        )
-    write_atomically(path, text.getvalue())
+        rows.append([annotations.images.name(int(image)), annotations.labels.name(int(label)), int(kind == PRESENT)])
+    write_atomically(path, csv_text(rows))
 
 
 HOLDS = frozenset(

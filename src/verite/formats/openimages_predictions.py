@@ -6,9 +6,7 @@ For boxes six words per object, `LABEL CONFIDENCE XMIN YMIN XMAX YMAX` in fracti
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
@@ -23,6 +21,7 @@ from verite.formats.sizes import fractions
 from verite.formats.words import to_number
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK
+from verite.model.styles import csv_text
 
 REQUIRED = ("ImageID", "PredictionString")
 SIZES = ("ImageWidth", "ImageHeight")
@@ -96,14 +95,12 @@ def write(annotations: Annotations, path: Path) -> None:
             texts[image].append(encode_mask(runs[row]))
         else:
             texts[image] += map(repr, boxes[row])
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["ImageID", *(SIZES if has_masks else ()), "PredictionString"])
+    rows: list[Sequence[object]] = [["ImageID", *(SIZES if has_masks else ()), "PredictionString"]]
     images = annotations.images
     for i, words in enumerate(texts):
         sizes = [int(images.widths[i]), int(images.heights[i])] if has_masks else []
-        writer.writerow([images.name(i), *sizes, " ".join(words)])
-    write_atomically(path, out.getvalue())
+        rows.append([images.name(i), *sizes, " ".join(words)])
+    write_atomically(path, csv_text(rows))
 
 
 HOLDS = frozenset(

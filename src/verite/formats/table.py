@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.frames import SIDES
 from verite.model.frames import columns_of as columns_of_objects
+from verite.model.styles import csv_text
 
 LONGEST = 131_072
 TEXTS = ("file_name", "label")  # also where they look like numbers
@@ -65,11 +64,9 @@ def guess(values: Sequence[str]) -> Any:
 
 def write(annotations: Annotations, path: Path) -> None:
     columns = columns_of_objects(annotations)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    write_atomically(path, text.getvalue())
+    rows: list[Sequence[object]] = [list(columns)]
+    rows += zip(*(values.tolist() for values in columns.values()), strict=True)
+    write_atomically(path, csv_text(rows))
 
 
 HOLDS = frozenset(

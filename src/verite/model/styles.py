@@ -172,13 +172,21 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_table(table: Table, *, safe: bool = False) -> str:
-    import csv
-    import io
+    return csv_text([csv_cell(value, safe) for value in row] for row in (table.head, *table.all_rows))
 
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([csv_cell(value, safe) for value in row] for row in (table.head, *table.all_rows))
-    return out.getvalue()
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows of cells, between quotes where they must be: also around a lone carriage return, which ends a row.
+
+    >>> csv_text([["class", "AP"], ["a\\rb", 0.5], ["c", None]])
+    'class,AP\\n"a\\rb",0.5\\nc,\\n'
+    """
+    texts = (["" if cell is None else str(cell) for cell in row] for row in rows)
+    return "".join(",".join(map(quote_csv, row)) + "\n" for row in texts)
+
+
+def quote_csv(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(letter in text for letter in ',"\r\n') else text
 
 
 def csv_cell(value: Any, safe: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from verite.errors import BadParameter
 from verite.files import fill_folder, make_folder, write_atomically
 from verite.model.outlines import Runs
 from verite.model.rasters import array_of
+from verite.model.styles import csv_text
 from verite.studies.measuring import tasks_of
 from verite.studies.study import Study
 from verite.studies.sweeps import Grid, Sweep
@@ -72,14 +72,11 @@ def parameters_of(sweep: Sweep, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_csv(parts: Iterator[Columns]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    texts = []
     for k, columns in enumerate(parts):
-        if k == 0:
-            writer.writerow(columns)
         lists = [c if isinstance(c, list) else [repr(v) for v in c.tolist()] for c in columns.values()]
-        writer.writerows(zip(*lists, strict=True))
-    return out.getvalue()
+        texts.append(csv_text([*([columns] if k == 0 else []), *zip(*lists, strict=True)]))
+    return "".join(texts)
 
 
 def to_parquet(parts: Iterator[Columns]) -> bytes:
