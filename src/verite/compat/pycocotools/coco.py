@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
+from verite.compat.pycocotools.closed import OPENED, Closed, close, open_for
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 
 Record = dict[str, Any]
@@ -41,27 +42,50 @@ class NoResults(DataError, IndexError):  # noqa: N818 - a statement about a list
 class COCO:
     """Annotations of a file, or of a `dataset` that is assigned before ``createIndex()``."""
 
+    dataset: Record = open_for("dataset")
+    anns: dict[Any, Record] = open_for("anns")
+    cats: dict[Any, Record] = open_for("cats")
+    imgs: dict[Any, Record] = open_for("imgs")
+    imgToAnns: dict[Any, list[Record]] = open_for("imgToAnns")  # noqa: N815
+    catToImgs: dict[Any, list[Any]] = open_for("catToImgs")  # noqa: N815
+
     def __init__(self, annotation_file: Any = None) -> None:
-        self.dataset: Record = {}
-        self.anns: dict[Any, Record] = {}
-        self.cats: dict[Any, Record] = {}
-        self.imgs: dict[Any, Record] = {}
-        self.imgToAnns: dict[Any, list[Record]] = defaultdict(list)
-        self.catToImgs: dict[Any, list[Any]] = defaultdict(list)
+        self.closed: Closed | None = None
         if annotation_file is None:
+            self.dataset = {}
+            self.index()
             return
         print("loading annotations into memory...")
         start = time.time()
-        dataset = read_json(annotation_file)
-        if not isinstance(dataset, dict):
-            raise ReadError(annotation_file, expected="a JSON object", found=type(dataset).__name__)
+        if type(self) is COCO:  # a client's class may want to see everything at once
+            self.closed = close(annotation_file)
+        if self.closed is None:
+            self.dataset = read_json(annotation_file)
+            if not isinstance(self.dataset, dict):
+                raise ReadError(annotation_file, expected="a JSON object", found=type(self.dataset).__name__)
         print(f"Done (t={time.time() - start:0.2f}s)")
-        self.dataset = dataset
-        self.createIndex()
+        if self.closed is None:
+            self.createIndex()
+        else:
+            print("creating index...\nindex created!")
+
+    def open(self) -> dict[str, Any]:
+        """Make dictionaries of a file that nobody has looked at, now that somebody does."""
+        closed, self.closed = self.closed, None
+        if closed is None:
+            raise AttributeError("COCO: expected __init__() to be called first")
+        document = json.loads(closed.content)
+        self.dataset = document if closed.truth is None else make_results(closed.truth, document)
+        self.index()
+        return vars(self)
 
     def createIndex(self) -> None:  # noqa: N802
         """Find everything by id. Of several annotations with the same id the last one is found."""
         print("creating index...")
+        self.index()
+        print("index created!")
+
+    def index(self) -> None:
         annotations, images, classes = (self.dataset.get(key, []) for key in ("annotations", "images", "categories"))
         self.anns = dict(zip(values_of(annotations, "id", "annotations"), annotations, strict=True))
         self.imgs = dict(zip(values_of(images, "id", "images"), images, strict=True))
@@ -73,7 +97,6 @@ class COCO:
         if "categories" in self.dataset:
             for image, label in zip(where, values_of(annotations, "category_id", "annotations"), strict=True):
                 self.catToImgs[label].append(image)
-        print("index created!")
 
     def info(self) -> None:
         """Print what the file says about itself."""
@@ -105,6 +128,9 @@ class COCO:
 
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:  # noqa: N802, N803
         """Ids of the classes with these names, of these groups, with these ids."""
+        wants_all = not any(map(len, map(as_ids, (catNms, supNms, catIds))))
+        if self.closed is not None and wants_all:
+            return list(self.closed.class_ids)
         found = self.dataset["categories"]
         for key, wanted in (("name", as_ids(catNms)), ("supercategory", as_ids(supNms)), ("id", as_ids(catIds))):
             if len(wanted):
@@ -115,7 +141,7 @@ class COCO:
         """Ids of the images among these that have all of these classes."""
         images, classes = as_ids(imgIds), as_ids(catIds)
         if not len(images) and not len(classes):
-            return list(self.imgs)
+            return list(self.imgs) if self.closed is None else self.closed.image_ids
         found = set(images)
         for i, cat in enumerate(classes):
             # The first class fills an empty list of images, as in pycocotools.
@@ -142,32 +168,22 @@ class COCO:
         print("Loading and preparing results...")
         start = time.time()
         found = COCO()
-        found.dataset["info"] = copy.deepcopy(self.dataset.get("info", {}))
-        found.dataset["images"] = list(self.dataset["images"])
-        if isinstance(resFile, np.ndarray):
-            records = self.loadNumpyAnnotations(resFile)
-        else:
-            records = read_json(resFile) if isinstance(resFile, (str, Path)) else resFile
-        if not isinstance(records, list):
-            raise DataError(f"results: expected an array of records, found {excerpt(str(records))}")
-        if not records:
-            raise NoResults("results: expected at least one record, found an empty list; nothing was detected")
-        told = set(values_of(records, "image_id", "results"))
-        unknown = told - set(self.getImgIds())
-        if unknown:
-            raise DataError(
-                f"results: expected images of the truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
-                "is this the right truth?"
-            )
-        kind = kind_of(records[0])
-        if kind == "caption":
-            found.dataset["images"] = [image for image in found.dataset["images"] if image["id"] in told]
-        elif kind:
-            found.dataset["categories"] = copy.deepcopy(self.dataset["categories"])
-        complete(records, kind)
+        if isinstance(resFile, (str, Path)) and getattr(self, "closed", None) is not None:
+            found.closed = close(resFile, self)
+        if found.closed is None or not len(found.closed.columns):
+            found.closed = None
+            if isinstance(resFile, np.ndarray):
+                records = self.loadNumpyAnnotations(resFile)
+            else:
+                records = read_json(resFile) if isinstance(resFile, (str, Path)) else resFile
+            found.dataset = make_results(self, records)
         print(f"DONE (t={time.time() - start:0.2f}s)")
-        found.dataset["annotations"] = records
-        found.createIndex()
+        if found.closed is None:
+            found.createIndex()
+        else:
+            print("creating index...\nindex created!")
+            for name in OPENED:
+                del vars(found)[name]
         return found
 
     def download(self, tarDir: Any = None, imgIds: Any = ()) -> None:  # noqa: N803
@@ -200,6 +216,29 @@ class COCO:
     def annToMask(self, ann: Record) -> NDArray[np.uint8]:  # noqa: N802
         """The pixels of an annotation."""
         return maskUtils.decode(self.annToRLE(ann))
+
+
+def make_results(truth: COCO, records: Any) -> Record:
+    """A document of results on the images of a truth."""
+    if not isinstance(records, list):
+        raise DataError(f"results: expected an array of records, found {excerpt(str(records))}")
+    if not records:
+        raise NoResults("results: expected at least one record, found an empty list; nothing was detected")
+    told = set(values_of(records, "image_id", "results"))
+    unknown = told - set(truth.getImgIds())
+    if unknown:
+        raise DataError(
+            f"results: expected images of the truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
+            "is this the right truth?"
+        )
+    kind = kind_of(records[0])
+    complete(records, kind)
+    found: Record = {"info": copy.deepcopy(truth.dataset.get("info", {})), "images": list(truth.dataset["images"])}
+    if kind == "caption":
+        found["images"] = [image for image in found["images"] if image["id"] in told]
+    elif kind:
+        found["categories"] = copy.deepcopy(truth.dataset["categories"])
+    return found | {"annotations": records}
 
 
 def values_of(records: Sequence[Record], key: str, what: str) -> list[Any]:

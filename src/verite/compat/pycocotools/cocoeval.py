@@ -20,7 +20,7 @@ from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name
 from verite.compat.pycocotools import steps
 from verite.compat.pycocotools.images import accumulate_images, list_images
 from verite.compat.pycocotools.params import Params, fits_core, is_same
-from verite.compat.pycocotools.preparation import Prepared, draws_itself, prepare
+from verite.compat.pycocotools.preparation import Prepared, draws_itself, prepare, prepare_closed
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class COCOeval:
         if has_own_steps(self) or any(map(draws_itself, sides)) or not fits_core(p):
             self._evaluate_stepwise()
         else:
-            self._prepared = prepare(*sides, p)
+            self._prepared = prepare_closed(*sides, p) or prepare(*sides, p)
             self.eval = {}
             for name in MADE_LATER:
                 vars(self).pop(name, None)
@@ -120,8 +120,11 @@ class COCOeval:
         return list_images(self._everything().evaluation, self._paramsEval)
 
     def _everything(self) -> Prepared:
-        assert self._prepared is not None
-        return self._prepared
+        prepared = self._prepared
+        assert prepared is not None
+        if prepared.is_closed:
+            self._prepared = prepared = prepare(prepared.truth.coco, prepared.pred.coco, self._paramsEval)
+        return prepared
 
     def _overlaps(self, image: Any, label: Any, p: Params) -> Any:
         truths, detections = (steps.choose_cell(groups, image, label, p) for groups in (self._gts, self._dts))
