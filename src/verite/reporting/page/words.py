@@ -36,10 +36,10 @@ def show_difference(value: Any, digits: int = 3) -> str:
 
 
 def chance(value: Any) -> str:
-    """A probability from simulations, never as 0 or 1.
+    r"""A probability from simulations, never as 0 or 1.
 
     >>> chance(0.999), chance(0.5), chance(0.001)
-    ('> 0.99', '0.50', '< 0.01')
+    ('>\xa00.99', '0.50', '<\xa00.01')
     """
     if value is None or not isfinite(value):
         return ABSENT
