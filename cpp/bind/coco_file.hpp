@@ -83,7 +83,8 @@ class CocoFile {
                   keep_if_used(document.annotations.ids.numbers),
                   {},
                   keep_if_used(document.annotations.points),
-                  keep_if_used(document.annotations.labelled)},
+                  keep_if_used(document.annotations.labelled),
+                  keep_if_used(document.annotations.angles)},
           image_ids_(keep_if_used(document.images.ids.numbers)),
           source_(std::move(source)),
           threads_(threads) {

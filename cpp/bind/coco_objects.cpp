@@ -217,6 +217,10 @@ void bind_objects(nb::class_<CocoFile>& file) {
         .def("missing_ids", missing_ids, "Objects whose id is a text or missing, where some have one.")
         .def("class_ids", class_ids)
         .def("class_names", class_names, "None for a class that has none.")
+        .def_prop_ro("has_angles", [](const CocoFile& file) { return static_cast<bool>(file.shared().angles); })
+        .def_prop_ro(
+            "angles", [](const CocoFile& file) { return to_array_or_none(file.shared().angles); },
+            "The fifth number of each box; NaN where it has four.")
         .def("class_poses", class_poses, "JSON of keypoints, skeleton and sigmas of each class; empty for nothing.")
         .def("image_id_texts", image_id_texts, "The ids of images where they are texts, else None.")
         .def("file_names", [](const CocoFile& file) { return texts(file.document().images.file_names); })

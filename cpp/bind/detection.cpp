@@ -5,6 +5,7 @@
 #include "columns/cells.hpp"
 #include "evaluation/accumulate.hpp"
 #include "evaluation/matching.hpp"
+#include "regions/quadrilaterals.hpp"
 #include "similarity/boxes.hpp"
 #include "similarity/similarity.hpp"
 
@@ -145,6 +146,19 @@ auto box_areas_(const BoxArray& sizes, unsigned threads) {
     return to_numpy(std::move(out));
 }
 
+using QuadArray = nb::ndarray<const double, nb::shape<-1, 8>, nb::c_contig, nb::device::cpu>;
+
+auto quad_overlaps(const QuadArray& truth, const QuadArray& pred) {
+    expect(truth.shape(0) == pred.shape(0), "as many quadrilaterals on both sides");
+    Array<double> out(truth.shape(0));
+    {
+        nb::gil_scoped_release released;
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = quad_overlap(Quadrilateral(truth.data() + 8 * i), Quadrilateral(pred.data() + 8 * i));
+    }
+    return to_numpy(std::move(out));
+}
+
 }  // namespace
 
 void register_detection(nb::module_& module) {
@@ -160,6 +174,8 @@ void register_detection(nb::module_& module) {
     module.def("accumulate_outcomes", &accumulate_outcomes, "confidence"_a, "hits"_a, "spared"_a, "positives"_a,
                "recalls"_a, "Precision and confidence [threshold, recall] and recall [threshold] of one class.");
     module.def("box_areas", &box_areas_, "sizes"_a, "threads"_a = 1, "Width times height of each box.");
+    module.def("quad_overlaps", &quad_overlaps, "truth"_a, "pred"_a,
+               "Intersection over union of each pair of quadrilaterals x1, y1, … x4, y4.");
 }
 
 }  // namespace verite

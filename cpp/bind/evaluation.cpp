@@ -305,7 +305,11 @@ void register_evaluations(nb::module_& module) {
         [](const std::vector<double>& values) { return sum_pairwise(values) / static_cast<double>(values.size()); },
         "values"_a, "The mean to the last bit as numpy has it; nan of nothing.");
     module.def(
-        "wants_outlines", [](const std::string& similarity) { return find_similarity(similarity).wants.outlines; },
+        "wants_outlines",
+        [](const std::string& similarity) {
+            const Wanted& wants = find_similarity(similarity).wants;
+            return wants.outlines || wants.quads;
+        },
         "similarity"_a, "Does it look at polygons and masks?");
     nb::class_<Numbers>(module, "Numbers", "Precision and recall of everything, to be averaged.")
         .def("mean", &mean, "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),

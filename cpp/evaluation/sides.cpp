@@ -157,6 +157,7 @@ Objects KeptEvaluation::lay_objects(Sided& side, const char* name) const {
     side.boxes = boxes_as(columns.regions, similarity_.wants.corners ? BoxLayout::corners : BoxLayout::sizes);
     Objects objects{.boxes = side.boxes.values, .crowd = side.shared};
     if (similarity_.wants.keypoints) lay_keypoints(side, name, objects);
+    if (similarity_.wants.quads) lay_quads(side, name, objects);
     const bool needs_areas =
         &side == &pred_ && columns.regions.boxed && columns.regions.kinds && has_limits(rules_.ranges);
     if (!similarity_.wants.outlines && !needs_areas) return objects;
@@ -175,6 +176,40 @@ Objects KeptEvaluation::lay_objects(Sided& side, const char* name) const {
     }
     objects.outlines = outlines_of(shapes, side.boxes.values, side.sizes);
     return objects;
+}
+
+// Polygons of four corners as they are, boxes by theirs.
+void KeptEvaluation::lay_quads(Sided& side, const char* name, Objects& objects) const {
+    const Columns& columns = side.columns;
+    const Regions& regions = columns.regions;
+    const bool has_quads = std::ranges::any_of(regions.kinds.values, [](std::uint8_t kind) { return kind == 1; });
+    if (columns.count() > 0 && !has_quads)
+        throw std::invalid_argument(std::string(name) +
+                                    ": expected rotated boxes, found none; evaluate boxes with --on box");
+    static const Shapes none;
+    const Shapes& shapes = regions.shapes ? regions.shapes->get() : none;
+    side.quads.resize(8 * columns.count());
+    for (std::size_t i = 0; i < columns.count(); ++i) {
+        double* const quad = &side.quads[8 * i];
+        if (regions.kind(i) == RegionKind::box) {
+            const double *box = &side.boxes[4 * i], right = box[0] + box[2], bottom = box[1] + box[3];
+            const double corners[8] = {box[0], box[1], right, box[1], right, bottom, box[0], bottom};
+            std::copy_n(corners, 8, quad);
+            continue;
+        }
+        const auto refuse = [&](const std::string& found) {
+            throw std::invalid_argument(std::string(name) + ": expected four corners for every object, found " + found +
+                                        " in image " + name_of(static_cast<std::size_t>(columns.image[i])) +
+                                        "; compare polygons and masks with --on mask");
+        };
+        if (regions.kind(i) == RegionKind::mask) refuse("a mask");
+        const auto ring = static_cast<std::size_t>(shapes.ring_objects[i]);
+        if (shapes.ring_objects[i + 1] - shapes.ring_objects[i] != 1) refuse("a polygon of several rings");
+        const std::int64_t corners = shapes.rings[ring + 1] - shapes.rings[ring];
+        if (corners != 4) refuse("a polygon of " + std::to_string(corners));
+        std::copy_n(shapes.points.data() + 2 * shapes.rings[ring], 8, quad);
+    }
+    objects.quads = side.quads;
 }
 
 void KeptEvaluation::lay_keypoints(Sided& side, const char* name, Objects& objects) const {
@@ -326,6 +361,10 @@ void KeptEvaluation::find_pred_areas(Sided& side, const Objects& objects) const 
     if (repeats_quirks && !side_rules_.pred_is_results && columns.area && !has_nan(columns.area.values)) {
         side.stated = columns.area;
         return;
+    }
+    if (similarity_.wants.quads) {
+        side.areas.resize(columns.count());
+        return similarity_.areas(objects, threads_, side.areas);
     }
     const auto& boxed = columns.regions.boxed;
     const auto sizes = boxes_as(columns.regions, BoxLayout::sizes);

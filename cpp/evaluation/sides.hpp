@@ -32,7 +32,7 @@ struct Sided {
     Columns columns;
     View<double> boxes;
     Array<std::int32_t> image, label, rows, sizes;
-    Array<double> areas;
+    Array<double> areas, quads;
     Array<std::uint8_t> ignored, shared, is_odd, spared;  // odd: those with an id that means nobody
     View<double> stated;                                  // areas, where they are all stated
 };
@@ -86,6 +86,7 @@ class KeptEvaluation {
     void find_truth_areas(Sided& side, Objects& objects) const;
     void find_pred_areas(Sided& side, const Objects& objects) const;
     void leave_out(Sided& side, const auto& is_out) const;
+    void lay_quads(Sided& side, const char* name, Objects& objects) const;
     void lay_keypoints(Sided& side, const char* name, Objects& objects) const;
     void set_aside_unlabelled(Sided& side) const;
     void choose_truths(Sided& side) const;

@@ -135,7 +135,12 @@ bool Annotations::read_box(Scanner& in) {
         box[i] = in.read_double(Constants::allowed);
         in.skip_blanks();
     }
-    if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox", "more");
+    if (in.skip_if(',')) {
+        in.skip_blanks();
+        angles.put(count, in.read_double(Constants::allowed));
+        in.skip_blanks();
+        if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox, or 5 of a rotated box", "more");
+    }
     in.expect(']', "']'");
     boxes.keep(count);
     return true;

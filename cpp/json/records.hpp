@@ -99,6 +99,7 @@ struct Annotations {
     Ids image_ids, ids;
     Column<std::int64_t> category_ids;
     Column<double, 4> boxes;  // x, y, width, height, as written
+    Column<double> angles;    // the fifth number of those that have five
     Column<double> scores, areas;
     Column<std::uint8_t> crowds, ignores;
     Column<RegionKind> region_kinds;
@@ -123,6 +124,7 @@ struct Annotations {
         visit(&Annotations::region_bytes);
         visit(&Annotations::region_lengths);
         visit(&Annotations::labelled);
+        visit(&Annotations::angles);
     }
     template <class Visit>
     static void visit_ids(Visit&& visit) {

@@ -44,6 +44,7 @@ struct SharedColumns {
     View<RegionKind> kinds;
     RaggedView<double> keypoints;
     View<std::int64_t> labelled;
+    View<double> angles;  // of rotated boxes
 };
 
 struct ResolvedObjects {

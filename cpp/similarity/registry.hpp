@@ -6,6 +6,6 @@
 namespace verite {
 
 extern const Similarity box_similarity, corner_box_similarity, mask_similarity, boundary_similarity,
-    keypoint_similarity;
+    keypoint_similarity, rotated_similarity;
 
 }  // namespace verite

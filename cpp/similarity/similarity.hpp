@@ -16,6 +16,7 @@ struct Objects {
     std::span<const std::uint8_t> crowd;  // of truths
     Outlines outlines;                    // empty where the similarity does not want them
     Ragged<double> keypoints;             // x, y and visibility of each point; empty likewise
+    std::span<const double> quads;        // four corners each, x1, y1, … x4, y4; empty likewise
     // Of truths, where keypoints are wanted: areas, classes, and for each class how far each point may be off.
     std::span<const double> areas;
     std::span<const std::int32_t> labels;
@@ -27,6 +28,7 @@ struct Wanted {
     bool corners = false;   // boxes as x1, y1, x2, y2
     bool outlines = false;  // masks, polygons
     bool keypoints = false;
+    bool quads = false;  // four corners
 };
 
 // Both sides and how they are compared.

@@ -152,6 +152,23 @@ BROKEN = {
         ("no_split.yaml", "", "one of the keys train, val, valid, test", "none"),
         ("two_splits.yaml", "", "one part of the data set", "train, val"),
     ],
+    "coco_rotated": [
+        ("four_and_five.json", "", "five numbers in every bbox", "1 of 2 with four or none"),
+        ("no_class.json", ": annotations[0]", "the key category_id", "none"),
+        ("six_numbers.json", ": annotations[0].bbox", "4 numbers in bbox, or 5 of a rotated box", "more"),
+        ("three_numbers.json", ": annotations[0].bbox", "4 numbers in bbox", "3"),
+        ("unknown_image.json", ": annotations[0].image_id", "an id out of images", "2"),
+        ("word.json", ": annotations[0].bbox", "a number", "a string"),
+    ],
+    "dota": [
+        ("blank_in_name.txt", ":1", "8 numbers, a class and a difficulty", "11 words"),
+        ("mixed", "/zz.txt", "Task1_CLASS.txt as Task1_plane.txt", "zz.txt"),
+        ("nan.txt", ":1", "coordinates up to 10000000", "nan"),
+        ("no_class.txt", ":1", "8 numbers, a class and a difficulty", "8 words"),
+        ("odd_difficulty.txt", ":1", "a difficulty of 0, 1 or 2", "'very'"),
+        ("task2", "/Task1_plane.txt:1", "an image, a confidence and 8 numbers", "6 words"),
+        ("word.txt", ":1", "a number", "'ten'"),
+    ],
     "json_lines": [
         ("array.jsonl", ": results[0]", "an object", "an array"),
         ("empty_object.jsonl", ": results[1]", "the key image_id, category_id", "none"),
@@ -317,6 +334,29 @@ BROKEN = {
         ("unknown_encoding.xml", "", "an encoding that XML readers know", "unknown encoding: klingon"),
         ("unknown_entity.xml", ":5", "well-formed XML", "undefined entity"),
         ("word_in_box.xml", ":5", "a number in <xmax>", "'forty'"),
+    ],
+    "yolo_pose": [
+        (
+            "no_box",
+            "/labels/a.txt:1",
+            "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points",
+            "3 words",
+        ),
+        ("no_shape", "", "kpt_shape in data.yaml, or lines of a box and keypoints", "neither"),
+        (
+            "too_few",
+            "/labels/a.txt:1",
+            "a class, 4 numbers and 2 keypoints of 3 numbers, as kpt_shape says (V420)",
+            "8 words",
+        ),
+        (
+            "too_many",
+            "/labels/a.txt:1",
+            "a class, 4 numbers and 1 keypoints of 2 numbers, as kpt_shape says (V420)",
+            "9 words",
+        ),
+        ("unknown_class", "/labels/a.txt:1", "a class number from 0 to 0, as there are names (V206)", "1"),
+        ("word", "/labels/a.txt:1", "a number", "'x'"),
     ],
     "yolo": [
         ("class_name.txt", ":2", "a class number", "'boat'"),

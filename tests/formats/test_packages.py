@@ -184,7 +184,6 @@ def test_standard_input_on_the_command_line(monkeypatch, tmp_path, capsys):
         ("a.json", b'[{"name": "a.jpg", "labels": [{"box2d": {}}]}]', "BDD100K JSON"),
         ("a.json", b'[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]', "CreateML JSON"),
         ("a.manifest", b'{"source-ref": "a.jpg"}', "a SageMaker manifest"),
-        ("a.txt", b"imagesource:GoogleEarth\ngsd:0.1\n1 2 3 4 5 6 7 8 plane 0\n", "DOTA text"),
         ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ],
 )

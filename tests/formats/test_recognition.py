@@ -11,7 +11,8 @@ from tests.formats.samples import DATA, FORMATS, sample
 
 # A file is a sample; of the others a folder.
 FILES = {
-    **dict.fromkeys(("coco", "coco_results", "json_lines", "label_studio", "results_object", "via"), "*/*"),
+    **dict.fromkeys(("coco", "coco_results", "coco_rotated", "json_lines", "label_studio"), "*/*"),
+    **dict.fromkeys(("results_object", "via"), "*/*"),
     "data_yaml": "*/*.yaml",
 }
 GOOD = [

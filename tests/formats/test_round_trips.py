@@ -29,7 +29,7 @@ DRAWN = {
     "no confidence": {"is_pred": False},
 }
 WRITTEN = [format for format in all_formats() if format.write]
-# The others need what only a competition's truth has: their own tests write and read that.
+# The others need what only a competition's truth, rotated boxes or poses have: their own tests write and read that.
 COMMON = [format for format in WRITTEN if format.needs <= set(DRAWN)]
 
 
@@ -153,9 +153,12 @@ def held(pair, fact):
 
 def test_most_formats_are_asked_the_same():
     assert {format.name for format in WRITTEN} - {format.name for format in COMMON} == {
+        "coco-rotated",
+        "dota",
         "lvis",
         "openimages-labels",
         "panoptic",
+        "yolo-pose",
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.checks.chance import NATS, surprise
 from verite.model.annotations import Annotations
+from verite.model.quads import FIVE_NUMBERS
 from verite.records import record
 from verite.threads import thread_count
 
@@ -49,7 +50,8 @@ class Side:
         side = self.annotations
         is_relative = side.unit == "rel"
         counted = tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
-        return {**counted, "flaws": Tally(len(side.source.flaws), ())}
+        poses = Tally(int(side.columns.regions.has_keypoints), ())
+        return {**counted, "flaws": Tally(len(side.source.flaws), ()), "keypoints": poses}
 
     def tally(self, fault: str) -> Tally:
         return self.census[fault]
@@ -88,6 +90,8 @@ class Pair:
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
+            "poses": truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints,
+            "rotated": any(note.startswith(FIVE_NUMBERS) for side in (truth, pred) for note in side.source.notes),
         }
 
     def count(self, fault: str) -> int:

@@ -10,6 +10,7 @@ import click
 from verite.formats import HOMES
 from verite.model.display import STYLES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
+from verite.model.quads import ANGLES
 from verite.settings import Choice
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Given = dict[str, Any]
 
 FORMATS = ", ".join(HOMES)
 LAYOUTS = ", ".join(BOX_LAYOUTS)
+ANGLE_NAMES = ", ".join(ANGLES)
 COORDS = "In pixels, fractions, a resized picture's pixels."
 
 
@@ -142,6 +144,7 @@ def side_options(side: str) -> list[Callable[[F], F]]:
         click.option(f"--{side}-format", metavar="NAME", help=f"Format of the {side}: {FORMATS}."),
         click.option(f"--{side}-boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}."),
         click.option(f"--{side}-coords", metavar="abs|rel|WxH|*F", help=COORDS),
+        click.option(f"--{side}-angle", metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}."),
         click.option(f"--{side}-label-offset", type=int, default=0, help="Added to every class id."),
         click.option(f"--{side}-image-offset", type=int, default=0, help="Added to every image id."),
         click.option(f"--{side}-images", type=click.Path(), help=f"Folder with the {side}'s pictures or PNGs."),
@@ -200,6 +203,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
     options = Options.of(
         boxes=given[f"{side}_boxes"],
         coords=given[f"{side}_coords"],
+        angle=given[f"{side}_angle"],
         label_offset=given[f"{side}_label_offset"],
         image_offset=given[f"{side}_image_offset"],
         image_size=given["image_size"],

@@ -9,6 +9,8 @@ from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
 from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
+from verite.model.keypoints import Keypoints
+from verite.model.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from verite.model.outlines import Runs
 
 Checks = Literal["stop", "warn", "off"]
-NOT_FINITE = ("V111", "V302")
+NOT_FINITE = ("V111", "V302", "V424")
 NOWHERE = [-1e9, -1e9, 0.0, 0.0]  # left, top, width, height
 ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
 
@@ -49,12 +51,19 @@ def put_nowhere(side: Annotations) -> Annotations:
     """The same objects; those whose box or confidence is not finite lie where nothing else is, the least confident."""
     confidence = side.confidence
     is_odd = np.asarray(~np.isfinite(side.regions.values).all(axis=1))
+    keypoints = side.regions.keypoints
+    if keypoints is not None:
+        is_odd[keypoints.owners[~np.isfinite(keypoints.points).all(axis=1)]] = True
     if confidence is not None:
         is_sure = np.isfinite(confidence)
         is_odd = is_odd | ~is_sure
         confidence = np.where(is_sure, confidence, confidence[is_sure].min(initial=0.0))
     old = side.regions
     values = np.where(is_odd[:, None], NOWHERE if old.kept == "xywh" else [*NOWHERE[:2], *NOWHERE[:2]], old.values)
+    if keypoints is not None:
+        points = np.where(is_odd[keypoints.owners][:, None], [*NOWHERE[:2], 0.0], keypoints.points)
+        old = Regions(old.values, old.kept, polygons=old.polygons, runs=old.runs, boxed=old.boxed,
+                      keypoints=Keypoints(points, keypoints.objects))  # fmt: skip
     return replace(side, regions=old.with_boxes(values, old.kept), confidence=confidence)
 
 

@@ -27,6 +27,7 @@ HOMES = {
     for name in (
         "panoptic",
         "lvis",
+        "coco-rotated",
         "coco",
         "coco-results",
         "results-object",
@@ -48,6 +49,8 @@ HOMES = {
         "wider",
         "mot",
         "kitti",
+        "dota",
+        "yolo-pose",
         "yolo",
         "text",
     )
@@ -116,6 +119,7 @@ def read(
     *,
     boxes: str | None = None,
     coords: str | None = None,
+    angle: str | None = None,
     image_size: tuple[int, int] | None = None,
     images: str | PathLike[str] | None = None,
     names: str | PathLike[str] | Sequence[str] | None = None,
@@ -133,8 +137,9 @@ def read(
 
     Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
     What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be
-    said here: what the four numbers of a box are (``boxes="xyxy"``), in what they are measured (``coords="rel"``),
-    the size of the images or the folder they are in, the names of the classes, numbers to add to ids.
+    said here: what the four numbers of a box are (``boxes="xyxy"``), in what they are measured (``coords="rel"``), how
+    the angle of rotated boxes is written (``angle="radians"``), the size of the images or the folder they are in, the
+    names of the classes, numbers to add to ids.
 
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
@@ -145,6 +150,7 @@ def read(
     options = Options.of(
         boxes=boxes,
         coords=coords,
+        angle=angle,
         image_size=image_size,
         images=images,
         names=names,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from verite import _core
@@ -118,6 +119,11 @@ def objects(
     source = Source(str(path), format, notes=tuple(notes))
     layout, unit = layout_name(options.boxes or "xywh"), "px"
     regions = columns.regions
+    if file.has_angles:
+        from verite.formats.coco_rotated import turn
+
+        regions, note = turn(path, file, regions, options)
+        source = replace(source, notes=(*source.notes, note))
     if layout not in KEPT or options.coords is not None:
         given = Regions.over(regions)
         given = given if layout in KEPT else given.with_boxes(given.values, layout)
@@ -172,6 +178,6 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=HOLDS,
-    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
 )

@@ -138,7 +138,7 @@ FORMAT = Format(
     write=write,
     holds=HOLDS,
     needs=frozenset({"class id", "confidence"}),
-    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
     sides=("pred",),
 )

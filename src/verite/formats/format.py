@@ -16,13 +16,14 @@ from verite.formats.words import is_number
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
+from verite.model.quads import angle_factor
 from verite.records import record
 
 HEAD = 65_536
 
 
 # The options that a format may honour, and those that a command line takes once for both sides.
-WAYS = ("boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split")
+WAYS = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split")
 OFFSETS = ("label_offset", "image_offset")
 BOTH_SIDES = ("image_size", "images", "names", "split", "columns")
 
@@ -33,6 +34,7 @@ class Options:
 
     boxes: str | None = None  # what the four numbers mean: a name out of LAYOUTS
     coords: str | None = None  # abs, rel, WIDTHxHEIGHT of the picture they were measured in, or *FACTOR
+    angle: str | None = None  # of rotated boxes of five numbers: a name out of ANGLES
     image_size: tuple[int, int] | None = None  # width and height of every image
     images: Path | None = None  # the folder with the pictures
     names: Path | Sequence[str] | None = None  # class names by number
@@ -79,6 +81,8 @@ class Options:
         if self.boxes is not None:
             layout_name(self.boxes)
         frame_of(self.coords)
+        if self.angle is not None:
+            angle_factor(self.angle)
         if self.image_size is not None and min(self.image_size) < 1:
             raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {self.image_size}")
 
@@ -193,10 +197,13 @@ NEEDS = (
     "class names without blanks",
     "classes of whole images",
     "confidence",
+    "four corners",
     "image size",
+    "keypoints",
     "masks for all objects or none",
     "masks that do not overlap",
     "no confidence",
+    "rectangles",
 )
 # What most readers make use of: the four numbers and what they are measured in.
 FRAMES = frozenset({"boxes", "coords", "image_size", "images"})

@@ -17,6 +17,7 @@ from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_i
 from verite.limits import limit, remedy
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.images import Images, stem
+from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.outlines import Polygons, Runs
@@ -42,6 +43,7 @@ class Rows:
         self.boxes: list[Sequence[float]] = []
         self.confidence: list[float | None] = []
         self.polygons: list[list[Any]] = []
+        self.keypoints: list[Sequence[float] | None] = []
         self.runs: list[Any] = []
         self.flags: dict[str, list[int]] = {name: [] for name in FLAGS}
         self.where: list[str] = []
@@ -74,6 +76,7 @@ class Rows:
         confidence: float | None = None,
         *,
         polygon: list[Any] | None = None,
+        keypoints: Sequence[float] | None = None,
         runs: tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None = None,
         flags: Sequence[str] = (),
     ) -> None:
@@ -87,6 +90,7 @@ class Rows:
         self.boxes.append(box)
         self.confidence.append(confidence)
         self.polygons.append(polygon or [])
+        self.keypoints.append(keypoints)
         self.runs.append(runs)
         for flag in flags:
             self.flags[flag].append(row)
@@ -111,6 +115,7 @@ class Rows:
             layout_name(self.options.boxes or layout),
             polygons=Polygons.of(self.polygons) if any(self.polygons) else None,
             runs=Runs.of(self.runs) if any(r is not None for r in self.runs) else None,
+            keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
         )
         regions, unit = in_pixels(regions, self.options.coords or coords, images, image)
         count = len(self.boxes)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 from verite.formats.format import Look
-from verite.formats.words import is_number
 from verite.records import record
 
 EXPORT = "export it as COCO JSON with the tool it comes from"
@@ -36,12 +35,6 @@ def has_suffix(*suffixes: str) -> Callable[[Look], bool]:
     )
 
 
-def is_dota(look: Look) -> bool:
-    """Eight numbers, a class, and perhaps a difficulty."""
-    lines = [words for words in look.lines if len(words) > 2]
-    return bool(lines) and all(len(w) in (9, 10) and all(map(is_number, w[:8])) and not is_number(w[8]) for w in lines)
-
-
 # First what can be told for certain.
 UNREAD = (
     Unread("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
@@ -59,7 +52,6 @@ UNREAD = (
     Unread("CreateML JSON", has_keys("annotations", "coordinates")),
     Unread("a SageMaker manifest", has_keys("source-ref")),
     Unread("Labelbox JSON", has_keys("data_row")),
-    Unread("DOTA text", is_dota, "rotated boxes are not read yet"),
     Unread("a picture", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"),
 )
 

@@ -1,6 +1,7 @@
 """YOLO txt: one file per image, classes by number, everything as a fraction of the image.
 
-`class cx cy w h` for boxes, `class x1 y1 x2 y2 x3 y3 …` for polygons; predictions end with their confidence.
+`class cx cy w h` for boxes, `class x1 y1 x2 y2 x3 y3 …` for polygons, of four corners for rotated boxes (OBB), a box
+followed by keypoints for poses (see yolo_pose.py); predictions end with their confidence.
 Names come from classes.txt, obj.names or data.yaml beside or above the files. A polygon's box is the box around it.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
+from verite.formats.yolo_keypoints import Shape, find_shape, split_keypoints
 from verite.model.annotations import Annotations
 from verite.model.layouts import layout_name, spell_as
 from verite.model.regions import POLYGON, Regions
@@ -67,22 +69,29 @@ def read(path: Path, options: Options) -> Annotations:
     names, origin = class_names(options, *names_files(path))
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
+    shape = find_shape(names_files(path), first_lines(files), options)
     for file in count_files("reading", files):
         with rows.tolerance:
-            add_file(rows, file, layout)
+            add_file(rows, file, layout, shape)
     if options.images is None and options.image_size is None:
         rows.pictures_beside = pictures_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
+    why += f"; {shape[0]} keypoints of {shape[1]} numbers behind each box" if shape is not None else ""
     return rows.annotations("yolo", layout=layout, coords="rel", why=why)
 
 
-def add_file(rows: Rows, file: Path, layout: str) -> None:
+def first_lines(files: Sequence[Path]) -> list[list[str]]:
+    """The words of the first lines of some files."""
+    return [words for file in files[:20] for line in head_of(file).splitlines()[:20] if (words := line.split())]
+
+
+def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
     """The lines of one image."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         if line.strip():
             with rows.tolerance:
-                add_line(rows, file, number, line.split(), layout)
+                add_line(rows, file, number, line.split(), layout, shape)
 
 
 def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Annotations:
@@ -90,11 +99,12 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
     names, _ = class_names(options)
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
+    shape = find_shape([path], first_lines([file for file in labels.values() if file.is_file()][:20]), options)
     for picture, file in count_files("reading", list(labels.items())):
         rows.pictures_beside.setdefault(picture.stem, []).append(picture)
         with rows.tolerance:
             if file.is_file():
-                add_file(rows, file, layout)
+                add_file(rows, file, layout, shape)
             else:
                 rows.add_image(picture, picture.stem)
     return rows.annotations("yolo", layout=layout, coords="rel")
@@ -128,13 +138,17 @@ def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
     return pictures
 
 
-def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str) -> None:
+def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str, shape: Shape | None) -> None:
     where = f"{file}:{number}"
     if len(words) < 5:
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
         raise ReadError(where, expected=expected, found=f"{len(words)} words ({excerpt(' '.join(words))})")
     label = class_number(where, words[0], rows)
     numbers = to_numbers(words[1:], where)
+    if shape is not None:
+        points, confidence = split_keypoints(where, numbers[4:], shape)
+        rows.add(where, file.stem, label, numbers[:4], confidence, keypoints=points)
+        return
     confidence = numbers.pop() if len(numbers) % 2 else None
     if len(numbers) == 4:
         rows.add(where, file.stem, label, numbers, confidence)

@@ -101,9 +101,10 @@ def join_column(parts: list[Columns], counts: list[int], key: str) -> NDArray[An
 
 
 def is_finite(side: Annotations) -> bool:
-    """Are all boxes and confidences numbers that can be compared?"""
-    boxes, confidence = side.regions.values, side.confidence
-    return bool(np.isfinite(boxes).all() and (confidence is None or np.isfinite(confidence).all()))
+    """Are all boxes, keypoints and confidences numbers that can be compared?"""
+    keypoints = side.regions.keypoints
+    given = (side.regions.values, side.confidence, None if keypoints is None else keypoints.points)
+    return all(values is None or bool(np.isfinite(values).all()) for values in given)
 
 
 def columns_of(item: Item, side: str, i: int) -> Columns:

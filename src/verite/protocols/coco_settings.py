@@ -10,7 +10,7 @@ from verite.evaluation.settings import THREADS, RankedSettings
 from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 
-On = Literal["box", "mask", "boundary", "keypoints"]
+On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
 Per = Literal["class", "threshold", "image"]
 Area = tuple[str, float, float]
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
@@ -69,7 +69,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
 class CocoSettings(RankedSettings):
     """What is compared, from which overlap, for objects of which size, and how many predictions count."""
 
-    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, or keypoints.", On)
+    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On)
     iou: CocoThresholds = CocoThresholds()
     areas: Areas = Areas(
         tuple((name, *limits) for name, limits in AREAS.items()),

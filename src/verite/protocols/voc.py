@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from verite.evaluation.parts import MergedNumbers
 
+On = Literal["box", "rotated"]
 Pixel = Literal["plus1", "continuous"]
 Ignored = Literal["skip", "count"]
 Quirks = Literal["none", "py-faster-rcnn"]
@@ -35,7 +36,7 @@ class VocSettings(CurveSettings):
     """Everything that can change the number."""
 
     SCORE = "voc_ap"
-    on = Fact("box")
+    on: Option[On] = Choice("box", "Compare boxes or rotated boxes.", On)
     iou: Overlaps = IOU
     interpolation: Option[Interpolation] = Choice(
         "all", "Area below all points (since 2010) or mean at 11 recalls (2007).", Interpolation
@@ -47,6 +48,11 @@ class VocSettings(CurveSettings):
     )
     quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
     threads: Option[int | None] = THREADS
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Corners of rotated boxes are points, never pixel indices."""
+        return super().facts | ({"pixel": None} if self.on == "rotated" else {})
 
 
 class VocResults(CurveResults):
@@ -110,6 +116,7 @@ verite voc Annotations/ detections.json --interpolation 11
 verite voc truth.json a.json b.json c.json -t 0.5 -t 0.75
 verite voc truth/ pred/ --truth-boxes xyrb --pred-coords rel --image-size 600,400
 verite voc truth.json pred.json -o results/ --plot-format svg
+verite voc labelTxt/ Task1/ --on rotated --interpolation 11
 verite voc truth.json pred.json --json | jq .mAP""",
 )
 def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResults:
@@ -120,7 +127,8 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
     still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
     set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
     (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `quirks="py-faster-rcnn"` repeats that
-    code: the overlap must exceed the threshold, equal confidences come in numpy's default order.
+    code: the overlap must exceed the threshold, equal confidences come in numpy's default order. `on="rotated"`
+    compares rotated boxes and quadrilaterals, as DOTA does.
 
     Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
 
@@ -131,7 +139,7 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
     0.5
     """
     truth, pred, findings = prepare(truth, pred, settings.checks)
-    if truth.unit == "rel" and settings.pixel == "plus1":
+    if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
             "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
@@ -146,7 +154,7 @@ def rules_of(settings: VocSettings) -> Rules:
     """What Pascal VOC says to an evaluation: only the truth that is overlapped most, taken or not."""
     return Rules(
         thresholds=settings.iou,
-        similarity="corner_box",
+        similarity="corner_box" if settings.on == "box" else settings.on,
         pixel=1.0 if settings.pixel == "plus1" else 0.0,
         wants="best",
         equal="first",

@@ -1,0 +1,51 @@
+"""Is the angle of rotated boxes read as it was written? (V431)
+
+Only boxes of five numbers have an angle that can be misread; corners speak for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verite import _core
+from verite.checks.findings import Finding
+from verite.checks.poses import nearest
+from verite.model.quads import quads_of
+
+if TYPE_CHECKING:
+    from verite.checks.sides import Pair
+
+FEWEST = 5  # pairs before an angle is called mirrored
+TURNED = 0.05  # of an overlap: boxes that are nearly upright or square look the same in the mirror
+BETTER = 0.1  # by how much the mean overlap must grow
+
+
+def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
+    """Predictions that overlap the truth far better when they turn the other way."""
+    truth, pred = quads_of(pair.truth.regions), quads_of(pair.pred.regions)
+    if truth is None or pred is None:
+        return
+    matches = np.array(list(nearest(pair))).reshape(-1, 2)
+    first, second = truth[matches[:, 0]], pred[matches[:, 1]]
+    other = second.copy()
+    other[..., 1] = 2 * second.mean(axis=1)[:, None, 1] - second[..., 1]
+    flat = [np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second, other)]
+    plain, turned = _core.quad_overlaps(flat[0], flat[1]), _core.quad_overlaps(flat[0], flat[2])
+    differ = np.abs(plain - turned) > TURNED
+    if differ.sum() < FEWEST or turned[differ].mean() < plain[differ].mean() + BETTER:
+        return
+    better = int((turned > plain)[differ].sum())
+    if better < 0.8 * differ.sum():
+        return
+    yield Finding(
+        "V431",
+        "error",
+        f"angles turn the other way: mean overlap {turned[differ].mean():.2f} instead of {plain[differ].mean():.2f} in "
+        f"{int(differ.sum()):,} pairs if predictions turn against the way they are read",
+        better,
+        (),
+        "add --pred-angle degrees-ccw or radians-ccw (or read the truth so)",
+    )

@@ -1,0 +1,110 @@
+"""COCO JSON whose boxes have five numbers: centre x, centre y, width, height and angle.
+
+The angle is in degrees and turns clockwise as seen on the screen, unless said otherwise: detectron2 writes
+`degrees-ccw`, mmrotate `radians`. Each box becomes the polygon of its corners, and the upright box around it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from verite import _core
+from verite.arrays import np
+from verite.errors import ReadError
+from verite.formats import coco
+from verite.formats.format import Format, Look, Options
+from verite.model.annotations import Annotations
+from verite.model.layouts import Floats
+from verite.model.outlines import Polygons
+from verite.model.quads import FIVE_NUMBERS, boxes_of, corners_of, quads_of
+from verite.model.regions import Regions
+
+ANGLE = "degrees"
+TURN = 6.2832  # once around, in radians
+FEWEST = 8  # different angles before their unit is called wrong
+FIVE = re.compile(r'"bbox"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]')
+
+
+def recognise(look: Look) -> str | None:
+    why = coco.recognise(look)
+    return f"{why}, and boxes of five numbers" if why and FIVE.search(look.head) else None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    found = coco.read(path, options)
+    return found.said_to_be(replace(found.source, format="coco-rotated"))
+
+
+def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Options) -> tuple[_core.Regions, str]:
+    """Boxes of five numbers as polygons, and a word on how the angle was read."""
+    angles = file.angles
+    assert angles is not None
+    four = int(np.isnan(angles).sum())
+    if four:
+        raise ReadError(path, expected="five numbers in every bbox", found=f"{four} of {len(angles)} with four or none")
+    check_unit(path, angles, options)
+    from verite.model.ragged import offsets_of
+
+    kept = Regions.over(regions)
+    name = options.angle or ANGLE
+    corners = corners_of(np.column_stack([kept.values, angles]), name)
+    count = np.arange(len(corners))
+    polygons = Polygons(corners.reshape(-1, 2), offsets_of(count * 0 + 4), offsets_of(count * 0 + 1))
+    bounds = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+    turned = Regions(bounds, "xyxy", polygons=polygons, keypoints=kept.keypoints)
+    side = "counterclockwise" if name.endswith("ccw") else "clockwise"
+    return turned.native, f"{FIVE_NUMBERS} in {name.removesuffix('-ccw')}, {side}"
+
+
+def check_unit(path: Path, angles: Floats, options: Options) -> None:
+    """Angles that cannot be, or hardly are, what they are read as; who says the unit is believed as far as possible."""
+    name, widest = options.angle or ANGLE, float(np.abs(angles).max(initial=0.0))
+    is_turned = np.unique(angles[angles != 0]).size >= FEWEST
+    if name.startswith("radians") and widest > 2 * TURN:
+        expected = "angles in radians (V430)"
+        raise ReadError(path, expected=expected, found=f"{widest:g}", remedy=options.spell("angle", "degrees"))
+    if options.angle is None and is_turned and widest <= TURN:
+        expected = "angles in degrees (V430)"
+        remedy = f"are these radians? say {options.spell('angle', 'radians')} or {options.spell('angle', 'degrees')}"
+        raise ReadError(path, expected=expected, found=f"none beyond {widest:.3g}", remedy=remedy)
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """A whole document with angles in degrees, clockwise; predictions keep their scores."""
+    from verite.formats.coco_write import document_of
+    from verite.formats.document import write_json
+
+    quads = quads_of(annotations.regions)
+    if quads is None:
+        raise refuse(path, "polygons of more or fewer corners, or masks")
+    boxes, is_box = boxes_of(quads, ANGLE)
+    if not is_box.all():
+        raise refuse(path, f"{int((~is_box).sum())} quadrilaterals that are none")
+    document: dict[str, Any] = document_of(annotations, path)
+    for record, box in zip(document["annotations"], boxes.tolist(), strict=True):
+        record["bbox"] = box
+        record.pop("segmentation", None)
+    write_json(path, document)
+
+
+def refuse(path: Path, found: str) -> ReadError:
+    remedy = "write --to dota or --to coco, which hold corners"
+    return ReadError(path, expected="rotated boxes (rectangles)", found=found, remedy=remedy)
+
+
+FORMAT = Format(
+    name="coco-rotated",
+    title="COCO JSON with rotated boxes",
+    about="as `coco`, each `bbox` of centre, width, height and angle; `angle` says its unit and direction",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=coco.HOLDS
+    - {"mask", "polygon", "polygon of several rings", "box apart from its mask", "box apart from its polygon"},
+    needs=frozenset({"four corners", "rectangles"}),
+    honours=coco.FORMAT.honours,
+    suffixes=(".json",),
+)
