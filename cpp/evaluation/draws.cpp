@@ -92,7 +92,7 @@ class Drawer {
     void draw(const Drawn& drawn, std::span<double> out) {
         std::optional<Weighting> weighting;
         if (!drawn.weights.empty()) weighting = evaluation_.weighting(drawn.weights);
-        positives_ = evaluation_.weigh_positives(drawn.weights);
+        weigh(drawn.weights);
         match(drawn.changes);
         if (changes_) rematch_.count(drawn.weights, positives_);
         const bool is_all = weighting.has_value();
@@ -113,6 +113,14 @@ class Drawer {
         Array<double> precision;  // [range][threshold][label]
         Array<double> recall;     // [limit][range][threshold][label]
     };
+
+    // The truths to be found: those of the record without weights.
+    void weigh(std::span<const double> weights) {
+        if (weights.empty())
+            positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
+        else
+            positives_ = evaluation_.weigh_positives(weights);
+    }
 
     // Matches the truth as these changes have it, unless that was done for the draw before.
     void match(const TruthChanges* changes) {

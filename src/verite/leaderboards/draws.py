@@ -1,7 +1,6 @@
 """Which truths may there be, given the record? Draws of what is removed, added and missing, by a model of errors.
 
-The record of each object has its own random numbers in every draw, whatever the order of files, of objects in them, or
-the number of draws.
+Each draw has its own random numbers, whatever the order of files, of objects in them, or the number of draws.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from verite.leaderboards.pool import Pool, keep_verified
 from verite.leaderboards.resampling import generator
 from verite.model.regions import Regions
 from verite.protocols.coco_settings import AREAS
+from verite.records import record
 from verite.truth_errors.detection import ANY, KINDS, SIZES, Detection
 
 if TYPE_CHECKING:
@@ -31,6 +31,37 @@ if TYPE_CHECKING:
 # Streams of random numbers; 0 are images.
 RATES, GONE, MOVED, TARGET, SHIFTED, SHIFT, TWIN, LIT, GROUPS = range(1, 10)
 LEAST_SIDE = 1e-3  # of a moved box, as a share of what it was
+
+
+@record(eq=False)
+class Law:
+    """Things of which each is chosen with its own probability, independently: drawn without looking at each.
+
+    The first event of a Poisson process of rate -log(1 - p) has come with probability p by time 1, whatever comes
+    elsewhere: so many events as there are in all, each of a thing in proportion to its rate, choose those things.
+    """
+
+    certain: NDArray[np.int64]
+    sums: Floats  # of the rates of all others
+
+    @classmethod
+    def of(cls, probabilities: Floats) -> Law:
+        """
+        >>> law = Law.of(np.array([0.0, 0.5, 1.0, 0.1]))
+        >>> chosen = [law.draw(np.random.default_rng(i)) for i in range(4000)]
+        >>> np.bincount(np.concatenate(chosen), minlength=4).round(-2).tolist()
+        [0, 2000, 4000, 400]
+        """
+        is_certain = probabilities >= 1
+        rates = -np.log1p(-np.where(is_certain, 0.0, probabilities))
+        return cls(np.flatnonzero(is_certain), np.cumsum(rates))
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The positions of those that are chosen, rising."""
+        total = float(self.sums[-1]) if len(self.sums) else 0.0
+        events = rng.random(rng.poisson(total)) * total
+        chosen = np.searchsorted(self.sums, events, side="right")
+        return np.unique(np.concatenate([self.certain, np.minimum(chosen, len(self.sums) - 1)]))
 
 
 class TruthDraws:
@@ -166,9 +197,6 @@ class TruthDraws:
             found = found * (drawn / mean)[group]
         return np.minimum(found, 1.0)
 
-    def chance(self, draw: int, stream: int, count: int) -> Floats:
-        return generator(self.seed, draw, stream).random(count)
-
     def settle(self, kind: str, positions: Rows, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """What somebody looked at is as they said."""
         for (of, position), is_wrong in self.known.items():
@@ -182,21 +210,20 @@ class TruthDraws:
         The table has the truth's objects, then the pool's; a moved box is behind them, in the order of the draw.
         """
         rows, count = self.records, len(self.records)
-        gone = self.settle("spurious", rows, self.chance(draw, GONE, count) < self.rates("spurious", draw))
+        gone = self.settle("spurious", rows, self.choose("spurious", draw, GONE))
         relabelled = np.zeros(count, dtype=np.bool_)
         if "label" in self.active:
-            relabelled = self.settle("label", rows, self.chance(draw, MOVED, count) < self.rates("label", draw)) & ~gone
+            relabelled = self.settle("label", rows, self.choose("label", draw, MOVED)) & ~gone
         moved, labels = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        if relabelled.any():
-            chance = self.chance(draw, TARGET, count)
-            chosen = np.flatnonzero(relabelled)
-            moved, labels = self.moves.draw(chosen, chance[chosen])
+        chosen = np.flatnonzero(relabelled)
+        if len(chosen):
+            moved, labels = self.moves.draw(chosen, generator(self.seed, draw, TARGET).random(len(chosen)))
         shifted = np.zeros(0, np.int64)
         boxes = np.zeros((0, 4))
         if "jitter" in self.active:
-            is_shifted = (self.chance(draw, SHIFTED, count) < self.rates("jitter", draw)) & ~gone & ~relabelled
+            is_shifted = self.choose("jitter", draw, SHIFTED) & ~gone & ~relabelled
             shifted = np.flatnonzero(is_shifted)
-            normal = generator(self.seed, draw, SHIFT).standard_normal((count, 4))[shifted]
+            normal = generator(self.seed, draw, SHIFT).standard_normal((len(shifted), 4))
             boxes = shift(self.truth.regions.boxes[rows[shifted]], normal * self.errors.jitter[1])
         removed = np.concatenate([rows[gone], rows[moved], rows[shifted]])
         lit, twins = self.draw_missing(draw)
@@ -209,17 +236,44 @@ class TruthDraws:
         nothing = np.zeros(0, np.int64)
         if "missing" not in self.active:
             return nothing, nothing
+        lit, twins = self.missing_laws if self.is_steady("missing") else self.find_missing_laws(draw)
+        found = lit.draw(generator(self.seed, draw, LIT))
+        if self.pool is not None and any(kind == "missing" for kind, _ in self.known):
+            flags = np.zeros(len(self.pool), dtype=np.bool_)
+            flags[found] = True
+            found = np.flatnonzero(self.settle("missing", np.arange(len(flags)), flags))
+        return found, self.records[twins.draw(generator(self.seed, draw, TWIN))]
+
+    @cached_property
+    def missing_laws(self) -> tuple[Law, Law]:
+        return self.find_missing_laws(0)
+
+    def find_missing_laws(self, draw: int) -> tuple[Law, Law]:
+        """Which candidates are objects, and which records have a twin that nobody finds."""
         rates = self.rates("missing", draw)
         count = len(self.records)
         wanted = float(rates[:count].sum())
-        lit, share = nothing, 0.0
+        scaled, share = rates[:0], 0.0
         if self.pool is not None and len(self.pool):
             scaled = scale_to(rates[count:] * self.pool.weight, self.errors.lit * wanted)
             share = float(scaled.sum()) / wanted if wanted else 0.0
-            positions = np.arange(len(self.pool))
-            lit = np.flatnonzero(self.settle("missing", positions, self.chance(draw, LIT, len(scaled)) < scaled))
-        twin = self.chance(draw, TWIN, count) < rates[:count] * (1 - share)
-        return lit, self.records[twin]
+        return Law.of(scaled), Law.of(rates[:count] * (1 - share))
+
+    def is_steady(self, kind: str) -> bool:
+        """Whether the rates of a kind are the same in every draw."""
+        given = self.errors.jitter[0] if kind == "jitter" else getattr(self.errors, kind)
+        return self.errors.shared is None and not isinstance(given, tuple)
+
+    @cached_property
+    def laws(self) -> dict[str, Law]:
+        return {kind: Law.of(self.rates(kind, 0)) for kind in ("spurious", "label", "jitter") if self.is_steady(kind)}
+
+    def choose(self, kind: str, draw: int, stream: int) -> NDArray[np.bool_]:
+        """The records with an error of a kind, as flags."""
+        law = self.laws[kind] if self.is_steady(kind) else Law.of(self.rates(kind, draw))
+        flags = np.zeros(len(self.records), dtype=np.bool_)
+        flags[law.draw(generator(self.seed, draw, stream))] = True
+        return flags
 
     @cached_property
     def active(self) -> frozenset[str]:
