@@ -29,13 +29,17 @@ Word word_of(const Brief& brief, const Outcome& outcome, std::size_t range) {
     return Word{outcome.hits} | Word(spared & static_cast<Thresholds>(~outcome.hits)) << 16;
 }
 
+Outcome outcome_of(const Flags& flags, const Brief& brief, std::size_t range) {
+    return brief.outcome < 0 ? Outcome{0, 0}
+                             : flags.outcomes[static_cast<std::size_t>(brief.outcome) * flags.ranges + range];
+}
+
 // What all draws share, class by class and by falling confidence.
 struct Shared {
     Shared(const Evaluation& evaluation, std::span<const DrawnChoice> choices) : evaluation(evaluation) {
         for (const auto& [choice, classes] : choices)
             if (std::ranges::find(ranges, choice.range) == ranges.end()) ranges.push_back(choice.range);
         const auto& order = evaluation.preds().by_label;
-        const std::size_t count = evaluation.rules().range_count();
         place.resize(order.size());
         limit.resize(order.size());
         words.resize(evaluation.flags().size() * ranges.size());
@@ -47,12 +51,9 @@ struct Shared {
                 const Flags& flags = evaluation.flags()[block];
                 const Brief& brief = flags.briefs[slot];
                 limit[i] = static_cast<std::uint8_t>(brief.limit());
-                for (std::size_t r = 0; r < ranges.size(); ++r) {
-                    const Outcome outcome =
-                        brief.outcome < 0 ? Outcome{0, 0}
-                                          : flags.outcomes[static_cast<std::size_t>(brief.outcome) * count + ranges[r]];
-                    words[block * ranges.size() + r][i] = word_of(brief, outcome, ranges[r]);
-                }
+                for (std::size_t r = 0; r < ranges.size(); ++r)
+                    words[block * ranges.size() + r][i] =
+                        word_of(brief, outcome_of(flags, brief, ranges[r]), ranges[r]);
             }
         }
     }
@@ -134,14 +135,19 @@ class Drawer {
                                                   std::span<const Outcome> outcomes) { write(block, slot, outcomes); });
     }
 
+    // Of a prediction as it was before. What is kept by slot lies side by side, words lie anywhere: only those that
+    // change are looked up.
     void write(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes) {
-        const Brief& brief = evaluation_.flags()[block].briefs[slot];
-        const auto at = static_cast<std::size_t>(shared_.place[slot]);
+        const Flags& flags = evaluation_.flags()[block];
+        const Brief& brief = flags.briefs[slot];
         for (std::size_t r = 0; r < shared_.ranges.size(); ++r) {
+            const std::size_t range = shared_.ranges[r];
+            const Word before = word_of(brief, outcome_of(flags, brief, range), range);
+            const Word word = word_of(brief, outcomes[range], range);
+            if (word == before) continue;
             const std::size_t column = block * shared_.ranges.size() + r;
-            const Word word = word_of(brief, outcomes[shared_.ranges[r]], shared_.ranges[r]);
-            if (word == words_[column][at]) continue;
-            changed_.push_back({column, at, words_[column][at]});
+            const auto at = static_cast<std::size_t>(shared_.place[slot]);
+            changed_.push_back({column, at, before});
             words_[column][at] = word;
         }
     }

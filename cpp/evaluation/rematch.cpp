@@ -182,6 +182,13 @@ void Rematch::match_group(std::span<const Touched> group, const Write& write) {
     add_truths(truths, group);
     add_candidates(truths, preds);
     const std::size_t count = preds.last - preds.first;
+    // Who meets nobody takes nobody, before and now: most predictions of a long list.
+    const auto meets = [&](std::size_t i) {
+        return kept.candidates_.offsets[preds.first + i] != kept.candidates_.offsets[preds.first + i + 1] ||
+               candidates_.offsets[i] != candidates_.offsets[i + 1];
+    };
+    if (candidates_.truth.rows() == 0 && kept.candidates_.offsets[preds.first] == kept.candidates_.offsets[preds.last])
+        return;
     const CandidateView pairs{candidates_.offsets, candidates_.truth.values(), candidates_.overlap.values()};
     const std::array<std::int64_t, 2> truth_images{0, static_cast<std::int64_t>(ignored_.size())};
     const std::array<std::int64_t, 2> pred_images{0, static_cast<std::int64_t>(count)};
@@ -203,6 +210,7 @@ void Rematch::match_group(std::span<const Touched> group, const Write& write) {
     for (std::size_t block = 0; block < kept.flags_.size(); ++block) {
         match_greedily(truth_cells, pred_cells, pairs, standing, kept.rules_, kept.thresholds(block), 1, matched_);
         for (std::size_t i = 0; i < count; ++i) {
+            if (!meets(i)) continue;
             if (!find_outcomes(given, i, outcomes_)) std::ranges::fill(outcomes_, Outcome{0, 0});
             write(block, preds.first + i, outcomes_);
         }

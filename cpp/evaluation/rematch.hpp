@@ -18,7 +18,8 @@ class Rematch {
     // What became of a prediction in every range, at the thresholds of a block; nothing taken is all zeros.
     using Write = std::function<void(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes)>;
 
-    // Writes every prediction of every group that is touched, and says which classes were touched, rising.
+    // Writes what became of the predictions of every group that is touched, those aside that meet nobody, and says
+    // which classes were touched, rising.
     std::span<const std::int32_t> run(const TruthChanges& changes, const Write& write);
 
     // Corrects the numbers of truths to be found for the changes that were run last, by the weights of their images
