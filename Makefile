@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit stubs docs fuzz sanitize cross workflows wheel clients lowest clean
+.PHONY: help demo test check unit page-test stubs docs fuzz sanitize cross workflows wheel clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
@@ -11,7 +11,7 @@ PEERS ?=
 LOWEST ?= tests
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
 
 demo: .venv/installed  ## the bundled data on one page; open verite-demo/report.html
 	$(BIN)/verite demo verite-demo
@@ -29,6 +29,9 @@ unit: .venv/developing
 
 stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native core are
 	$(BIN)/python tools/stubs.py
+
+page-test: .venv/developing  ## the page in a real browser, where there is one
+	$(BIN)/pytest -n 0 -rs -m page tests/reporting/page
 
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

@@ -62,6 +62,10 @@ Examples:
     "--budget", type=Bytes(), default="4MB", show_default=True, help="Most bytes of the page without pictures."
 )
 @click.option("--picture-budget", type=Bytes(), default="8MB", show_default=True, help="Most bytes of pictures in it.")
+@click.option("--draws", type=click.IntRange(0), default=200, show_default=True,
+              help="Sets of other images, and of truths, that say how sure an order is; 0: none.")  # fmt: skip
+@click.option("--errors", metavar="KIND=RATE,...", show_default="nothing",
+              help="What may be wrong with the truth, as in verite leaderboard.")  # fmt: skip
 @click.option("--title", metavar="TEXT", help="What the page is called.")
 @click.option("--open", "is_opened", is_flag=True, help="Show it in a browser.")
 @click.option("--threads", "-j", type=click.IntRange(1), help="Threads.")
@@ -82,7 +86,7 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     if not given["output"] and not given["check"]:
         raise click.UsageError("expected -o PAGE or --check PAGE, found neither", click.get_current_context())
     settings = {name: given[name] for name in ("on", "iou", "labels") if given[name] not in (None, ())}
-    own = {name: given[name] for name in ("pictures", "budget", "picture_budget", "title")}
+    own = {name: given[name] for name in ("pictures", "budget", "picture_budget", "title", "draws", "errors")}
     if given["check"]:
         own |= page_settings(given["check"])
     results = evaluate(truth, pred, settings, given)

@@ -20,7 +20,7 @@ from verite.cli import run
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.frame import embed_json
 from verite.reporting.page.packed import pack_system, scale_of
-from verite.reporting.page.report import exact_mcnemar
+from verite.reporting.page.summary import exact_mcnemar
 from verite.reporting.page.tally import STEPS, Tally
 
 
@@ -131,7 +131,7 @@ def test_hostile_names_stay_names(hostile):
     assert "<script>alert" not in page
     assert "onerror=alert(1)>" not in page.replace("onerror=alert(1)&gt;", "")
     shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
-    assert "\u202e" not in re.sub(r"<bdi[^>]*>[^<]*</bdi>|(title|aria-label)=\"[^\"]*\"", "", shown)
+    assert "\u202e" not in re.sub(r"<bdi[^>]*>[^<]*</bdi>|(title|aria-label|data-record)=\"[^\"]*\"", "", shown)
     labels = vt.read_report(hostile)["truth"]["labels"]
     assert labels == [name.encode("utf-8", "replace").decode() for name in HOSTILE]
     assert len(page) < 3_000_000

@@ -106,6 +106,13 @@ class System:
             "window": window_of([*shapes[0], *shapes[1]], self.overlay.size(image)),
         }
 
+    def tell_suspect(self, one: dict[str, Any]) -> dict[str, Any]:
+        """A record that is probably wrong, with what is needed to draw it."""
+        error = self.tell_error(one["kind"], one["pred"], one["truth"], one["cost"], one["iou"])
+        keys = ("image", "truth", "pred", "window")
+        kept = {key: one[key] for key in ("kind", "probability", "reason")}
+        return {key: error[key] for key in keys} | kept | {"row": one["truth"]}
+
     def tell_images(self) -> list[dict[str, Any]]:
         """The worst images at the best confidence."""
         counts = self.overlay.by_image

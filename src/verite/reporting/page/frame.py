@@ -129,6 +129,12 @@ def scroll(label: str, *content: Markup, kind: str = "") -> Markup:
     return element("div", *content, class_=f"scroll {kind}".strip(), tabindex=0, role="region", aria_label=label)
 
 
+def table_head(heads: Sequence[tuple[str, str]]) -> Markup:
+    """A row of column heads, each with its class."""
+    cells = [element("th", word, scope="col", **({"class_": kind} if kind else {})) for word, kind in heads]
+    return element("tr", *cells)
+
+
 def embed_json(id: str, text: str) -> Markup:
     """A JSON text inside the page, in which nothing can end its element."""
     return element("script", Markup(text.translate(str.maketrans(UNSAFE))), type="application/json", id=id)

@@ -19,17 +19,32 @@ from verite.model.comparison import Comparison, distinct_names
 from verite.model.elements import Markup
 from verite.model.results import Results, to_json
 from verite.protocols import HOMES, protocol_named
-from verite.reporting.page import classes, costs, how, images, operating, sides
+from verite.reporting.page import (
+    board,
+    calibration,
+    classes,
+    confusion,
+    costs,
+    how,
+    images,
+    operating,
+    sides,
+    slices,
+    suspicious,
+)
 from verite.reporting.page.crops import Photos
-from verite.reporting.page.document import REVISION, System, tell_findings, tell_truth
+from verite.reporting.page.document import REVISION, System
 from verite.reporting.page.frame import Section, attach, document, embed_json
 from verite.reporting.page.head import head
 from verite.reporting.page.packed import MOST_IMAGES as MOST_OPENED
 from verite.reporting.page.packed import pack_system, pack_truth, scale_of
+from verite.reporting.page.summary import build, tell_board
 
 MEGABYTE = 1_000_000
 BUDGET, PICTURE_BUDGET = 4 * MEGABYTE, 8 * MEGABYTE
 UNSAID = ("name", "threads")  # settings that change no number
+DRAWS = 200
+PAGE_SETTINGS = ("title", "pictures", "budget", "picture_budget", "draws", "errors")
 PICTURES = ("auto", "link", "embed", "none")
 
 
@@ -44,14 +59,17 @@ def report(
     budget: int = BUDGET,
     picture_budget: int = PICTURE_BUDGET,
     title: str | None = None,
+    draws: int = DRAWS,
+    errors: str | None = None,
     **settings: Any,
 ) -> Path:
     """Write one self-contained page: the verdict, the numbers, the errors that matter, and how it was computed.
 
     `preds` are predictions, or several by name. Photos are looked for in `images`, else beside the truth; `pictures`
     says whether the page links to them (auto, link), holds small pieces of them (embed) or shows outlines alone (none).
-    `budget` and `picture_budget` are the most bytes of the page without pictures and of the pictures. Other settings
-    are those of the protocol. The same input gives the same bytes.
+    Of several systems the page says how sure their order is: `draws` sets of other images, and of truths with `errors`
+    such as "missing=0.05,spurious=0.02". `budget` and `picture_budget` are the most bytes of the page without pictures
+    and of the pictures. Other settings are those of the protocol. The same input gives the same bytes.
 
     >>> vt.report("truth.json", {"a": "a.json", "b": "b.json"}, "report.html", images="photos/")   # doctest: +SKIP
     """
@@ -71,6 +89,8 @@ def report(
         budget=budget,
         picture_budget=picture_budget,
         title=title,
+        draws=draws,
+        errors=errors,
         changed=settings,
     )
     write_atomically(output, page)
@@ -98,6 +118,8 @@ def make_page(
     budget: int = BUDGET,
     picture_budget: int = PICTURE_BUDGET,
     title: str | None = None,
+    draws: int = DRAWS,
+    errors: str | None = None,
     changed: Mapping[str, Any] | None = None,
 ) -> str:
     """The page as text."""
@@ -114,8 +136,9 @@ def make_page(
     ]
     systems.sort(key=lambda one: -np.nan_to_num(next(iter(one.results.scores.values())).value, nan=-1.0))
     own = {"title": title, "pictures": pictures, "budget": budget, "picture_budget": picture_budget}
+    own |= {"draws": draws, "errors": errors}
     telling = {key: value for key, value in (changed or {}).items() if key not in UNSAID}
-    doc = build(systems, photos, own, telling)
+    doc = build(systems, photos, own, telling, tell_board(systems, draws, errors))
     drawn = show(doc, photos)  # pictures are made here, and what is wrong with them is known then
     doc["pictures"]["broken"] = sorted(set(photos.broken))
     drawn = show(doc, photos) if photos.broken else drawn
@@ -126,129 +149,13 @@ def make_page(
 
 
 def analyse(results: Results) -> Any:
-    """Why the number is what it is; nothing where the protocol keeps no matches, or nobody can say yet."""
-    if "analyse" not in verite.__all__:
+    """Why the number is what it is; nothing where nothing is to be found, or the protocol keeps no matches."""
+    if not len(results.truth):
         return None
     try:
-        return getattr(verite, "analyse")(results)  # noqa: B009
+        return verite.analyse(results)
     except BadParameter:
         return None
-
-
-def build(systems: list[System], photos: Photos, own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """The document; `own` are the settings of the page, `changed` those of the protocol."""
-    first = systems[0]
-    truth = tell_truth(systems)
-    told = [system.tell(parts_of(system.analysis)) for system in systems]
-    shown = {item["image"] for one in told for item in (*one["look"], *one["images"])}
-    everything = range(truth["images"]) if truth["images"] <= MOST_OPENED else sorted(shown)
-    known = first.results.truth.images
-    many = f"{len(systems)} systems" if len(systems) > 1 else told[0]["name"]
-    named = own["title"] or f"{Path(truth['file']).stem or 'truth'}: {many}, {truth['images']:,} images"
-    files = [one["file"] or one["name"] for one in told]
-    protocol = [] if first.results.protocol == "coco" else ["--protocol", first.results.protocol.replace("_", "-")]
-    words = [truth["file"] or "TRUTH", *files, *protocol, *spell(changed)]
-    command = " ".join(["verite report", *map(quote, words)])
-    page = [] if own["pictures"] == "auto" else ["--pictures", own["pictures"]]
-    page += ["--title", own["title"]] if own["title"] else []
-    doc = {
-        "report": REVISION,
-        "title": named,
-        "protocol": first.results.protocol,
-        "measured": tell_measured(first.results),
-        "version": verite.__version__,
-        "settings": {"changed": {key: str(value) for key, value in changed.items()}, "page": own},
-        "truth": truth,
-        "systems": told,
-        "sides": tell_sides(systems),
-        "findings": tell_findings(systems),
-        "images": {
-            "names": {str(i): known.name(i) for i in everything},
-            "sizes": {str(i): list(first.overlay.size(i)) for i in sorted(shown)},
-            "links": {str(i): link for i in everything if (link := photos.link(i)) is not None},
-        },
-        "pictures": {"mode": photos.mode, "broken": []},
-        "command": " ".join([command, *map(quote, page), "-o report.html"]),
-        "check": f"{command} --check report.html",
-    }
-    return {key: clean(value) for key, value in doc.items()}
-
-
-def clean(value: Any) -> Any:
-    """Plain values whose texts can be written: half a pair of surrogates is no letter."""
-    if isinstance(value, str):
-        return value if value.isprintable() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {clean(key): clean(inner) for key, inner in value.items()}
-    return [clean(inner) for inner in value] if isinstance(value, (list, tuple)) else value
-
-
-# What a setting is called on the command line where it has another name there.
-OPTIONS = {"labels": "--class"}
-
-
-def spell(changed: Mapping[str, Any]) -> list[str]:
-    """Settings as options."""
-    words = []
-    for key, value in changed.items():
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            words += [OPTIONS.get(key, "--" + key.replace("_", "-")), str(one)]
-    return words
-
-
-def tell_measured(results: Results) -> str:
-    on = dict(results.signature).get("on", "box")
-    names = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
-    what = {"box": "boxes", "mask": "masks", "boundary": "masks and boundaries", "keypoints": "keypoints"}
-    return f"{names.get(results.protocol, results.protocol)}, {what.get(str(on), str(on))}"
-
-
-def quote(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
-
-
-def parts_of(analysis: Any) -> dict[str, Any]:
-    """What the analysis has to say, part by part."""
-    return {} if analysis is None else {name: part.to_dict() for name, part in analysis.parts.items()}
-
-
-def tell_sides(systems: list[System]) -> dict[str, Any]:
-    """Who of the best two finds what, each at its own best confidence."""
-    if len(systems) < 2:
-        return {}
-    first, second = systems[:2]
-    found = [one.overlay.fates[0] == 0 for one in (first, second)]
-    asked = first.overlay.finds.asked
-    only = [int((mine & ~other & asked).sum()) for mine, other in (found, found[::-1])]
-    both = int((found[0] & found[1] & asked).sum())
-    return {
-        "finds": {
-            "iou": first.overlay.iou,
-            "both": both,
-            "first_only": only[0],
-            "second_only": only[1],
-            "neither": int(asked.sum()) - both - sum(only),
-            "p": exact_mcnemar(*only),
-        }
-    }
-
-
-def exact_mcnemar(a: int, b: int) -> float:
-    """The probability of a split at least as uneven, if either side were as likely.
-
-    >>> round(exact_mcnemar(1, 5), 4), exact_mcnemar(0, 0)
-    (0.2188, 1.0)
-    """
-    from math import comb
-
-    n, few = a + b, min(a, b)
-    if n > 2000:  # beyond, the normal law is the same to all digits shown
-        from math import erfc, sqrt
-
-        return erfc(max(abs(a - b) - 1, 0) / sqrt(2 * n))
-    return float(min(1.0, 2 * sum(comb(n, k) for k in range(few + 1)) / 2**n))
 
 
 def show(doc: dict[str, Any], photos: Photos) -> list[Section]:
@@ -256,9 +163,14 @@ def show(doc: dict[str, Any], photos: Photos) -> list[Section]:
     made: list[tuple[str, str, Markup | None, bool]] = [
         ("missing", "What is missing to 1", costs.show_missing(doc), False),
         ("sides", "Side by side", sides.sides(doc), False),
+        ("order", "How sure is the order?", board.show_board(doc, photos), False),
         ("look", "Look at these first", costs.look(doc, photos), True),
         ("classes", "Classes", classes.classes(doc), True),
         ("operating", "Operating point", operating.show_operating(doc), True),
+        ("confusion", "Confusion", confusion.show_confusion(doc), True),
+        ("calibration", "Calibration", calibration.show_calibration(doc), True),
+        ("slices", "Slices", slices.show_slices(doc), True),
+        ("suspicious", "Suspicious truths", suspicious.show_suspicious(doc, photos), False),
         ("images", "Images", images.images(doc, photos), True),
         ("how", "How this was computed", how.how(doc), False),
     ]
@@ -309,7 +221,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
 def page_settings(path: str | PathLike[str]) -> dict[str, Any]:
     """With which settings of its own a page was made."""
     settings = read_report(path).get("settings", {}).get("page", {})
-    return {key: settings[key] for key in ("title", "pictures", "budget", "picture_budget") if key in settings}
+    return {key: settings[key] for key in PAGE_SETTINGS if key in settings}
 
 
 def check_report(path: str | PathLike[str], page: str) -> None:

@@ -1,0 +1,111 @@
+"""When it says 0.9, how often is it right?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verite.model.elements import Markup, element, join
+from verite.reporting.page.charts import HIGH, Axes, Line, lines
+from verite.reporting.page.frame import each, scroll
+from verite.reporting.page.head import is_known
+from verite.reporting.page.words import name, number, plain, sentence, whole
+
+DOTS = "Dots: predictions of like confidence, grey where it is as often right as it says; bars: 95\u00a0% intervals."
+
+
+def show_calibration(doc: dict[str, Any]) -> Markup | None:
+    if not any(system.get("calibration") for system in doc["systems"]):
+        return None
+    return each(doc["systems"], [calibration_of(system) for system in doc["systems"]])
+
+
+def calibration_of(system: dict[str, Any]) -> Markup:
+    told = system.get("calibration") or {}
+    bins = [one for one in told.get("bins") or [] if one["preds"] and is_known(one["confidence"])]
+    if not bins:
+        reason = told.get("absent") or told.get("reason") or "There are no confidences from 0 to 1 to compare."
+        return element("p", element("bdi", str(reason)), class_="finding")
+    return join(
+        element("p", tell(system, bins), class_="finding"),
+        element("p", verdict(told, bins), class_="sub"),
+        element(
+            "div",
+            element("div", element("h3", "Said and true"), element("p", DOTS), chart(system, bins)),
+            element("div", scroll(f"Table of bins, {plain(system['name'])}", table(told, bins))),
+            class_="two",
+        ),
+    )
+
+
+def tell(system: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
+    most = max(bins, key=lambda one: one["preds"])
+    right = round(most["right"] * most["preds"])
+    return sentence(
+        "When ",
+        name(system["name"]),
+        f" says {number(most['confidence'], 2)}, it is right in {right:,} of {most['preds']:,} cases.",
+    )
+
+
+def verdict(told: dict[str, Any], bins: list[dict[str, Any]]) -> str:
+    over = sum(one["preds"] for one in bins if one["right_high"] < one["confidence"])
+    under = sum(one["preds"] for one in bins if one["right_low"] > one["confidence"])
+    total = sum(one["preds"] for one in bins)
+    word = "sure of itself about as often as it is right"
+    if over > 0.3 * total and over >= under:
+        word = "surer than it is right"
+    elif under > 0.3 * total:
+        word = "right more often than it says"
+    return f"It is {word}. Mean gap over classes (D-ECE) {number(told.get('ece'))}, largest {number(told.get('mce'))}."
+
+
+def chart(system: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
+    axes = Axes("confidence", "share that is right")
+    marks = []
+    for one in bins:
+        (x, low), (_, high) = (
+            axes.place(one["confidence"], one["right_low"]),
+            axes.place(one["confidence"], one["right_high"]),
+        )
+        y = axes.place(one["confidence"], one["right"])[1]
+        inside = one["right_low"] <= one["confidence"] <= one["right_high"]
+        kind = "g" if inside else ""
+        marks.append(
+            element(
+                "line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=f"{low:.1f}", y2=f"{high:.1f}", class_=f"iv {kind}".strip()
+            )
+        )
+        marks.append(
+            element(
+                "circle",
+                cx=f"{x:.1f}",
+                cy=f"{y:.1f}",
+                r=5 if one["preds"] > 20 else 4,
+                class_=f"dot {kind}".strip(),
+            )
+        )
+    x, y = axes.place(0.62, 0.5)
+    marks.append(element("text", "as often as it says", x=f"{x:.1f}", y=f"{min(y, HIGH):.1f}", class_="f sm"))
+    diagonal = Line("", [(0.0, 0.0), (1.0, 1.0)], "iso")
+    return lines(axes, [diagonal], f"Confidence of {plain(system['name'])} against the share that is right", *marks)
+
+
+def table(told: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
+    rows = [
+        element(
+            "tr",
+            element("th", f"{number(one['low'], 1)}–{number(one['high'], 1)}", scope="row"),
+            element("td", whole(one["preds"])),
+            element("td", number(one["confidence"])),
+            element("td", number(one["right"])),
+            element("td", f"{number(one['right_low'], 2)} to {number(one['right_high'], 2)}", class_="q"),
+        )
+        for one in bins
+    ]
+    heads = ("bin", "preds", "says", "is right", "interval")
+    return element(
+        "table",
+        element("caption", f"All classes together; Brier score {number(told.get('brier'))}."),
+        element("thead", element("tr", *(element("th", word, scope="col") for word in heads))),
+        element("tbody", *rows),
+    )

@@ -1,0 +1,209 @@
+"""What is on a page of several systems? One document: what they share, who finds what, and how sure their order is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import comb, erfc, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import verite
+from verite.errors import BadParameter
+from verite.model.results import Results
+from verite.reporting.page.board import MOST_RECORDS
+from verite.reporting.page.crops import Photos, window_of
+from verite.reporting.page.document import REVISION, System, tell_findings, tell_truth
+from verite.reporting.page.packed import MOST_IMAGES
+from verite.reporting.page.suspicious import MOST as MOST_SUSPECTS
+
+MOST_SQUARE = 100  # labels of a matrix that is kept whole; of a larger one, the cells that are not 0
+METRICS = 3  # scores whose gaps have intervals
+
+
+def build(
+    systems: list[System], photos: Photos, own: dict[str, Any], changed: dict[str, Any], board: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The document; `own` are the settings of the page, `changed` those of the protocol."""
+    first = systems[0]
+    truth = tell_truth(systems)
+    told = [system.tell(parts_of(system.analysis)) for system in systems]
+    suspects = tell_suspects(systems)
+    decisive = [] if board is None else board["look"]
+    shown = {item["image"] for one in told for item in (*one["look"], *one["images"])}
+    shown |= {item["image"] for item in (*suspects, *decisive)}
+    everything = range(truth["images"]) if truth["images"] <= MOST_IMAGES else sorted(shown)
+    known = first.results.truth.images
+    many = f"{len(systems)} systems" if len(systems) > 1 else told[0]["name"]
+    named = own["title"] or f"{Path(truth['file']).stem or 'truth'}: {many}, {truth['images']:,} images"
+    files = [one["file"] or one["name"] for one in told]
+    protocol = [] if first.results.protocol == "coco" else ["--protocol", first.results.protocol.replace("_", "-")]
+    words = [truth["file"] or "TRUTH", *files, *protocol, *spell(changed)]
+    command = " ".join(["verite report", *map(shlex.quote, words)])
+    page = [] if own["pictures"] == "auto" else ["--pictures", own["pictures"]]
+    page += ["--title", own["title"]] if own["title"] else []
+    doc = {
+        "report": REVISION,
+        "title": named,
+        "protocol": first.results.protocol,
+        "measured": tell_measured(first.results),
+        "version": verite.__version__,
+        "settings": {"changed": {key: str(value) for key, value in changed.items()}, "page": own},
+        "truth": truth,
+        "systems": told,
+        "sides": tell_sides(systems) | {"gaps": tell_gaps(told, board)},
+        "leaderboard": board,
+        "suspects": suspects,
+        "findings": tell_findings(systems),
+        "images": {
+            "names": {str(i): known.name(i) for i in everything},
+            "sizes": {str(i): list(first.overlay.size(i)) for i in sorted(shown)},
+            "links": {str(i): link for i in everything if (link := photos.link(i)) is not None},
+        },
+        "pictures": {"mode": photos.mode, "broken": []},
+        "command": " ".join([command, *map(shlex.quote, page), "-o report.html"]),
+        "check": f"{command} --check report.html",
+    }
+    return {key: clean(value) for key, value in doc.items()}
+
+
+def clean(value: Any) -> Any:
+    """Plain values whose texts can be written: half a pair of surrogates is no letter."""
+    if isinstance(value, str):
+        return value if value.isprintable() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {clean(key): clean(inner) for key, inner in value.items()}
+    return [clean(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
+# What a setting is called on the command line where it has another name there.
+OPTIONS = {"labels": "--class"}
+
+
+def spell(changed: Mapping[str, Any]) -> list[str]:
+    """Settings as options."""
+    words = []
+    for key, value in changed.items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [OPTIONS.get(key, "--" + key.replace("_", "-")), str(one)]
+    return words
+
+
+def tell_measured(results: Results) -> str:
+    on = dict(results.signature).get("on", "box")
+    names = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
+    what = {"box": "boxes", "mask": "masks", "boundary": "masks and boundaries", "keypoints": "keypoints"}
+    return f"{names.get(results.protocol, results.protocol)}, {what.get(str(on), str(on))}"
+
+
+def parts_of(analysis: Any) -> dict[str, Any]:
+    """What the analysis has to say, part by part."""
+    if analysis is None:
+        return {}
+    parts = {name: part.to_dict() for name, part in analysis.parts.items()}
+    if len(parts["confusion"]["labels"]) > MOST_SQUARE:
+        matrix = np.asarray(parts["confusion"].pop("matrix"))
+        parts["confusion"]["cells"] = [[int(a), int(b), int(matrix[a, b])] for a, b in np.argwhere(matrix)]
+    return parts
+
+
+def tell_sides(systems: list[System]) -> dict[str, Any]:
+    """Who of the best two finds what, each at its own best confidence."""
+    if len(systems) < 2:
+        return {}
+    first, second = systems[:2]
+    found = [one.overlay.fates[0] == 0 for one in (first, second)]
+    asked = first.overlay.finds.asked
+    only = [int((mine & ~other & asked).sum()) for mine, other in (found, found[::-1])]
+    both = int((found[0] & found[1] & asked).sum())
+    return {
+        "finds": {
+            "iou": first.overlay.iou,
+            "both": both,
+            "first_only": only[0],
+            "second_only": only[1],
+            "neither": int(asked.sum()) - both - sum(only),
+            "p": exact_mcnemar(*only),
+        }
+    }
+
+
+def exact_mcnemar(a: int, b: int) -> float:
+    """The probability of a split at least as uneven, if either side were as likely.
+
+    >>> round(exact_mcnemar(1, 5), 4), exact_mcnemar(0, 0)
+    (0.2188, 1.0)
+    """
+    n, few = a + b, min(a, b)
+    if n > 2000:  # beyond, the normal law is the same to all digits shown
+        return erfc(max(abs(a - b) - 1, 0) / sqrt(2 * n))
+    return float(min(1.0, 2 * sum(comb(n, k) for k in range(few + 1)) / 2**n))
+
+
+def tell_board(systems: list[System], draws: int, errors: str | None) -> dict[str, Any] | None:
+    """How sure the order is; nothing of one system, without draws, or where the protocol cannot be drawn again."""
+    if len(systems) < 2 or draws < 1:
+        return None
+    results = {one.name: one.results for one in systems}
+    metrics = [key for key, score in systems[0].results.scores.items() if np.isfinite(score.value)][:METRICS]
+    doubt = verite.truth_errors.Detection.parse(errors) if errors else None
+    try:
+        board = verite.leaderboard(results, errors=doubt, metrics=metrics, draws=draws, audit_size=MOST_RECORDS)
+    except BadParameter:
+        return None
+    told = board.to_dict()
+    audit = told.pop("audit", [])
+    for one in told.get("metrics", {}).values():
+        one.pop("audit", None)
+    told.pop("truth", None)
+    return told | {"look": [tell_record(systems[0], one) for one in audit[:MOST_RECORDS]]}
+
+
+def tell_record(system: System, one: dict[str, Any]) -> dict[str, Any]:
+    """A record of the truth that decides, as it is drawn."""
+    x, y, width, height = (one[key] for key in ("x", "y", "width", "height"))
+    ring = [[x, y], [x + width, y], [x + width, y + height], [x, y + height]]
+    image = system.overlay.position(str(one["image"]))
+    side = "pred" if one["kind"] == "missing" else "truth"
+    window = window_of([ring], system.overlay.size(image))
+    return {"image": image, "label": one["label"], "reason": one["reason"], side: [ring], "window": window}
+
+
+def tell_gaps(told: Sequence[dict[str, Any]], board: dict[str, Any] | None) -> dict[str, Any]:
+    """Differences of neighbours with their intervals, for every score that was drawn again."""
+    if board is None:
+        return {}
+    boards = board.get("metrics") or {board["metric"]: board}
+    found = {}
+    for metric, one in boards.items():
+        order = [each["name"] for each in one["detectors"]]
+        kept = {(pair["first"], pair["second"]): pair for pair in one["pairs"]}
+        for i, (mine, other) in enumerate(pairwise(told)):
+            names = mine["name"], other["name"]
+            is_turned = names[::-1] in pairwise(order)  # by this score the other one is ahead
+            if is_turned or names in pairwise(order):
+                ahead, behind = names[::-1] if is_turned else names
+                gap, pair = one["detectors"][order.index(ahead)]["gap"], kept.get((ahead, behind)) or {}
+                doubts = [pair[key]["kept"] for key in ("both", "images", "errors") if pair.get(key)]
+                low, high = (negate(gap["high"]), negate(gap["low"])) if is_turned else (gap["low"], gap["high"])
+                found[f"{i}.{metric}"] = {"low": low, "high": high, "kept": doubts[0] if doubts else None}
+    return found
+
+
+def negate(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def tell_suspects(systems: list[System]) -> list[dict[str, Any]]:
+    """Records that are probably wrong, each once, the most suspicious first."""
+    best: dict[Any, dict[str, Any]] = {}
+    for system in systems:
+        part = getattr(system.analysis, "suspicious", None)
+        for one in [] if part is None else part.to_dict():
+            key = ("truth", one["truth"]) if one["truth"] is not None else (one["image"], *one["box"])
+            if one["probability"] > best.get(key, {"probability": -1.0})["probability"]:
+                best[key] = system.tell_suspect(one)
+    return sorted(best.values(), key=lambda one: -one["probability"])[:MOST_SUSPECTS]
