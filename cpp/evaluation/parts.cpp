@@ -1,6 +1,7 @@
 #include "evaluation/parts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 
@@ -80,16 +81,32 @@ void add_rows(const Evaluation& evaluation, std::size_t label, std::span<const s
     const auto first = static_cast<std::size_t>(preds.label_offsets[label]);
     const auto last = static_cast<std::size_t>(preds.label_offsets[label + 1]);
     section.rows.resize(last - first);
+    // Most take nothing, and their fates are few: flags alone, and where they stand.
+    struct Idle {
+        std::uint32_t flags = 0, fate = left_out;
+    };
+    std::array<Idle, 64> idle{};
     for (std::size_t i = first; i < last; ++i) {
+        prefetch(&evaluation.flags()[0].briefs[static_cast<std::size_t>(preds.by_label[std::min(i + 16, last - 1)])]);
         const auto slot = static_cast<std::size_t>(preds.by_label[i]);
+        const std::uint64_t key = falling_key(confidence[slot]);
+        const Brief& brief = evaluation.flags()[0].briefs[slot];
+        Idle& known = idle[(brief.flags ^ brief.flags >> most_ranges) & 63];
+        const bool is_idle = evaluation.flags().size() == 1 && brief.outcome < 0;
+        if (is_idle && known.fate != left_out && known.flags == brief.flags) {
+            section.rows[i - first] = {key, image_of[slot], known.fate};
+            continue;
+        }
         std::size_t at = 0;
-        words[at++] = evaluation.flags()[0].briefs[slot].flags;
+        words[at++] = brief.flags;
         for (const Flags& flags : evaluation.flags()) {
             const std::int32_t own = flags.briefs[slot].outcome;
             for (std::size_t range = 0; range < ranges; ++range)
                 words[at++] = own < 0 ? 0 : word_of(flags.outcomes[static_cast<std::size_t>(own) * ranges + range]);
         }
-        section.rows[i - first] = {falling_key(confidence[slot]), image_of[slot], section.fates.add(words)};
+        const std::uint32_t fate = section.fates.add(words);
+        section.rows[i - first] = {key, image_of[slot], fate};
+        if (is_idle) known = {brief.flags, fate};
     }
 }
 

@@ -27,30 +27,32 @@ float single_of(std::uint32_t key) { return std::bit_cast<float>(key >> 31 ? key
 
 constexpr std::int64_t most_digits = std::int64_t{1} << 53;
 
-bool has_four_digits(double value) {
-    return std::abs(value) < 1e11 && std::nearbyint(value * decimals) / decimals == value;
+// A confidence of four digits as a number that rises where it falls; 0 where it has more.
+std::uint64_t digits_of(double value) {
+    if (!(value > -1e11 && value < 1e11)) return 0;
+    const auto nearest = static_cast<std::int64_t>(value * decimals + (value < 0 ? -0.5 : 0.5));
+    return static_cast<double>(nearest) / decimals == value ? static_cast<std::uint64_t>(most_digits - nearest) : 0;
 }
 
-Spelling choose_spelling(std::span<const Row> rows) {
-    const auto holds = [&](auto&& fits) {
-        return std::ranges::all_of(rows, [&](const Row& row) { return fits(confidence_of(row.key)); });
+// The confidences of all rows as rising numbers, in the shortest spelling that keeps every bit.
+Spelling spell(std::span<const Row> rows, Array<std::uint64_t>& numbers) {
+    numbers.resize(rows.size());
+    const auto holds = [&](auto&& number) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const bool is_again = i > 0 && rows[i].key == rows[i - 1].key;
+            numbers[i] = is_again ? numbers[i - 1] : number(confidence_of(rows[i].key));
+            if (numbers[i] == 0) return false;
+        }
+        return true;
     };
-    if (holds(has_four_digits)) return Spelling::digits;
-    if (holds([](double value) { return static_cast<double>(static_cast<float>(value)) == value; }))
-        return Spelling::single;
+    if (holds(digits_of)) return Spelling::digits;
+    const auto single = [](double value) -> std::uint64_t {
+        const auto narrow = static_cast<float>(value);
+        return static_cast<double>(narrow) == value ? std::uint64_t{single_key(narrow)} + 1 : 0;
+    };
+    if (holds(single)) return Spelling::single;
+    std::ranges::transform(rows, numbers.begin(), &Row::key);
     return Spelling::whole;
-}
-
-std::uint64_t spell(std::uint64_t key, Spelling spelling) {
-    switch (spelling) {
-        case Spelling::digits:
-            return static_cast<std::uint64_t>(most_digits -
-                                              static_cast<std::int64_t>(std::nearbyint(confidence_of(key) * decimals)));
-        case Spelling::single:
-            return single_key(static_cast<float>(confidence_of(key)));
-        default:
-            return key;
-    }
 }
 
 std::uint64_t key_of(std::uint64_t number, Spelling spelling) {
@@ -59,8 +61,8 @@ std::uint64_t key_of(std::uint64_t number, Spelling spelling) {
             if (number > 2 * static_cast<std::uint64_t>(most_digits)) Reader::refuse();
             return falling_key(static_cast<double>(most_digits - static_cast<std::int64_t>(number)) / decimals);
         case Spelling::single:
-            if (number > UINT32_MAX) Reader::refuse();
-            return falling_key(static_cast<double>(single_of(static_cast<std::uint32_t>(number))));
+            if (number == 0 || number > std::uint64_t{1} << 32) Reader::refuse();
+            return falling_key(static_cast<double>(single_of(static_cast<std::uint32_t>(number - 1))));
         default:
             return number;
     }
@@ -168,9 +170,9 @@ Bytes pack(const Section& section, const SectionShape& shape) {
     const std::size_t ranges = shape.ranges, width = width_of(shape.images);
     const Codes fates = rank_tuples(section.fates, section.rows, [](const Row& row) { return row.fate; });
     const Codes counts = rank_tuples(section.counts, section.cells, [](const Cell& cell) { return cell.counts; });
-    const Spelling spelling = choose_spelling(section.rows);
+    Array<std::uint64_t> numbers;
+    const Spelling spelling = spell(section.rows, numbers);
     Writer out;
-    out.bytes.reserve(section.rows.size() * (width + 3) + section.cells.size() * 4 + 64);
     out.put(section.rows.size());
     out.put(section.cells.size());
     out.put(static_cast<std::uint64_t>(spelling));
@@ -179,20 +181,18 @@ Bytes pack(const Section& section, const SectionShape& shape) {
     out.put(counts.order.size());
     for (const std::uint32_t own : counts.order)
         for (const std::uint32_t count : section.counts[own]) out.put(count);
-    std::uint64_t before = 0;
-    for (const auto& [key, image, fate] : section.rows) {
-        const std::uint64_t number = spell(key, spelling);
-        out.put(number - before);
-        before = number;
-        out.put_bytes(image, width);
-        out.put(fates.code[fate]);
-    }
+    out.put_rows(section.rows.size(), most_number + width + most_number, [&](std::size_t i, std::uint8_t*& at) {
+        write_number(at, numbers[i] - (i > 0 ? numbers[i - 1] : 0));
+        std::uint32_t image = section.rows[i].image;
+        for (std::size_t byte = 0; byte < width; ++byte, image >>= 8) *at++ = static_cast<std::uint8_t>(image);
+        write_number(at, fates.code[section.rows[i].fate]);
+    });
     std::uint32_t last = 0;
-    for (const auto& [image, own] : section.cells) {
-        out.put(image - last);
-        last = image;
-        out.put(counts.code[own]);
-    }
+    out.put_rows(section.cells.size(), 2 * most_number, [&](std::size_t i, std::uint8_t*& at) {
+        write_number(at, section.cells[i].image - last);
+        last = section.cells[i].image;
+        write_number(at, counts.code[section.cells[i].counts]);
+    });
     out.bytes.shrink_to_fit();
     return std::move(out.bytes);
 }

@@ -75,12 +75,30 @@ std::uint64_t count_rows(std::span<const std::uint8_t> bytes);
 // The confidence that has this key.
 double confidence_of(std::uint64_t key);
 
+constexpr std::size_t most_number = 10;  // bytes of the largest number
+
+// A small number in few bytes.
+inline void write_number(std::uint8_t*& at, std::uint64_t number) {
+    for (; number >= 128; number >>= 7) *at++ = static_cast<std::uint8_t>(number | 128);
+    *at++ = static_cast<std::uint8_t>(number);
+}
+
 // Numbers one after the other, small ones in few bytes.
 class Writer {
   public:
     void put(std::uint64_t number) {
-        for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::uint8_t>(number | 128));
-        bytes.push_back(static_cast<std::uint8_t>(number));
+        std::uint8_t room[most_number], *at = room;
+        write_number(at, number);
+        bytes.insert(bytes.end(), room, at);
+    }
+    // Many rows of at most so many bytes each; `write` moves on the place it writes to.
+    template <class Write>
+    void put_rows(std::size_t count, std::size_t most, Write&& write) {
+        const std::size_t first = bytes.size();
+        bytes.resize(first + count * most);
+        std::uint8_t* at = bytes.data() + first;
+        for (std::size_t i = 0; i < count; ++i) write(i, at);
+        bytes.resize(static_cast<std::size_t>(at - bytes.data()));
     }
     void put_bytes(std::uint64_t number, std::size_t width) {
         for (std::size_t i = 0; i < width; ++i, number >>= 8) bytes.push_back(static_cast<std::uint8_t>(number));

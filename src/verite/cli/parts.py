@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.evaluate import evaluate_each, finish, system_names
+from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import gate_options
 from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 from verite.protocols import HOMES, protocol_named
@@ -72,20 +72,20 @@ def evaluate_in_parts(
     """The results of every system, whose shards are read and evaluated a few at a time."""
     from verite.cli.output import note, warn
     from verite.scale.executors import pair_shards
-    from verite.scale.partial import compute, partial_of
+    from verite.scale.partial import compute
+    from verite.scale.partial import partial as evaluate_part
 
     found = []
+    settings = {**settings, "checks": given["checks"]}
     said: set[str] = set()
     more = {key: given[key] for key in ("per", "curves", "threads") if given.get(key)}
     for pred, name in zip(preds, system_names(preds), strict=True):
         pairs = pair_shards(truth, pred, given["parts"])
-        evaluate: Any = bind(protocol, **settings)
         parts = []
         for one, two in pairs:
             truths = read_side(one, "truth", given)
-            results = evaluate(truths, read_side(two, "pred", given, truths), checks=given["checks"])
-            warn(results.findings, {"truth": truth, "pred": pred}, said)
-            parts.append(partial_of(results))
+            parts.append(evaluate_part(truths, read_side(two, "pred", given, truths), protocol.verb, **settings))
+            warn(parts[-1].findings, {"truth": truth, "pred": pred}, said)
         found.append(compute(parts, name=name, **more))
         note(f"{pred}: {len(parts)} parts", quiet=given["quiet"] or given["as_json"])
     return found
@@ -93,13 +93,17 @@ def evaluate_in_parts(
 
 def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
     """Evaluate the images of two files and write what became of them."""
-    from verite.cli.output import note
-    from verite.scale.partial import partial_of
+    from verite.cli.output import describe, note, warn
+    from verite.scale.partial import partial as evaluate_part
 
     settings = settings_given(protocol.settings, given)
     protocol.settings(**settings)
-    results = evaluate_each(truth, (pred,), {**given, "as_json": False}, bind(protocol, **settings))
-    part = partial_of(results[0])
+    truths = read_side(truth, "truth", given)
+    preds = read_side(pred, "pred", given, truths)
+    for what, side in (("truth", truths), ("pred", preds)):
+        describe(what, side, quiet=given["quiet"])
+    part = evaluate_part(truths, preds, protocol.verb, **{**settings, "checks": given["checks"]})
+    warn(part.findings, {"truth": truth, "pred": pred}, set())
     part.save(given["output"])
     note(f"{part} in {given['output']}", quiet=given["quiet"])
 

@@ -14,6 +14,8 @@ from verite.settings import Settings, call_signature
 if TYPE_CHECKING:
     from inspect import Signature
 
+    from verite.checks import Finding
+    from verite.evaluation.evaluation import Evaluation
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
@@ -34,10 +36,11 @@ class Protocol(Generic[P, R]):
         examples: str,
         files: str = FILES,
         best: float = 1.0,
+        kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, list[Finding]]] | None = None,
     ) -> None:
-        """`best` is what perfect predictions get."""
+        """`best` is what perfect predictions get; `kept` makes the evaluation that a part needs, and no numbers yet."""
         self.evaluate, self.settings, self.examples = evaluate, settings, examples
-        self.files, self.best = files, best
+        self.files, self.best, self.kept = files, best, kept
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
 

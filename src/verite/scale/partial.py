@@ -128,7 +128,11 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     """
     chosen = protocol_of(protocol)
     asked = chosen.settings(**settings)
-    return partial_of(chosen.evaluate(*read_pair(truth, pred), asked))
+    sides = read_pair(truth, pred)
+    if chosen.kept is None:
+        return partial_of(chosen.evaluate(*sides, asked))
+    evaluation, findings = chosen.kept(*sides, asked)
+    return Partial(evaluation.part(describe(chosen, asked, evaluation.truth.labels)), findings)
 
 
 def partial_of(results: Results) -> Partial:
@@ -174,6 +178,9 @@ def takes_first(duplicates: str) -> bool:
 
 def describe(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -> str:
     """What must be the same of parts that are merged: all that can change a number, and the classes."""
+    quirks = getattr(settings, "quirks", "none")
+    if quirks != "none":
+        raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
     said = {s.name: plain(s, getattr(settings, s.name)) for s in settings.declared.values() if s.is_signed}
     about = {
         "protocol": protocol.verb,
