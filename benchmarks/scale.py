@@ -58,6 +58,12 @@ def write_shard(folder: Path, number: int) -> None:
     (folder / f"dt-{number}.json").write_text("[" + ",\n".join(lines) + "]")
 
 
+def write_shards(folder: Path, count: int) -> None:
+    """In a process of its own: what a process was before it became another one counts as its memory."""
+    with ProcessPoolExecutor(1) as pool:
+        list(pool.map(write_shard, [folder] * count, range(count)))
+
+
 def run(*words: object) -> tuple[float, int]:
     """Processor seconds and peak MB of a command."""
     process = subprocess.Popen([VERITE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -83,8 +89,7 @@ def make_part(job: tuple[Path, int]) -> tuple[float, int]:
 
 def measure_parts(folder: Path, millions: int) -> None:
     """A row of the table: as many shards as millions."""
-    for number in range(min(millions, FILES)):
-        write_shard(folder, number)
+    write_shards(folder, min(millions, FILES))
     used = [make_part((folder, number)) for number in range(millions)]
     parts = [folder / f"{number}.part" for number in range(millions)]
     merging, peak = run("merge", *parts, "--quiet", "-j", 1)
@@ -101,8 +106,7 @@ def measure_parts(folder: Path, millions: int) -> None:
 
 def measure_map(folder: Path) -> None:
     """What a part costs beside the numbers themselves, and two processes beside one; alternately, the best of five."""
-    write_shard(folder, 0)
-    write_shard(folder, 1)
+    write_shards(folder, FILES)
     ways = {"verite coco": ("coco",), "verite partial coco": ("partial", "coco")}
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(5):
@@ -115,7 +119,7 @@ def measure_map(folder: Path) -> None:
     for workers in (1, 2):
         with ProcessPoolExecutor(workers) as pool:
             start = time.perf_counter()
-            list(pool.map(make_part, [(folder, number) for number in range(4) if write_shard(folder, number) is None]))
+            list(pool.map(make_part, [(folder, number) for number in range(FILES)]))
             walls.append(time.perf_counter() - start)
     print(f"two processes: {walls[0] / walls[1]:.2f} × as fast as one (at least 1.7)")
 
@@ -190,9 +194,7 @@ def measure_masks() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=None, help="where shards are kept; removed afterwards if none"
-    )
+    parser.add_argument("--data", type=Path, default=None, help="where shards are kept; removed afterwards if none")
     parser.add_argument("--millions", type=int, nargs="*", default=[1, 6], help="boxes, in millions")
     parser.add_argument("--images", type=int, default=200_000, help="images of the training loop; 1000000 is the whole")
     asked = parser.parse_args()
