@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from tests.compat.beside import OURS, compare, modules, same_bits
+from tests.compat.test_clients import random_keypoint_set
 from tests.oracles.coco_sets import random_mask_set, random_set
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
 QUIRKS = sorted((Path(__file__).parents[1] / "data" / "quirks").iterdir())
-SETS = {"bbox": random_set, "segm": random_mask_set}
+SETS = {"bbox": random_set, "segm": random_mask_set, "keypoints": random_keypoint_set}
 
 
 @pytest.fixture(autouse=True)

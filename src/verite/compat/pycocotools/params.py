@@ -11,7 +11,7 @@ from verite.errors import BadParameter
 from verite.evaluation.evaluation import Rules
 from verite.protocols.coco_settings import HIGHEST, MOST_AREAS
 
-SIMILARITY = {"bbox": "box", "segm": "mask"}
+SIMILARITY = {"bbox": "box", "segm": "mask", "keypoints": "keypoints"}
 TENTHS = (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89)
 
 
@@ -52,6 +52,7 @@ def fits_core(p: Params) -> bool:
     """Can all be evaluated at once?"""
     return (
         p.iouType in SIMILARITY
+        and (p.iouType != "keypoints" or bool(p.useCats))
         and 0 < len(p.areaRng) <= MOST_AREAS
         and len(p.iouThrs) > 0
         and len(p.maxDets) > 0
@@ -73,6 +74,7 @@ def rules_of(p: Params) -> Rules:
         ignored=("crowd",),
         shared=("crowd",),
         repeats_quirks=True,
+        sigmas=(tuple(map(float, p.kpt_oks_sigmas)),) * len(p.catIds) if p.iouType == "keypoints" else (),
     )
 
 

@@ -11,11 +11,12 @@ from verite import _core
 from verite.checks import examine_all, warn_of
 from verite.compat.pycocotools.coco import COCO, to_plain
 from verite.compat.pycocotools.params import rules_of
-from verite.compat.pycocotools.steps import Record, find_records
+from verite.compat.pycocotools.steps import Record, find_records, keypoints_of
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation
 from verite.model.annotations import Annotations
 from verite.model.images import Images
+from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
@@ -89,9 +90,13 @@ def columns_of(side: Side, images: Images, labels: Labels, p: Params, *, is_pred
     try:
         columns = _core.read_records(side.records, image_at, label_at, is_pred)
         rows, image, label, boxes, area, ids, crowd, confidence = columns
-        regions = Regions(boxes, "xywh", **read_outlines(side.records, rows) if p.iouType == "segm" else {})
+        shapes = read_outlines(side.records, rows) if p.iouType == "segm" else {}
     except ValueError as error:
         raise DataError(f"{name}{error}") from None
+    chosen = [side.records[row] for row in rows.tolist()] if p.iouType == "keypoints" else []
+    if chosen:
+        shapes["keypoints"] = read_keypoints(chosen, len(p.kpt_oks_sigmas))
+    regions = Regions(boxes, "xywh", **shapes)
     if regions.polygons is not None:
         check_sizes(regions.polygons, image, images, p)
     return Annotations(
@@ -104,6 +109,7 @@ def columns_of(side: Side, images: Images, labels: Labels, p: Params, *, is_pred
         area=area,
         ids=ids,
         flags={"crowd": crowd.view(np.bool_)},
+        labelled=np.array([one.get("num_keypoints", -1) for one in chosen], dtype=np.int32) if chosen else None,
     )
 
 
@@ -111,6 +117,11 @@ def read_outlines(records: list[Record], rows: Any) -> dict[str, Any]:
     """Polygons and masks of these records."""
     polygons, runs = _core.read_outlines(records, rows)
     return {"polygons": Polygons(*polygons), "runs": Runs(*runs)}
+
+
+def read_keypoints(records: list[Record], count: int) -> Keypoints:
+    """As many points of each record as there are sigmas."""
+    return Keypoints(keypoints_of(records, count).reshape(-1, 3), np.arange(len(records) + 1) * count)
 
 
 def check_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:
