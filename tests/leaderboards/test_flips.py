@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -127,6 +128,20 @@ def test_an_audit_goes_there_and_back(tmp_path):
         )  # fmt: skip
         gone = [at in changes.draw(k)[0] for k in range(30)]
         assert all(gone) if verdict == "wrong" else not any(gone)
+
+
+def test_an_object_that_was_found_missing_is_there_in_every_draw(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, errors=Detection(missing=0.3), draws=10, checks="off")
+    row = next(row for row in board.audit if row.kind == "missing")
+    checked = vt.leaderboard(truth, preds, audit=[replace(row, verdict="wrong")], draws=10, checks="off")
+    changes = checked.contest.truths.changes(0, 10)
+    for i in range(10):
+        removed, added, labels, again = changes.draw(i)
+        assert len(added) >= 1
+        assert {truth.labels.name(int(label)) for label in labels} == {row.label}
+        assert not len(removed)
+        assert not len(again)
 
 
 def test_verdicts_alone_give_the_rate_of_spurious_records(tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.leaderboards.sets import make_detector, make_truth
 from tests.leaderboards.test_draws import read_contest
 from verite.evaluation.changes import Changes
 from verite.leaderboards.draws import TruthDraws
@@ -167,6 +168,50 @@ def test_objects_of_a_federated_truth_appear_only_where_somebody_looked():
     cells = changes.objects.image[changes.added] * len(truth.labels) + changes.labels
     assert len(cells)
     assert set(cells.tolist()) <= looked
+
+
+@pytest.mark.parametrize("source", ["pool", "file"])
+def test_candidates_for_missing_masks_bring_their_masks(tmp_path, source):
+    _, truth, preds = read_contest(tmp_path, 4, masks=True)
+    given = {} if source == "pool" else {"missing_from": preds["d2"]}
+    errors = Detection(missing=0.5, lit=1.0)
+    board = vt.leaderboard(truth, preds, on="mask", errors=errors, draws=20, checks="off", **given)
+    changes, pool = board.contest.truths.changes(0, 20), board.pool
+    lit = changes.added[changes.added >= len(truth)]
+    assert len(lit)
+    for row in lit[:30]:
+        mask = changes.objects.regions.runs[int(row)]
+        detector, at = (part[row - len(truth)] for part in pool.best)
+        own = preds["d2" if detector < 0 else f"d{detector}"]
+        assert mask.tolist() == own.regions.runs[int(at)].tolist()
+        assert own.image[at] == changes.objects.image[row]
+
+
+def test_federated_masks_are_drawn_too(tmp_path):
+    document, truth, preds = read_contest(tmp_path, 4, masks=True)
+    document["images"] = [{**i, "neg_category_ids": [1], "not_exhaustive_category_ids": []} for i in document["images"]]
+    document["categories"] = [{**c, "frequency": "f"} for c in document["categories"]]
+    document["annotations"] = [a for a in document["annotations"] if not a["iscrowd"]]
+    (tmp_path / "lvis.json").write_text(json.dumps(document))
+    truth = vt.read(tmp_path / "lvis.json", format="lvis")
+    others = {name: vt.read(tmp_path / f"{name}.json", like=truth) for name in preds}
+    errors = Detection(missing=0.3, label=0.2, spurious=0.1)
+    board = vt.leaderboard(truth, others, protocol="lvis", on="mask", errors=errors, draws=20, checks="off")
+    assert not np.isnan(board.draws).any()
+
+
+def test_the_jackknife_agrees_with_the_bootstrap_s_deviation(tmp_path):
+    """Leaving out each image once: another estimate of the same standard deviation."""
+    document = make_truth(3, images=150)
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    (tmp_path / "pred.json").write_text(json.dumps(make_detector(document, 3)))
+    truth = vt.read(tmp_path / "truth.json")
+    result = vt.coco(truth, vt.read(tmp_path / "pred.json", like=truth), checks="off")
+    part, count = [result.part_of("AR100")], len(truth.images)
+    without = result.evaluation.draw_means(part, np.ones((count, count)) - np.eye(count))[:, 0]
+    jackknife = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+    drawn = result.evaluation.draw_means(part, draw_images(truth.images, 1500))[:, 0]
+    assert drawn.std() == pytest.approx(jackknife, rel=0.1)
 
 
 def test_several_scores_are_served_by_one_matching(tmp_path):

@@ -70,6 +70,11 @@ class Verdicts:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether somebody found an object that is not recorded, or looked for one."""
+        return any(row.kind == "missing" for row in self.rows)
+
     def complete(self, errors: Detection) -> Detection:
         """Rates of spurious records and wrong classes that nobody gave, from what was checked."""
         found: dict[str, Any] = {}

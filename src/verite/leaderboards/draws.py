@@ -14,7 +14,7 @@ import numpy as np
 from verite.errors import DataError
 from verite.evaluation.changes import Changes, join
 from verite.leaderboards.confusion import Moves, find_moves
-from verite.leaderboards.pool import Pool, keep_verified
+from verite.leaderboards.pool import Pool
 from verite.leaderboards.resampling import generator
 from verite.model.regions import Regions
 from verite.protocols.coco_settings import AREAS
@@ -91,8 +91,7 @@ class TruthDraws:
         self.records = sort_records(truth, np.flatnonzero(asked))
         if not len(self.records):
             raise DataError(f"{truth.source.path or 'truth'}: expected objects that are to be found, found none")
-        self.pool = None if pool is None else keep_verified(pool, truth)
-        self.pooled, self.groups, self.found, self.favoured = pooled, groups, found, favoured
+        self.pool, self.pooled, self.groups, self.found, self.favoured = pool, pooled, groups, found, favoured
         self.confusions, self.known = confusions, known or {}
 
     def with_errors(self, errors: Detection, pool: Pool | None = None) -> TruthDraws:

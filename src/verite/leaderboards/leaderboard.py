@@ -16,7 +16,7 @@ from verite.leaderboards.columns import groups_of
 from verite.leaderboards.confusion import count_confusions, read_confusions
 from verite.leaderboards.draws import TruthDraws, sort_pool
 from verite.leaderboards.flips import Flips, find_flips
-from verite.leaderboards.pool import Pool, pool_boxes, pool_file
+from verite.leaderboards.pool import Pool, keep_verified, pool_boxes, pool_file
 from verite.leaderboards.resampling import check_redrawable, draw_images
 from verite.leaderboards.result import Leaderboard
 from verite.leaderboards.settings import NONE, LeaderboardSettings
@@ -170,14 +170,15 @@ class Contest:
     def find_pool(self, members: Sequence[int]) -> Pool | None:
         """Candidates for missing objects out of these detectors' boxes, or out of a file."""
         source = self.settings.missing_from
-        if source == NONE or not (self.errors.mean("missing") or any(row[2] == "missing" for row in self.errors.rates)):
+        said = any(row[2] == "missing" for row in self.errors.rates) or self.verdicts.has_missing
+        if source == NONE or not (self.errors.mean("missing") or said):
             return None
         preds = [self.results[i].evaluation.pred for i in members]
         if isinstance(source, str) and source == "pool":
-            return sort_pool(pool_boxes(self.truth, preds), self.truth)
+            return sort_pool(keep_verified(pool_boxes(self.truth, preds), self.truth), self.truth)
         objects = source if isinstance(source, Annotations) else read(source, like=self.truth)
-        self.candidates = objects
-        return sort_pool(pool_file(self.truth, objects.like(self.truth), preds), self.truth)
+        self.candidates = objects.like(self.truth)
+        return sort_pool(keep_verified(pool_file(self.truth, self.candidates, preds), self.truth), self.truth)
 
     def make_draws(self, pool: Pool | None) -> TruthDraws:
         errors, settings = self.errors, self.settings

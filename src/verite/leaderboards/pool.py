@@ -110,8 +110,8 @@ def gather(cluster: Any, key: Any, sure: Any, boxes: Any, detector: Any, row: An
 
 def pool_file(truth: Annotations, objects: Annotations, preds: Sequence[Annotations]) -> Pool:
     """Candidates out of a file; they weigh what their confidence says, or all the same."""
-    known = (objects.label < len(truth.labels)) & (objects.image < len(truth.images))
-    objects = objects.where(known)
+    known = np.flatnonzero((objects.label < len(truth.labels)) & (objects.image < len(truth.images)))
+    objects = objects.take(known)
     names = np.array([truth.images.name(i) for i in range(len(truth.images))])
     boxes = objects.regions.sizes
     order = np.lexsort((*boxes.T[::-1], objects.label, names[objects.image]))
@@ -119,7 +119,7 @@ def pool_file(truth: Annotations, objects: Annotations, preds: Sequence[Annotati
     weight = np.ones(len(objects)) if objects.confidence is None else objects.confidence
     found = np.stack([is_met(objects, pred) for pred in preds], axis=1)
     nobody = np.full(len(objects), -1, np.int32)
-    return Pool(objects.image, objects.label, boxes, weight, found, (nobody, np.arange(len(objects), dtype=np.int32)))
+    return Pool(objects.image, objects.label, boxes, weight, found, (nobody, known[order].astype(np.int32)))
 
 
 def is_met(objects: Annotations, pred: Annotations) -> NDArray[np.bool_]:
