@@ -423,7 +423,7 @@ def test_hint_follows_where_there_is_one():
         vt.ReadError, match=r"; ids are text in one place and numbers in the other \(V212\), images\[0\] has 7$"
     ):
         vt.read(sample("coco", "broken", "image_id_as_text.json"))
-    with pytest.raises(vt.ReadError, match=r"; did you mean 'Ymx'\?$"):
+    with pytest.raises(vt.ReadError, match=r"; did you mean 'Ymx'\? \(V415\)$"):
         vt.read(sample("openimages", "broken", "no_column.csv"), format="openimages")
 
 

@@ -49,7 +49,7 @@ def find_threshold(side: Side) -> Iterator[Finding]:
     yield Finding(
         "V308",
         "note",
-        f"no prediction is less confident than {low:.4g}: were others left out by a threshold?",
+        f"no prediction is less confident than {low:.4g}, as if a threshold had left others out",
         len(side),
         (),
         "average precision counts unsure predictions, too: write them all, down to 0.001 or so",

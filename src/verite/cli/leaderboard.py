@@ -147,10 +147,17 @@ def calibrate(
 
 def save_board(board: Leaderboard, folder: Path, given: Given) -> None:
     """The JSON document, every table, the printed text as Markdown and LaTeX, and the plots."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import make_folder, write_atomically
+    from verite.files import fill_folder
 
-    home = make_folder(folder)
+    with fill_folder(folder) as home:
+        write_board(board, home, given)
+
+
+def write_board(board: Leaderboard, home: Path, given: Given) -> None:
+    """All of it into a folder that is there."""
+    from verite.cli.output import keep_table, wants_plots
+    from verite.files import write_atomically
+
     write_atomically(home / "leaderboard.json", board.to_json(indent=1) + "\n")
     write_atomically(home / "leaderboard.md", board.to_markdown())
     write_atomically(home / "leaderboard.tex", board.to_latex())

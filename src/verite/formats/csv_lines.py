@@ -63,7 +63,7 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
         if name not in columns:
             found = excerpt(",".join(header)) if header else "an empty file"
             others = (cell.strip() for i, cell in enumerate(header) if i not in columns.values())
-            remedy = did_you_mean(name, others).removeprefix("; ")
+            remedy = f"{did_you_mean(name, others).removeprefix('; ') or 'its header must name it'} (V415)"
             raise ReadError(f"{file}:{number}", expected=f"a column {name}", found=found, remedy=remedy)
     again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c], known)), None)
     if again is not None:

@@ -15,6 +15,8 @@ from verite.formats.class_names import check_name
 from verite.formats.document import decode
 from verite.model.hierarchy import Hierarchy
 
+ONE_PARENT = "give every class one parent (V416)"
+
 
 class Node(msgspec.Struct):
     LabelName: str
@@ -32,7 +34,9 @@ def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
             check_name(f"{file}: {where}.LabelName".replace(": .", ": "), child.LabelName)
             if child.LabelName in above or child.LabelName == root.LabelName:
                 found = f"{excerpt(child.LabelName)} below itself, a circle"
-                raise ReadError(f"{file}: {where}".replace(": .", ": "), expected="a tree", found=found)
+                raise ReadError(
+                    f"{file}: {where}".replace(": .", ": "), expected="a tree", found=found, remedy=ONE_PARENT
+                )
             mine = (*above, child.LabelName)
             yield mine
             yield from paths(child, mine, where)
@@ -42,7 +46,7 @@ def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
     except DataError as error:
         if isinstance(error, ReadError):
             raise
-        raise ReadError(file, expected="a tree", found=str(error).partition("found ")[2]) from None
+        raise ReadError(file, expected="a tree", found=str(error).partition("found ")[2], remedy=ONE_PARENT) from None
 
 
 def read_descriptions(path: str | PathLike[str]) -> dict[str, str]:

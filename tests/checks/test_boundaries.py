@@ -1,0 +1,256 @@
+"""Every constant of the checks decides something at a point; here is the point, on both sides of it."""
+
+from __future__ import annotations
+
+from math import exp, log
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import verite as vt
+from verite.checks import boxes, chance, evidence, examine, explanations, geometry, hypotheses, plausibility, scaling
+from verite.checks.readings import Reading
+from verite.model.annotations import Source
+
+
+def test_chance_is_less_likely_than_e_to_the_minus_twelve():
+    # With one expected, Chernoff's bound on seeing n is n log n - n + 1: 8 is 9.6 nats, 9 is 11.8, 10 is 14.0.
+    assert chance.surprise(9, 1) == pytest.approx(9 * log(9) - 8)
+    assert not evidence.exceeds_random_boxes(9, 1.0, at_least=0)
+    assert evidence.exceeds_random_boxes(10, 1.0, at_least=0)
+    # Fair coins: 17 of 17 heads are 2^-17, or 11.8 nats; 18 are 12.5.
+    assert chance.imbalance(17, 0) == pytest.approx(17 * log(2))
+    assert chance.imbalance(17, 0) < chance.NATS < chance.imbalance(18, 0)
+    assert exp(-chance.NATS) == pytest.approx(6.1e-6, rel=0.01)
+
+
+def test_random_boxes_are_beaten_threefold_and_by_enough():
+    assert evidence.exceeds_random_boxes(90, 30.0, at_least=0)
+    assert not evidence.exceeds_random_boxes(89, 30.0, at_least=0)
+    assert not evidence.exceeds_random_boxes(90, 30.0, at_least=91)
+    assert evidence.exceeds_random_boxes(7, 0.0, at_least=0)  # at least a quarter is expected: 16.6 nats
+    assert not evidence.exceeds_random_boxes(5, 0.0, at_least=0)  # 10.2
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        (0.5, 0.399, (1, 0)),  # found now, and better by a tenth
+        (0.5, 0.41, (0, 0)),
+        (0.49, 0.2, (0, 0)),
+        (0.399, 0.5, (0, 1)),
+        (0.41, 0.5, (0, 0)),
+        (0.9, 0.5, (0, 0)),  # it was found before
+    ],
+)
+def test_a_truth_is_won_by_half_and_a_tenth(new, old, expected):
+    assert evidence.wins(np.array([new]), np.array([old])) == expected
+
+
+def overlaps(won, lost, kept):
+    new = [0.9] * won + [0.1] * lost + [0.8] * kept
+    old = [0.1] * won + [0.9] * lost + [0.8] * kept
+    return np.array(new), np.array(old)
+
+
+def test_an_explanation_wins_six_and_three_for_each_that_it_loses():
+    assert evidence.is_dominant(*overlaps(6, 0, 0), more=0, fewest=evidence.FEWEST)
+    assert not evidence.is_dominant(*overlaps(5, 0, 0), more=0, fewest=evidence.FEWEST)
+    assert evidence.is_dominant(*overlaps(12, 2, 0), more=0, fewest=evidence.FEWEST)
+    assert not evidence.is_dominant(*overlaps(11, 2, 0), more=0, fewest=evidence.FEWEST)
+
+
+def test_an_explanation_wins_more_than_a_third_of_what_was_found():
+    def explained(won, kept):
+        return evidence.is_dominant(*overlaps(won, 0, kept), more=evidence.MORE, fewest=0)
+
+    assert explained(35, 100)
+    assert not explained(34, 100)
+
+
+def explanation(overlaps, possible, reading=None, shift=0, outside=0.0):
+    reading = reading or Reading("xywh")
+    return explanations.Explanation("pred", reading, shift, np.array(overlaps), possible, outside)
+
+
+def test_half_of_the_truths_found_precisely_are_sound():
+    assert explanation([0.75] * 5 + [0.7] * 5, 10).is_sound
+    assert not explanation([0.75] * 4 + [0.74] * 6, 10).is_sound
+    assert not explanation([], 0).is_sound
+
+
+def test_two_changes_must_win_twice_what_was_found():
+    plain = explanation([0.8] * 10 + [0.1] * 20, 30)
+    assert geometry.dominates(explanation([0.8] * 30, 30), plain, changes=2)
+    assert not geometry.dominates(explanation([0.8] * 29 + [0.1], 30), plain, changes=2)
+
+
+def test_fractions_are_small_but_for_one_number_in_twenty():
+    numbers = np.full((5, 4), 0.5)
+    assert hypotheses.looks_like_fractions(numbers)
+    numbers[0, 0] = 2.0
+    assert hypotheses.looks_like_fractions(numbers)
+    numbers[0, 0] = 2.1  # one of twenty
+    assert hypotheses.looks_like_fractions(numbers)
+    numbers[0, 1] = 2.1
+    assert not hypotheses.looks_like_fractions(numbers)
+    assert not hypotheses.looks_like_fractions(np.full((4, 4), 0.5))
+
+
+def test_pixels_have_a_median_side_above_three():
+    assert hypotheses.looks_like_pixels(np.tile([0, 0, 3.1, 1], (5, 1)))
+    assert not hypotheses.looks_like_pixels(np.tile([0, 0, 3.0, 1], (5, 1)))
+    assert not hypotheses.looks_like_pixels(np.tile([0, 0, 30.0, 1], (4, 1)))
+
+
+def side(count, *, is_truth=False, **changes):
+    values = np.array([[10.0 + 3 * i, 20, 30, 40] for i in range(count)])
+    names = [f"{i}.jpg" for i in range(count)]
+    rows = changes.pop("rows", 0)
+    for column, value in changes.items():
+        values[:rows, int(column[1])] = value
+    confidence = None if is_truth else np.linspace(0.1, 0.9, count)
+    annotations = vt.Annotations.of(names, ["cat"] * count, values, "xywh", confidence=confidence)
+    return {f.code: f.severity for f in examine(annotations, is_truth=is_truth, notes=True)}
+
+
+def test_a_twentieth_of_negative_widths_is_an_error():
+    assert side(40, rows=1, c2=-5)["V106"] == "warning"
+    assert side(40, rows=2, c2=-5)["V106"] == "error"
+    assert side(41, rows=2, c2=-5)["V106"] == "warning"
+    assert side(10, rows=1, c2=-5)["V106"] == "warning"  # one is a slip, whatever the share
+
+
+def test_a_hundredth_of_predictions_may_be_without_a_size():
+    assert side(100, rows=1, c2=0)["V110"] == "note"
+    assert side(100, rows=2, c2=0)["V110"] == "warning"
+    assert side(100, rows=1, c2=0, is_truth=True)["V110"] == "warning"
+
+
+def test_a_twentieth_of_predictions_twice_is_a_warning():
+    def found(repeated):
+        rows = list(range(100 - repeated)) + list(range(repeated))
+        values = np.array([[10.0 + 3 * i, 20, 30, 40] for i in rows])
+        pred = vt.Annotations.of(
+            [f"{i}.jpg" for i in rows], ["cat"] * 100, values, "xywh", confidence=np.array(rows) / 100 + 0.001
+        )
+        return "V306" in {f.code for f in examine(pred, is_truth=False)}
+
+    assert found(5)
+    assert not found(4)
+
+
+def test_a_twentieth_of_small_areas_is_a_warning():
+    def found(small):
+        values = np.array([[10.0 + 3 * i, 20, 30, 40] for i in range(100)])
+        truth = vt.Annotations.of([f"{i}.jpg" for i in range(100)], ["cat"] * 100, values, "xywh")
+        area = np.full(100, 1200.0)
+        area[:small] = 5  # less than a hundredth of 1200
+        from dataclasses import replace
+
+        return "V113" in {f.code for f in examine(replace(truth, area=area), is_truth=True)}
+
+    assert found(5)
+    assert not found(4)
+
+
+def like_corners(count, spread):
+    """Widths that move with the left edge, as right edges do, and others by so much."""
+    rng = np.random.default_rng(5)
+    first = rng.uniform(0, 100, (count, 2))
+    return np.concatenate([first, first + 200 + rng.normal(0, spread, (count, 2))], axis=1)
+
+
+def test_corners_move_with_their_first_point():
+    assert boxes.are_like_corners(like_corners(200, 10))
+    assert not boxes.are_like_corners(like_corners(200, 90))  # correlation of .3
+    one_behind = like_corners(200, 10)
+    one_behind[7, 2] = one_behind[7, 0]
+    assert not boxes.are_like_corners(one_behind)
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(19, False), (20, True)])
+def test_twenty_lines_on_both_sides_may_look_like_corners(count, is_told):
+    values = like_corners(count, 10)
+    names = [f"{i}" for i in range(count)]
+    source = Source("x", "text", "numbers taken as left, top, width and height, the default")
+    truth = vt.Annotations.of(names, ["cat"] * count, values, "xywh").said_to_be(source)
+    pred = vt.Annotations.of(names, ["cat"] * count, values + 1, "xywh", confidence=np.linspace(0, 1, count))
+    found = list(boxes.corners_on_both_sides(truth, pred.said_to_be(source)))
+    assert bool(found) == is_told
+
+
+@pytest.mark.parametrize(("size", "is_usual"), [((250, 100), True), ((251, 100), False), ((39.9, 100), False)])
+def test_pictures_are_not_much_longer_than_high(size, is_usual):
+    assert scaling.has_usual_shape("frame", size) == is_usual
+    assert scaling.has_usual_shape("factor", size)
+
+
+def test_lengths_are_usual_within_a_fiftieth():
+    own = Reading("xywh")
+    for length, is_worth in ((640, True), (652.7, True), (653, False), (550, False)):
+        assert hypotheses.is_worth_it(Reading("xywh", "longest", (length, length)), own) == is_worth
+
+
+def test_another_layout_is_scaled_by_a_twentieth_at_least():
+    own = Reading("xywh")
+    assert hypotheses.is_worth_it(Reading("xyxy", "factor", (1.05, 1.05)), own)
+    assert not hypotheses.is_worth_it(Reading("xyxy", "factor", (1.04, 1.04)), own)
+    assert hypotheses.is_worth_it(Reading("xywh", "factor", (1.04, 1.04)), own)
+
+
+def test_ratios_agree_within_four_tenths():
+    def ratio(centre, size, count=6):
+        differences = np.tile([centre, centre, size, size, centre, centre], (count, 1))
+        return scaling.common_ratio(differences, is_one_number=True)
+
+    assert ratio(0.5, 0.11) == pytest.approx(exp(0.5))
+    assert ratio(0.5, 0.1) is None
+    assert ratio(0.5, 0.5, count=5) is None
+
+
+def test_scaled_boxes_are_as_large_as_they_are_far_away():
+    def scale(growth, count=6):
+        at = np.arange(count)[:, None] * 37.0 + [100, 90]
+        truth = np.concatenate([at, at + 60], axis=1)
+        half = 30 * exp(-growth)
+        scaled = np.concatenate([at + 30 - half, at + 30 + half], axis=1)
+        return scaling.is_scale(truth, scaled / 2, scaled)
+
+    assert scale(0.09)
+    assert not scale(0.11)
+    assert not scale(0.0, count=5)
+
+
+def sized_sample(is_sized=True):
+    return SimpleNamespace(truth=SimpleNamespace(is_sized=is_sized))
+
+
+def test_boxes_may_leave_images_by_three_tenths_or_as_before():
+    sample = sized_sample()
+    plain = explanation([0.1] * 10, 10, outside=0.0)
+    assert plausibility.lies_in_images(sample, plain, explanation([0.9] * 10, 10, outside=0.3))
+    assert not plausibility.lies_in_images(sample, plain, explanation([0.9] * 10, 10, outside=0.31))
+    left = explanation([0.1] * 10, 10, outside=0.4)
+    assert plausibility.lies_in_images(sample, left, explanation([0.9] * 10, 10, outside=0.4))
+
+
+def test_no_prediction_finds_many_truths():
+    sample, plain = sized_sample(), explanation([0.1] * 12, 10)
+    assert plausibility.lies_in_images(sample, plain, explanation([0.9] * 12, 10))
+    assert not plausibility.lies_in_images(sample, plain, explanation([0.9] * 13, 10))
+
+
+def test_places_are_parts_of_the_image_with_a_thirtieth_of_the_boxes():
+    corners = np.array([[0, 0, 20, 20], [80, 0, 100, 20], [0, 80, 20, 100], [80, 80, 100, 100]], dtype=np.float64)
+    assert evidence.places(corners) == 4
+    few = np.concatenate([np.tile(corners[:1], (97, 1)), np.tile(corners[3:], (3, 1))])
+    assert evidence.places(few) == 2
+    assert evidence.places(np.concatenate([few, corners[:1]])) == 1  # three of 101
+
+
+def test_the_last_constants_are_amounts_of_work():
+    """They bound what is looked at; more of it changes no verdict by itself."""
+    assert evidence.turns(100) == [20, 33, 50, 66]
+    assert len(evidence.random_boxes()) == evidence.RANDOM_BOXES
