@@ -17,13 +17,16 @@ ROOT = Path(__file__).parent.parent
 HARBOUR = ROOT / "src" / "verite" / "data" / "demo"
 IMAGES = ROOT / "docs" / "images"
 WIDE, HIGH = 1400, 1180
+ERRORS = "missing=0.02,spurious=0.02,label=0.02"  # as in the demo
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         systems = {name: HARBOUR / f"{name}.json" for name in ("hawk", "magpie", "mole")}
-        page = vt.report(HARBOUR / "truth.json", systems, home / "report.html", pictures="embed", title="Harbour")
+        page = vt.report(
+            HARBOUR / "truth.json", systems, home / "report.html", pictures="embed", title="Harbour", errors=ERRORS
+        )
         photograph(page, home / "page.png")
         shrink(home / "page.png", IMAGES / "report.png", 900)
         (drawn,) = vt.draw(HARBOUR / "truth.json", systems["hawk"], home, image="park-2052.png")

@@ -35,7 +35,7 @@ SHORT = (
     (
         "And everything on one page to look at and to send.",
         "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
-        " --pictures embed --title Harbour -o report.html --quiet",
+        " --pictures embed --errors missing=0.02,spurious=0.02,label=0.02 --title Harbour -o report.html --quiet",
     ),
 )
 TOUR = (

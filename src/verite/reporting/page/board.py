@@ -10,7 +10,7 @@ from verite.reporting.page.frame import scroll, table_head
 from verite.reporting.page.head import is_known
 from verite.reporting.page.words import chance, count_of, list_all, name, number, plain, sentence
 
-DOUBTS = {"errors": "errors of the truth", "images": "other images", "both": "both"}
+DOUBTS = {"errors": "errors of the truth", "images": "other images", "both": "errors of the truth and other images"}
 MOST_RECORDS = 12
 
 
@@ -55,7 +55,7 @@ def detector_table(board: dict[str, Any], asked: list[str]) -> Markup:
     first += [element("th", "keeps its place", scope="colgroup", colspan=len(asked), class_="grp")] if asked else []
     heads = [("system", "l"), (board["metric"], ""), ("sd", ""), ("bias", ""), ("gap to the next", "")]
     heads += [(key, "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(asked)]
-    heads += [("places", "grp"), ("records to flip", "")]
+    heads += [("places", "grp"), ("flip", "")]
     rows = []
     for one in board["detectors"]:
         gap = one.get("gap")
@@ -80,7 +80,7 @@ def detector_table(board: dict[str, Any], asked: list[str]) -> Markup:
         rows.append(element("tr", *cells))
     caption = (
         "gap: with its 95\u00a0% interval over drawn images. places: those that cannot be excluded, all at once. "
-        "records to flip: so many wrong records of the truth, the worst ones, would turn the order with the next."
+        "flip: so many wrong records of the truth, the worst ones, would turn the order with the next."
     )
     return element(
         "table",

@@ -29,14 +29,14 @@ Box = tuple[float, float, float, float]  # left, top, width, height
 
 
 def window_of(rings: Sequence[Any], size: tuple[float, float]) -> list[float]:
-    """A square around objects, moved into the image where it can be."""
+    """A square around objects, moved and cut to lie in the image."""
     points = np.concatenate([np.asarray(ring).reshape(-1, 2) for ring in rings])
     low, high = points.min(axis=0), points.max(axis=0)
     side = max(float((high - low).max()) * (1 + 2 * MARGIN), LEAST)
-    middle = (low + high) / 2
-    corner = [float(middle[k] - side / 2) for k in (0, 1)]
-    moved = [min(max(corner[k], 0.0), size[k] - side) if side <= size[k] else (size[k] - side) / 2 for k in (0, 1)]
-    return [round(value, 1) for value in (*moved, side, side)]
+    sides = [min(side, float(size[k])) for k in (0, 1)]
+    corner = [float((low[k] + high[k] - sides[k]) / 2) for k in (0, 1)]
+    moved = [min(max(corner[k], 0.0), size[k] - sides[k]) for k in (0, 1)]
+    return [round(value, 1) for value in (*moved, *sides)]
 
 
 class Photos:

@@ -7,6 +7,7 @@ from typing import Any
 
 from verite.model.elements import Markup, element, join
 from verite.reporting.page.charts import Axes, Line, interval, lines, share_bar
+from verite.reporting.page.confusion import cell
 from verite.reporting.page.frame import scroll
 from verite.reporting.page.head import is_known, score_name
 from verite.reporting.page.words import ABSENT, chance, name, number, plain, sentence, show_difference
@@ -19,7 +20,7 @@ def sides(doc: dict[str, Any]) -> Markup | None:
     """Only of several systems."""
     if len(doc["systems"]) < 2:
         return None
-    blocks = [chart(doc), finders(doc)]
+    blocks = [chart(doc), join(finders(doc) or Markup(), fates(doc))]
     known = [block for block in blocks if block is not None]
     return join(
         element("p", tell_sides(doc), class_="finding"),
@@ -119,6 +120,35 @@ def finders(doc: dict[str, Any]) -> Markup | None:
         ),
         element("p", mcnemar(told, first, second), class_="note"),
     )
+
+
+def fates(doc: dict[str, Any]) -> Markup:
+    """What became of every object: rows the best system, columns the second."""
+    told = (doc.get("sides") or {}).get("fates")
+    if not told:
+        return Markup()
+    matrix = told["matrix"]
+    kept = [k for k in range(len(told["names"])) if any(matrix[k]) or any(row[k] for row in matrix)]
+    total = sum(map(sum, matrix))
+    rows = [
+        element(
+            "tr",
+            element("th", told["names"][a], scope="row"),
+            *(cell(matrix[a][b], total, a == b, "-2", 0) for b in kept),
+        )
+        for a in kept
+    ]
+    heads = [element("td"), *(element("th", name(told["names"][k]), scope="col") for k in kept)]
+    first, second = (system["name"] for system in doc["systems"][:2])
+    table = element(
+        "table",
+        element("caption", "Objects by their fate under two systems.", class_="hide"),
+        element("thead", element("tr", *heads)),
+        element("tbody", *rows),
+        class_="mx fate",
+    )
+    about = element("p", "Rows: ", name(first), ". Columns: ", name(second), ". At any confidence.")
+    return join(element("h3", "The fate of every object"), about, scroll("Table of fates", table))
 
 
 def mcnemar(told: dict[str, Any], first: str, second: str) -> Markup:

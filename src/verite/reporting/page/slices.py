@@ -44,7 +44,7 @@ def tell(system: dict[str, Any], rows: list[dict[str, Any]], base: float) -> Mar
     return sentence(
         name(system["name"]),
         " is weakest at ",
-        name(f"{worst['slice']} {worst['bin']}", "nm whole"),
+        name(f"{worst['slice']} {worst['bin']}"),
         f": it finds {100 * worst['recall']:.0f}\u00a0% of them, {100 * base:.0f}\u00a0% of all.",
     )
 

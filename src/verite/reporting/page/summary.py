@@ -127,8 +127,19 @@ def tell_sides(systems: list[System]) -> dict[str, Any]:
             "second_only": only[1],
             "neither": int(asked.sum()) - both - sum(only),
             "p": exact_mcnemar(*only),
-        }
+        },
+        "fates": tell_fates(first, second),
     }
+
+
+def tell_fates(first: System, second: System) -> dict[str, Any] | None:
+    """What became of every object under either of two systems, at any confidence."""
+    if first.analysis is None or second.analysis is None:
+        return None
+    from verite.analysis.comparison import FATES, Pair
+
+    pair = Pair(first.analysis, second.analysis, (first.name, second.name))
+    return {"names": list(FATES), "matrix": pair.migration.tolist()}
 
 
 def exact_mcnemar(a: int, b: int) -> float:
