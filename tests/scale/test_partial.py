@@ -235,3 +235,46 @@ def test_findings_stay_with_the_part_and_not_in_its_bytes(tmp_path: Path) -> Non
     part = vt.partial(truth, pred, checks="warn")
     assert [finding.code for finding in part.compute().findings] == ["V111"]
     assert vt.Partial.from_bytes(part.to_bytes()).compute().findings == ()
+
+
+def test_a_part_that_was_written_long_ago_is_read_for_ever() -> None:
+    """Bytes of version 1, kept: the boxes of the test below, whose numbers follow by hand."""
+    path = Path(__file__).parent.parent / "data" / "part" / "version-1.part"
+    truth = vt.Annotations.of(
+        ["b.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"], [[0, 0, 10, 10], [20, 20, 40, 40], [50, 50, 90, 90]]
+    )
+    boxes = [[0, 0, 10, 10], [60, 60, 80, 80], [200, 200, 240, 240]]
+    pred = vt.Annotations.of(["b.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"], boxes, confidence=[0.9, 0.5, 0.25])
+    part = vt.Partial.load(path)
+    assert part.to_bytes() == path.read_bytes() == vt.partial(truth, pred).to_bytes()
+    results = part.compute()
+    # One of two cats is found, first of all; no dog: 51 of 101 recalls, and none.
+    assert results.scores["AP"].value == pytest.approx((51 / 101 + 0) / 2, rel=1e-12)
+    assert results.scores["AR100"].value == pytest.approx(0.25)
+
+
+def test_keypoints_are_merged_as_boxes_are(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    skeleton = [{"id": 1, "name": "person", "keypoints": [f"p{i}" for i in range(17)], "skeleton": []}]
+    images = [{"id": i, "file_name": f"{i}.jpg", "width": 200, "height": 200} for i in range(1, 9)]
+    poses = np.concatenate([rng.integers(10, 150, (16, 17, 2)), np.full((16, 17, 1), 2)], axis=2)
+    truths = [
+        {"id": n + 1, "image_id": n // 2 + 1, "category_id": 1, "bbox": [5, 5, 150, 150], "area": 9000.0, "iscrowd": 0,
+         "num_keypoints": 17, "keypoints": poses[n].ravel().tolist()}
+        for n in range(16)
+    ]  # fmt: skip
+    preds = [
+        {"image_id": n // 2 + 1, "category_id": 1, "score": round(float(rng.random()), 1),
+         "keypoints": (poses[n] + np.append(rng.normal(0, 6, 2), 0)).ravel().tolist()}
+        for n in rng.permutation(16).tolist()
+    ]  # fmt: skip
+    preds.sort(key=lambda record: record["image_id"])
+    document = {"images": images, "annotations": truths, "categories": skeleton}
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    (tmp_path / "pred.json").write_text(json.dumps(preds))
+    truth = vt.read(tmp_path / "truth.json")
+    sides = truth, vt.read(tmp_path / "pred.json", like=truth)
+    whole = vt.coco(*sides, on="keypoints", sigmas="coco", checks="off")
+    assert 0 < whole.scores["AP"].value < 1
+    parts = [vt.partial(*some, on="keypoints", sigmas="coco", checks="off") for some in split(sides, rng, 3)]
+    assert_same(parts[0].merge(*parts[1:]).compute(), whole)

@@ -167,8 +167,7 @@ def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
 
 def encode(pixels: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Runs of masks [n, row, column]: whatever is not 0 is object."""
-    columns = np.ascontiguousarray((pixels != 0).transpose(0, 2, 1)).view(np.uint8)
-    return _core.encode_masks(columns.transpose(2, 1, 0))
+    return _core.mask_runs(np.ascontiguousarray(pixels != 0).view(np.uint8))
 
 
 def image_of(pred: Item, target: Item, i: int) -> int | None:

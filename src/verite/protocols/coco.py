@@ -38,7 +38,7 @@ SHORT = {"small": "s", "medium": "m", "large": "l"}
 
 @protocol(
     CocoSettings,
-    kept=lambda *sides: evaluate(*sides),
+    kept=lambda *given: keep(*given),
     examples="""
 verite coco instances_val.json detections.json
 verite coco instances_val.json segments.json --on mask
@@ -73,9 +73,16 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    evaluation, findings = evaluate(truth, pred, settings)
-    settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
+    evaluation, settings, findings = keep(truth, pred, settings)
     return CocoResults(evaluation, settings, settings, findings)
+
+
+def keep(
+    truth: Annotations, pred: Annotations, settings: CocoSettings
+) -> tuple[Evaluation, CocoSettings, list[Finding]]:
+    """The evaluation that numbers come from, with settings that say what the truth decided."""
+    evaluation, findings = evaluate(truth, pred, settings)
+    return evaluation, settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas)), findings
 
 
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:

@@ -36,9 +36,9 @@ class Protocol(Generic[P, R]):
         examples: str,
         files: str = FILES,
         best: float = 1.0,
-        kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, list[Finding]]] | None = None,
+        kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, Any, list[Finding]]] | None = None,
     ) -> None:
-        """`best` is what perfect predictions get; `kept` makes the evaluation that a part needs, and no numbers yet."""
+        """`best` is what perfect predictions get; `kept` makes the evaluation of a part without its numbers."""
         self.evaluate, self.settings, self.examples = evaluate, settings, examples
         self.files, self.best, self.kept = files, best, kept
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__

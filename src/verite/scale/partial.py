@@ -131,8 +131,8 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     sides = read_pair(truth, pred)
     if chosen.kept is None:
         return partial_of(chosen.evaluate(*sides, asked))
-    evaluation, findings = chosen.kept(*sides, asked)
-    return Partial(evaluation.part(describe(chosen, asked, evaluation.truth.labels)), findings)
+    evaluation, used, findings = chosen.kept(*sides, asked)
+    return Partial(evaluation.part(describe(chosen, used, evaluation.truth.labels)), findings)
 
 
 def partial_of(results: Results) -> Partial:
