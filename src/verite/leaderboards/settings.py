@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, EvaluationSettings
-from verite.protocols.coco_settings import On
 from verite.settings import Choice, Count, Names, Number, Option, Setting, Source
 
+On = Literal["box", "mask", "boundary"]
 Which = Literal["coco", "voc", "lvis"]
 NONE = "none"
 
@@ -66,6 +66,7 @@ class LeaderboardSettings(EvaluationSettings):
     level: Option[float] = Level(0.95, "Probability with which intervals and places hold.")
     audit_size: Option[int] = Count(100, "At most so many records to check first.", is_signed=False)
     threads: Option[int | None] = THREADS
+    parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # draws need everything at once
 
     def check(self) -> None:
         if self.protocol == "voc" and self.on != "box":
