@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,13 @@ def test_a_file_that_is_gone_was_loaded(tmp_path):
     evaluation.accumulate()
     same_bits(evaluation.eval["precision"], expected["precision"])
     assert len(gt.dataset["annotations"]) == len(gt.anns)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"a\.json: expected a file, found nothing") as caught:
+        modules(OURS).coco.COCO(str(tmp_path / "a.json"))
+    assert isinstance(caught.value, ValueError)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_a_file_that_is_broken_says_so(tmp_path):

@@ -35,6 +35,17 @@ def to_plain(thing: Any) -> Any:
     return thing.item() if isinstance(thing, np.generic) else thing
 
 
+class NoFile(ReadError, FileNotFoundError):  # noqa: N818
+    """A file that is not there. Also a FileNotFoundError, as in pycocotools."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NoFile.at, (self.where,)
+
+    @classmethod
+    def at(cls, path: object) -> NoFile:
+        return cls(path, expected="a file", found="nothing")
+
+
 class NoResults(DataError, IndexError):  # noqa: N818 - a statement about a list, not about an error
     """An empty list of results. Also an IndexError: this is what clients catch that know pycocotools."""
 
@@ -283,7 +294,10 @@ def read_json(path: Any) -> Any:
     """A JSON document; NaN is let through, as pycocotools does."""
     from verite.files import find_path, read_bytes
 
+    if not Path(path).exists():
+        raise NoFile.at(path)
+    content = read_bytes(find_path(path))
     try:
-        return json.loads(read_bytes(find_path(path)))
+        return json.loads(content)
     except ValueError as error:
         raise ReadError(path, expected="JSON", found=str(error)) from None
