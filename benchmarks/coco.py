@@ -27,8 +27,11 @@ CASES = {
     "44k": ("coco", "coco_gt.json", "coco_dt44k.json", "bbox", "5,000 images, 44,000 boxes"),
     "500k": ("coco", "coco_gt.json", "coco_dt500k.json", "bbox", "5,000 images, 500,000 boxes"),
     "masks": ("coco", "coco_gt.json", "coco_dtsegm36k.json", "segm", "5,000 images, 36,000 masks"),
+    "poses": ("poses", "poses_gt.json", "poses_dt.json", "keypoints", "5,000 images, 100,000 poses"),
     "o365": ("o365", "o365_gt.json", "o365_dt.json", "bbox", "80,000 images, 1.2 million truths, 1.2 million boxes"),
 }
+ON = {"bbox": "box", "segm": "mask", "keypoints": "keypoints"}
+VERNIER_KINDS = {"bbox": "Bbox", "segm": "Segm", "keypoints": "Keypoints"}
 VERITE = """
 import verite as vt
 truth = vt.read({truth!r})
@@ -51,7 +54,7 @@ print([float(value) for value in evaluation.stats])
 """
 VERNIER = """
 from pathlib import Path
-from vernier.instance import Bbox, Segm, CocoDataset, Evaluator
+from vernier.instance import Bbox, Keypoints, Segm, CocoDataset, Evaluator
 truth = CocoDataset.from_json(Path({truth!r}).read_bytes())
 evaluator = Evaluator(iou={vernier}(), parity_mode="strict")
 summary = evaluator.evaluate(truth, Path({pred!r}).read_bytes(), num_threads={threads})
@@ -97,8 +100,8 @@ def measured(python: str, tool: str, case: str, data: Path, threads: int, timeou
     _, truth, pred, kind, _ = CASES[case]
     text, words = TOOLS[tool]
     program = text.format(
-        truth=str(data / truth), pred=str(data / pred), kind=kind, on="box" if kind == "bbox" else "mask",
-        vernier="Bbox" if kind == "bbox" else "Segm", threads=threads, **words,
+        truth=str(data / truth), pred=str(data / pred), kind=kind, on=ON[kind], vernier=VERNIER_KINDS[kind],
+        threads=threads, **words,
     )  # fmt: skip
     names = ("RAYON", "OMP", "OPENBLAS")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 FILES = {
     "coco": ("coco_gt.json", "coco_dt44k.json", "coco_dt500k.json", "coco_dtsegm36k.json"),
     "o365": ("o365_gt.json", "o365_dt.json"),
+    "poses": ("poses_gt.json", "poses_dt.json"),
 }
 SEED = 2017
 
@@ -236,7 +237,39 @@ def make_o365(folder: Path, seed: int) -> None:
     write_boxes(folder / "o365_dt.json", scene, ids, 1_200_000, 0.75, "short")
 
 
-MAKERS = {"coco": make_coco, "o365": make_o365}
+def make_poses(folder: Path, seed: int) -> None:
+    """People as in COCO's validation set: 11,000, many without a labelled point, and 20 guesses in each image."""
+    scene = Scene(np.random.default_rng([seed, 3]), 5000, 1, 2.2, 4.6)
+    rng, count = scene.rng, len(scene.image)
+    points = scene.boxes[:, None, :2] + rng.random((count, 17, 2)) * scene.boxes[:, None, 2:]
+    seen = rng.choice(3, (count, 17), p=(0.4, 0.15, 0.45)) * (rng.random((count, 1)) < 0.6)
+    poses = np.concatenate([np.round(points) * (seen > 0)[..., None], seen[..., None]], axis=2).astype(int)
+    annotations = [
+        {"segmentation": [], "num_keypoints": int((seen[i] > 0).sum()), "area": float(0.6 * box[2] * box[3]),
+         "iscrowd": int(rng.random() < 0.01), "keypoints": poses[i].ravel().tolist(),
+         "image_id": int(scene.ids[scene.image[i]]), "bbox": box.tolist(), "category_id": 1, "id": i + 1}
+        for i, box in enumerate(np.round(scene.boxes, 2))
+    ]  # fmt: skip
+    document = {"images": image_records(scene), "annotations": annotations, "categories": [{"id": 1, "name": "person"}]}
+    (folder / "poses_gt.json").write_text(json.dumps(document, separators=(",", ": ")))
+    near = np.concatenate([np.arange(count), rng.integers(0, count, 20 * len(scene.ids) - count)])
+    shift = np.where(np.arange(len(near)) < count, 0.03, 0.3)[:, None, None] * scene.boxes[near][:, None, 2:]
+    limit = np.stack([scene.widths, scene.heights], axis=1)[scene.image[near]][:, None]
+    moved = np.clip(points[near] + shift * rng.normal(0, 1, (len(near), 17, 2)), 0, limit - 1)
+    moved += rng.random(moved.shape)
+    found = np.round(np.concatenate([moved, rng.random((len(near), 17, 1))], axis=2), 3).reshape(len(near), -1)
+    score = np.round(rng.random(len(near)), 6)
+    low, high = moved.min(axis=1), moved.max(axis=1)
+    images, boxes = scene.ids[scene.image[near]].tolist(), np.round(np.hstack([low, high - low]), 2).tolist()
+    write_records(
+        folder / "poses_dt.json",
+        (f'{{"image_id": {i},"category_id": 1,"keypoints": {p},"bbox": {b},"score": {s!r}}}'
+         for i, p, b, s in zip(images, map(json.dumps, found.tolist()), map(json.dumps, boxes), score.tolist(),
+                               strict=True)),
+    )  # fmt: skip
+
+
+MAKERS = {"coco": make_coco, "o365": make_o365, "poses": make_poses}
 
 
 def ensure(folder: Path, which: str, seed: int = SEED) -> None:

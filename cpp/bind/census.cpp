@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "bind/arrays.hpp"
 #include "columns/objects.hpp"
+#include "columns/poses.hpp"
 #include "columns/quick_fit.hpp"
 
 namespace verite {
@@ -113,6 +115,25 @@ DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
 }  // namespace
 
 void register_census(nb::module_& module) {
+    module.def(
+        "pose_faults",
+        [](const Columns& columns, const Images& images, bool is_truth, bool is_relative) {
+            const PoseFaults faults = find_pose_faults(columns, images, is_truth, is_relative);
+            return std::make_tuple(faults.miscounted, faults.not_finite, faults.outside, faults.unlabelled);
+        },
+        "columns"_a, "images"_a, "is_truth"_a, "is_relative"_a,
+        "Objects with keypoints of another number, that are no numbers, that leave their image, none of them "
+        "labelled.");
+    module.def(
+        "mirrored_poses",
+        [](const Columns& truth, const Columns& pred, std::size_t images,
+           const std::vector<std::vector<std::int64_t>>& others) {
+            const MirroredPoses found = find_mirrored_poses(truth, pred, images, others);
+            return std::make_tuple(found.compared, found.better);
+        },
+        "truth"_a, "pred"_a, "images"_a, "others"_a,
+        "Poses of a sample that were compared, and those that fit twice as well with left and right exchanged.");
+
     module.def("census", &census, "side"_a, "images"_a, "is_truth"_a, "is_relative"_a = false, "threads"_a = 1,
                "How many objects have each kind of fault, and the first few of them.");
     module.def("quick_fit", &fit, "truth"_a, "pred"_a, "images"_a,

@@ -147,7 +147,7 @@ def drawn_again(folder):
         (["--image", "nope.png"], 2, "image: expected one of 36, found 'nope.png'"),
         (["--protocol", "imagenet-loc", "--checks", "off"], 2, "expected evaluations that match objects"),
         (["--images", "nowhere"], 1, "nowhere: expected"),
-        (["--protocol", "voc", "--on", "mask"], 2, "found 'on'"),
+        (["--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys, words, status, said):
@@ -155,3 +155,20 @@ def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys, words, status, said)
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_poses_are_drawn_as_skeletons_between_labelled_points(tmp_path):
+    points = np.zeros((17, 3))
+    points[[5, 6, 11, 12]] = [[30, 20, 2], [60, 20, 2], [35, 70, 1], [55, 70, 2]]
+    person = {"image_id": 1, "category_id": 1, "bbox": [20, 10, 50, 80], "keypoints": points.ravel().tolist()}
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "person"}],
+        "annotations": [{**person, "id": 1, "area": 2000.0, "iscrowd": 0}],
+    }
+    truth = vt.read(document)
+    results = vt.coco(truth, vt.read([{**person, "score": 0.5}], like=truth), on="keypoints")
+    mark = Overlay(results).marks(0)[0]
+    assert mark.joints.tolist() == points[[5, 6, 11, 12], :2].tolist()
+    assert len(mark.bones) == 4  # shoulders, hips and both sides of the trunk
+    assert [path.name for path in vt.draw(truth, results.pred, tmp_path, on="keypoints", image="a.jpg")] == ["a.png"]

@@ -37,6 +37,7 @@ class Summary:
     box_sides: dict[str, float] | None  # square roots of areas
     confidences: tuple[float, float] | None
     flags: dict[str, int]
+    poses: dict[str, int] | None  # objects with keypoints, the most points of one, objects with a labelled one
 
     @staticmethod
     def of(annotations: Annotations, *, is_truth: bool) -> Summary:
@@ -66,7 +67,17 @@ class Summary:
             box_sides={name: float(np.quantile(sides, q)) for name, q in QUANTILES.items()} if len(sides) else None,
             confidences=(float(finite.min()), float(finite.max())) if len(finite) else None,
             flags={name: int(column.sum()) for name, column in annotations.flags.items()},
+            poses=Summary.count_poses(annotations),
         )
+
+    @staticmethod
+    def count_poses(annotations: Annotations) -> dict[str, int] | None:
+        """How many objects have keypoints, how many at most, and how many of them are labelled on average."""
+        keypoints = annotations.regions.keypoints
+        if keypoints is None:
+            return None
+        counts, labelled = keypoints.counts, keypoints.labelled
+        return {"objects": int((counts > 0).sum()), "points": int(counts.max()), "labelled": int((labelled > 0).sum())}
 
     def __str__(self) -> str:
         what = "objects" if self.is_truth else "predictions"
@@ -87,6 +98,9 @@ class Summary:
             lines.append(
                 f"  box sides    {low:.4g} to {high:.4g} {unit}, median {middle:.4g} (square root of the area)"
             )
+        if self.poses:
+            have, labelled = f"{self.poses['objects']:,} objects", f"{self.poses['labelled']:,} with a labelled one"
+            lines.append(f"  keypoints    {self.poses['points']}, of {have}, {labelled}")
         if self.confidences:
             lines.append(f"  confidences  {self.confidences[0]:.4g} to {self.confidences[1]:.4g}")
         return "\n".join(one_line(line) for line in lines)

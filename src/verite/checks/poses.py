@@ -7,21 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite.checks.findings import EXAMPLES, Finding
-from verite.checks.sides import Pair, Side
+from verite.checks.sides import MANY, Pair, Side
 from verite.checks.values import object_name
 from verite.model.keypoints import Keypoints
-from verite.model.layouts import Floats
-from verite.model.skeletons import SIDES as WORDS_FOR_SIDES
-from verite.model.skeletons import Skeleton
 
 EDGE = 0.1  # of the image's side: a point that leaves the image by more is outside
 FEWEST = 5  # poses before their order is called mirrored
-CLOSER = 0.5  # of the distance as read: so near must the points be when left and right change places
-# Left and right of COCO's seventeen and CrowdPose's fourteen points, for files that do not name them.
-KNOWN_PAIRS = {
-    17: tuple((i, i + 1) for i in range(1, 17, 2)),
-    14: tuple((i, i + 1) for i in range(0, 12, 2)),
-}
 
 
 def find_odd_poses(side: Side) -> Iterator[Finding]:
@@ -42,7 +33,9 @@ def find_odd_poses(side: Side) -> Iterator[Finding]:
         remedy = "is the third number of each point its visibility (0, 1 or 2)?"
         yield finding_of(side, "V422", "error", message, np.flatnonzero(has_points).tolist(), remedy)
     rows = np.unique(keypoints.owners[outside(side, keypoints)]).tolist()
-    if rows:
+    if rows and (
+        side.is_truth or len(rows) > MANY * len(side)
+    ):  # detectors do not all clip, but they look at the image
         message = f"{len(rows):,} of {len(side):,} {whose} have keypoints that leave the image by more than a tenth"
         remedy = "are these in the pixels of this image, and x before y?"
         yield finding_of(side, "V421", "warning", message, rows, remedy)
@@ -85,50 +78,10 @@ def outside(side: Side, keypoints: Keypoints) -> np.ndarray[tuple[int], np.dtype
 
 def find_mirrored(pair: Pair) -> Iterator[Finding]:
     """Predictions whose left and right points fit far better when they change places."""
-    truth, pred = pair.truth.regions.keypoints, pair.pred.regions.keypoints
-    if truth is None or pred is None:
-        return
-    matches = nearest(pair)
-    plain, swapped = [], []
-    for i, j in matches:
-        mine, theirs = pred[j], truth[i]
-        other = mirror_of(pair, int(pair.truth.label[i]), len(theirs))
-        seen = theirs[:, 2] > 0
-        if len(mine) != len(theirs) or other is None or not (seen & (other != np.arange(len(other)))).any():
-            continue
-        counted = seen & (other != np.arange(len(other)))
-        plain.append(distance(mine, theirs, counted))
-        swapped.append(distance(mine[other], theirs, counted))
-    if len(plain) < FEWEST:
-        return
-    better = int((np.array(swapped) < CLOSER * np.array(plain)).sum())
-    if 2 * better > len(plain) and sum(swapped) < CLOSER * sum(plain):
-        yield Finding(
-            "V423",
-            "error",
-            f"keypoints are mirrored: in {better:,} of {len(plain):,} poses left and right fit when they change places",
-            better,
-            (),
-            f"write points in the truth's order; names of sides are {', '.join(map('/'.join, WORDS_FOR_SIDES[:1]))}",
-        )
-
-
-def distance(mine: Floats, theirs: Floats, counted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    return float(np.hypot(*(mine[counted, :2] - theirs[counted, :2]).T).mean())
-
-
-def mirror_of(pair: Pair, label: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    """For each point the one on the other side; None where nobody knows."""
-    skeletons = pair.truth.labels.skeletons
-    named = (skeletons[label] if skeletons is not None and label < len(skeletons) else Skeleton()).mirrored
-    if len(named) == count:
-        return np.array(named)
-    if count not in KNOWN_PAIRS:
-        return None
-    other = np.arange(count)
-    for left, right in KNOWN_PAIRS[count]:
-        other[left], other[right] = right, left
-    return other
+    compared, better = pair.mirrored
+    if compared >= FEWEST and 2 * better > compared:
+        message = f"in {better:,} of {compared:,} poses left and right fit when they change places"
+        yield Finding("V423", "error", f"keypoints are mirrored: {message}", better, (), "write the truth's order")
 
 
 def nearest(pair: Pair, most: int = 500) -> Iterator[tuple[int, int]]:

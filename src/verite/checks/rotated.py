@@ -28,7 +28,7 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
     truth, pred = quads_of(pair.truth.regions), quads_of(pair.pred.regions)
     if truth is None or pred is None:
         return
-    matches = np.array(list(nearest(pair))).reshape(-1, 2)
+    matches = np.array(list(nearest(pair)), dtype=np.int64).reshape(-1, 2)
     first, second = truth[matches[:, 0]], pred[matches[:, 1]]
     other = second.copy()
     other[..., 1] = 2 * second.mean(axis=1)[:, None, 1] - second[..., 1]

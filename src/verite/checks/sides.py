@@ -50,8 +50,18 @@ class Side:
         side = self.annotations
         is_relative = side.unit == "rel"
         counted = tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
-        poses = Tally(int(side.columns.regions.has_keypoints), ())
-        return {**counted, "flaws": Tally(len(side.source.flaws), ()), "keypoints": poses}
+        return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
+
+    @property
+    def odd_poses(self) -> int:
+        """How many faults keypoints have."""
+        side = self.annotations
+        if not side.columns.regions.has_keypoints:
+            return 0
+        *others, outside, unlabelled = _core.pose_faults(
+            side.columns, side.images.table, self.is_truth, side.unit == "rel"
+        )
+        return sum(others) + unlabelled + (outside if self.is_truth or outside > MANY * len(self) else 0)
 
     def tally(self, fault: str) -> Tally:
         return self.census[fault]
@@ -79,6 +89,7 @@ class Pair:
         unpredicted = fit["unpredicted"][0]
         is_rare = unpredicted <= MANY * fit["asked"] or surprise(unpredicted, fit["expected"]) < NATS
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
+        has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         is_text = truth.source.format == pred.source.format == "text"
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
@@ -90,9 +101,18 @@ class Pair:
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
-            "poses": truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints,
+            "mirrored": self.mirrored[1] if has_poses else 0,
             "rotated": any(note.startswith(FIVE_NUMBERS) for side in (truth, pred) for note in side.source.notes),
         }
+
+    @cached_property
+    def mirrored(self) -> tuple[int, int]:
+        """Of how many poses, and in how many of them, left and right fit when they change places."""
+        from verite.model.skeletons import mirrors_of
+
+        counts = self.truth.columns.count_keypoints(len(self.truth.labels))
+        others = mirrors_of(self.truth.labels.skeletons, counts)
+        return _core.mirrored_poses(self.truth.columns, self.pred.columns, len(self.pred.images), others)
 
     def count(self, fault: str) -> int:
         return int(self.faults[fault])

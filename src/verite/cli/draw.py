@@ -29,7 +29,11 @@ Examples:
               help="Leave out predictions below this confidence.")  # fmt: skip
 @click.option("--iou", "-t", type=float, metavar="IOU", show_default="0.5, or the protocol's own",
               help="Overlap from which on an object is found.")  # fmt: skip
-@click.option("--on", type=click.Choice(["box", "mask"]), help="What is compared and drawn, where the protocol asks.")
+@click.option(
+    "--on",
+    type=click.Choice(["box", "mask", "keypoints", "rotated"]),
+    help="What is compared and drawn, where the protocol asks.",
+)
 @click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True, help="Whose rules.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the names of the pictures.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.options import (
+    ANGLE_NAMES,
     COLUMNS,
     COORDS,
     FORMATS,
@@ -99,6 +100,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @click.option("--format", metavar="NAME", help=f"Format of the source: {FORMATS}.")
 @click.option("--boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}.")
 @click.option("--coords", metavar="abs|rel|WxH|*F", help=COORDS)
+@click.option("--angle", metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}.")
 @IMAGE_SIZE
 @IMAGES
 @NAMES

@@ -47,7 +47,11 @@ Examples:
 @click.option("--check", type=click.Path(dir_okay=False), metavar="PAGE",
               help="Make it again and say whether this page is equal; if not, status 1.")  # fmt: skip
 @click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True, help="Whose rules.")
-@click.option("--on", type=click.Choice(["box", "mask"]), help="What is compared, where the protocol asks.")
+@click.option(
+    "--on",
+    type=click.Choice(["box", "mask", "keypoints", "rotated"]),
+    help="What is compared, where the protocol asks.",
+)
 @click.option("--iou", "-t", type=float, multiple=True, metavar="IOU", show_default="the protocol's own",
               help="Overlap from which on a prediction is right; may be repeated.")  # fmt: skip
 @click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")

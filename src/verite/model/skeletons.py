@@ -18,6 +18,11 @@ SIGMAS = {
         tenths / 10.0 for tenths in (.79, .79, .72, .72, .62, .62, 1.07, 1.07, .87, .87, .89, .89, .79, .79)
     ),
 }  # fmt: skip
+# Left and right of COCO's seventeen and CrowdPose's fourteen points, for files that do not name them.
+KNOWN_PAIRS = {
+    17: tuple((i, i + 1) for i in range(1, 17, 2)),
+    14: tuple((i, i + 1) for i in range(0, 12, 2)),
+}
 SIDES = (("left", "right"), ("l_", "r_"), ("_l", "_r"))
 
 
@@ -64,3 +69,19 @@ def spell_sigmas(sigmas: Sequence[float]) -> str:
     """
     known = next((name for name, values in SIGMAS.items() if values == tuple(sigmas)), None)
     return known or ",".join(f"{sigma:g}" for sigma in sigmas)
+
+
+def mirrors_of(skeletons: Sequence[Skeleton] | None, counts: Sequence[int]) -> list[list[int]]:
+    """For each class and point the one on the other side, by names or as in COCO; nothing where nobody knows.
+
+    >>> mirrors_of([Skeleton(names=("left", "right"))], [2]), mirrors_of(None, [3])
+    ([[1, 0]], [[]])
+    """
+    found = []
+    for i, count in enumerate(counts):
+        named = list(skeletons[i].mirrored) if skeletons is not None else []
+        other = list(range(count)) if count in KNOWN_PAIRS else []
+        for left, right in KNOWN_PAIRS.get(count, ()):
+            other[left], other[right] = right, left
+        found.append(named if len(named) == count else other)
+    return found

@@ -16,6 +16,7 @@ from verite.records import record
 from verite.reporting.overlays import Mark, Overlay
 from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import file_names, render
+from verite.reporting.skeletons import draw_pose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,8 @@ def draw(
     Truths are solid, predictions dashed; what is missed is hatched, what is wrong has a cross. `images` is the folder
     with the photos (where it is not given, folders beside the truth are tried); without a photo the objects are drawn
     on an empty ground. Predictions below `confidence` are left out, by default below that of the best F1. `settings`
-    are those of the protocol: with `iou` an object is found from that overlap on, else from 0.5 on.
+    are those of the protocol: `on="keypoints"` draws skeletons, `on="rotated"` rotated boxes; with `iou` an object is
+    found from that overlap on, else from 0.5 on.
 
     >>> vt.draw("truth.json", "detections.json", "drawn/", images="photos/", worst=20)      # doctest: +SKIP
     """
@@ -155,6 +157,8 @@ def draw_mark(axes: Axes, mark: Mark) -> None:
     from matplotlib.patheffects import Normal, withStroke
 
     pen = PENS[mark.fate]
+    if mark.joints is not None:
+        draw_pose(axes, mark.joints, mark.bones, pen, NIGHT)
     dashes: Any = "-" if pen.dashes is None else (0, pen.dashes)
     for ring in mark.rings:
         line = Polygon(ring, closed=True, fill=False, ec=pen.colour, lw=pen.width, ls=dashes, joinstyle="miter")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.fates import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIGHT, WRONG
 from verite.records import record
 from verite.reporting.rings import Ring, rings_of
+from verite.reporting.skeletons import pose_of
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -29,6 +31,8 @@ class Mark:
     label: str
     confidence: float  # of a prediction
     rings: list[Ring]
+    joints: Ring | None = None  # of a pose, where keypoints are compared
+    bones: list[Ring] = field(default_factory=list)
 
 
 class Overlay:
@@ -140,7 +144,9 @@ class Overlay:
         side, fates = (self.truth, self.fates[0]) if name == "truth" else (self.pred, self.fates[1])
         sure = float("nan") if name == "truth" else float(self.sureness[row])
         label = side.labels.all_names[side.label[row]]
-        return Mark(name, row, FATES[fates[row]], label, sure, rings_of(side.regions, row, self.on))
+        rings = rings_of(side.regions, row, "box" if self.on == "keypoints" else self.on)
+        joints, bones = pose_of(side, row) if self.on == "keypoints" else (None, [])
+        return Mark(name, row, FATES[fates[row]], label, sure, rings, joints, bones)
 
 
 def thresholds_of(results: Results) -> tuple[float, ...]:

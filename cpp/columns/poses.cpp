@@ -1,0 +1,99 @@
+#include "columns/poses.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace verite {
+namespace {
+
+constexpr double edge = 0.1;           // of an image's side
+constexpr std::size_t sample = 500;    // truths that are looked at
+constexpr double least_overlap = 0.5;  // of boxes of the same person
+
+double overlap(const double* a, const double* b) {
+    const double width = std::min(a[2], b[2]) - std::max(a[0], b[0]);
+    const double height = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+    const double shared = std::max(width, 0.0) * std::max(height, 0.0);
+    const auto area = [](const double* box) { return (box[2] - box[0]) * (box[3] - box[1]); };
+    return shared / (area(a) + area(b) - shared);
+}
+
+}  // namespace
+
+PoseFaults find_pose_faults(const Columns& columns, const Images& images, bool is_truth, bool is_relative) {
+    PoseFaults faults;
+    const auto& keypoints = columns.regions.keypoints;
+    std::vector<std::size_t> usual;
+    bool has_labelled = false;
+    std::size_t poses = 0;
+    for (std::size_t i = 0; i < keypoints.size(); ++i) {
+        const auto points = keypoints[i];
+        if (points.empty()) continue;
+        ++poses;
+        const auto label = static_cast<std::size_t>(columns.label[i]);
+        if (usual.size() <= label) usual.resize(label + 1, 0);
+        if (usual[label] == 0) usual[label] = points.size();
+        faults.miscounted += points.size() != usual[label];
+        const auto image = static_cast<std::size_t>(columns.image[i]);
+        const bool is_known = is_relative || (image < images.count() && images.widths[image] > 0);
+        const double width = is_relative ? 1 : is_known ? images.widths[image] : 0;
+        const double height = is_relative ? 1 : is_known ? images.heights[image] : 0;
+        bool is_odd = false, is_outside = false;
+        for (std::size_t k = 0; k < points.size(); k += 3) {
+            const double x = points[k], y = points[k + 1], seen = points[k + 2];
+            is_odd |= !std::isfinite(x + y + seen);
+            has_labelled |= seen > 0;
+            if (is_truth && !(seen > 0)) continue;
+            is_outside |= x < -edge * width || y < -edge * height || x > (1 + edge) * width || y > (1 + edge) * height;
+        }
+        faults.not_finite += is_odd;
+        faults.outside += is_outside && is_known;
+    }
+    if (is_truth && !has_labelled) faults.unlabelled = poses;
+    return faults;
+}
+
+MirroredPoses find_mirrored_poses(const Columns& truth, const Columns& pred, std::size_t images,
+                                  const std::vector<std::vector<std::int64_t>>& others) {
+    MirroredPoses found;
+    const auto &mine = pred.regions.keypoints, &theirs = truth.regions.keypoints;
+    if (!mine || !theirs) return found;
+    const View<double> truth_boxes = boxes_as(truth.regions, BoxLayout::corners);
+    const View<double> pred_boxes = boxes_as(pred.regions, BoxLayout::corners);
+    const std::size_t step = 1 + truth.count() / sample;
+    std::vector<std::uint8_t> is_needed(images, 0);
+    for (std::size_t i = 0; i < truth.count(); i += step) is_needed[static_cast<std::size_t>(truth.image[i])] = 1;
+    std::vector<std::vector<std::size_t>> rows(images);
+    for (std::size_t i = 0; i < pred.count(); ++i)
+        if (const auto image = static_cast<std::size_t>(pred.image[i]); image < images && is_needed[image])
+            rows[image].push_back(i);
+    for (std::size_t i = 0; i < truth.count(); i += step) {
+        const auto label = static_cast<std::size_t>(truth.label[i]);
+        const auto points = theirs[i];
+        if (label >= others.size() || others[label].size() * 3 != points.size()) continue;
+        double best = least_overlap;
+        const double* guess = nullptr;
+        for (const std::size_t row : rows[static_cast<std::size_t>(truth.image[i])]) {
+            if (pred.label[row] != truth.label[i] || mine[row].size() != points.size()) continue;
+            const double shared = overlap(&truth_boxes[4 * i], &pred_boxes[4 * row]);
+            if (shared >= best) best = shared, guess = mine[row].data();
+        }
+        if (!guess) continue;
+        double plain = 0, swapped = 0;
+        std::size_t counted = 0;
+        for (std::size_t k = 0; 3 * k < points.size(); ++k) {
+            const auto other = static_cast<std::size_t>(others[label][k]);
+            if (other == k || other * 3 >= points.size() || !(points[3 * k + 2] > 0)) continue;
+            const auto distance = [&](std::size_t at) {
+                return std::hypot(guess[3 * at] - points[3 * k], guess[3 * at + 1] - points[3 * k + 1]);
+            };
+            plain += distance(k), swapped += distance(other), ++counted;
+        }
+        if (counted == 0) continue;
+        ++found.compared;
+        found.better += swapped < plain / 2;
+    }
+    return found;
+}
+
+}  // namespace verite
