@@ -131,6 +131,7 @@ void register_columns(nb::module_& module);
 void register_census(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
+void register_error_costs(nb::module_& module);
 void register_evaluations(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);

@@ -12,6 +12,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import SIX, scene, sides
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
+from verite.analysis.costs import value_sets
 from verite.analysis.error_types import find_types
 from verite.analysis.worst import Line
 from verite.evaluation.evaluation import WRONG
@@ -93,16 +94,12 @@ def test_costs_add_up_to_pascal_vocs_older_number_too(settings: dict[str, Any], 
 
 def test_fixing_more_is_never_worse(tmp_path: Path) -> None:
     """All 192 pairs of a set and the same with one type more."""
-    from verite.analysis.costs import Walk, list_hits
-
     for seed in range(6):
         matches = vt.coco(*sides(*random_world(seed, ties=seed % 2 == 1), tmp_path), iou=0.5).analyse().matches
         types = find_types(matches, 0)
-        hits = list_hits(matches, types)
-        missed = matches.count(matches.truth_label[types.is_missed])
+        table, _ = value_sets(matches, types)
         for k in matches.present:
-            walk = Walk(hits, k, matches.results.needed_hits, matches.results.SLACK)
-            values = walk.value_sets(int(matches.truths[k]), int(matches.truths[k] - missed[k]))
+            values = table[k]
             gains = [values[s | 1 << i] - values[s] for s in range(64) for i in range(6) if not s >> i & 1]
             assert len(gains) == 192
             assert min(gains) >= 0

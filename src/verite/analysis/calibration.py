@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.isotonic import fit_rising
-from verite.analysis.matches import TOUCHING
+from verite.analysis.matches import TOUCHING, ends_of_runs
 from verite.analysis.operating import mean_present
 from verite.analysis.part import AnalysisPart, sign, tell_set_aside
 from verite.evaluation.evaluation import RIGHT, Evaluation
@@ -106,10 +106,11 @@ class Calibration(AnalysisPart):
 
     def split_brier(self, rows: Ints) -> dict[str, float]:
         """Murphy's parts: reliability − resolution + uncertainty is exactly the Brier score, by distinct values."""
+        rows = rows[np.argsort(self.matches.place[rows])]
         confidence, right = self.matches.confidence[rows], self.matches.is_right[rows]
-        values, place = np.unique(confidence, return_inverse=True)
-        count = np.bincount(place)
-        share = np.bincount(place, right) / count
+        ends = ends_of_runs(confidence)
+        values, count = confidence[ends], np.diff(ends, prepend=-1)
+        share = np.diff(np.cumsum(right)[ends], prepend=0) / count
         base = float(right.mean())
         return {
             "reliability": float((count * (values - share) ** 2).sum() / len(rows)),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verite.evaluation.evaluation import RIGHT, WRONG
+from verite import _core
+from verite.evaluation.evaluation import RIGHT
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -49,35 +50,20 @@ def find_types(matches: Matches, threshold: int) -> ErrorTypes:
     overlap exceeds the background's threshold: background; else both.
     """
     found = matches.outcomes if threshold == matches.single else matches.evaluation.outcomes(threshold)
-    iou, background = matches.thresholds[threshold], matches.background
-    same, other, pairs = matches.nearest_same, matches.nearest_other, matches.overlaps
-    is_right, is_open = found.state == RIGHT, found.state == WRONG
     is_taken = found.is_asked & (found.pred >= 0)
-    repeats = np.zeros(len(is_open), dtype=np.bool_)
-    repeats[pairs.pred[pairs.is_same & (pairs.overlap >= iou) & is_taken[pairs.truth]]] = True
-    kind = np.full(len(is_open), NONE, dtype=np.int8)
-    rules = (
-        (LOCALIZATION, (same.overlap >= background) & (same.overlap <= iou)),
-        (CLASS, other.overlap >= iou),
-        (DUPLICATE, repeats),
-        (BACKGROUND, np.maximum(same.overlap, other.overlap) <= background),
-        (BOTH, np.ones_like(is_open)),
+    same, other = matches.nearest_same, matches.nearest_other
+    kind, target, is_mended, is_missed = _core.find_error_types(
+        found.state,
+        same.overlap,
+        other.overlap,
+        same.truth,
+        other.truth,
+        matches.place,
+        *matches.same_pairs,
+        is_taken.view(np.uint8),
+        np.ascontiguousarray(found.is_asked).view(np.uint8),
+        matches.thresholds[threshold],
+        matches.background,
     )
-    for one, holds in rules:
-        kind[is_open & holds] = one
-        is_open = is_open & ~holds
-    target = np.where(kind == LOCALIZATION, same.truth, np.where(kind == CLASS, other.truth, -1)).astype(np.int32)
-    after = np.flatnonzero(target >= 0)
-    is_missed = found.is_asked & ~is_taken
-    is_missed[target[after]] = False
-    is_mended = np.zeros(len(kind), dtype=np.bool_)
-    is_mended[choose_best(matches, after[~is_taken[target[after]]], target)] = True
-    return ErrorTypes(iou, is_right, kind, target, is_mended, is_taken, is_missed)
-
-
-def choose_best(matches: Matches, rows: NDArray[np.intp], target: Rows) -> Rows:
-    """Of these predictions the most confident one of each target."""
-    best = np.full(len(matches.truth), -1, dtype=np.int32)
-    falling = rows[np.argsort(-matches.place[rows])]  # the least confident first: the last one written stays
-    best[target[falling]] = falling
-    return best[best >= 0]
+    flags = (found.state == RIGHT, is_mended.view(np.bool_), is_missed.view(np.bool_))
+    return ErrorTypes(matches.thresholds[threshold], flags[0], kind, target, flags[1], is_taken, flags[2])

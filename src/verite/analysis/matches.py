@@ -149,6 +149,19 @@ class Matches:
         bounds = np.searchsorted(self.pred_label[self.counted], np.arange(len(self.names) + 1))
         return [slice(*pair) for pair in pairwise(bounds.tolist())]
 
+    @cached_property
+    def hits(self) -> tuple[Ints, Ints, list[slice]]:
+        """Right predictions, label by label by falling confidence, how many wrong ones of their label come before
+        each, and where each label is among them.
+        """
+        right = self.is_right[self.counted]
+        starts = np.repeat([part.start for part in self.slices], [part.stop - part.start for part in self.slices])
+        wrong_so_far = np.cumsum(~right)
+        before = np.append(wrong_so_far, 0)[starts.astype(np.int64) - 1]  # the last one, 0, for the first label
+        rows = self.counted[right]
+        bounds = np.searchsorted(self.pred_label[rows], np.arange(len(self.names) + 1))
+        return rows, (wrong_so_far - before)[right], [slice(*pair) for pair in pairwise(bounds.tolist())]
+
     @property
     def is_asked(self) -> Bools:
         """Truths that are to be found; the same at every threshold."""
@@ -186,6 +199,12 @@ class Matches:
         kept = self.is_asked[truth] & ~np.isnan(overlap)
         truth, pred, overlap = truth[kept], pred[kept], overlap[kept]
         return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+
+    @cached_property
+    def same_pairs(self) -> tuple[Rows, Rows, Floats]:
+        """The pairs of one label: predictions, truths and overlaps."""
+        pairs = self.overlaps
+        return pairs.pred[pairs.is_same], pairs.truth[pairs.is_same], pairs.overlap[pairs.is_same]
 
     @cached_property
     def truth_pairs(self) -> Overlaps:

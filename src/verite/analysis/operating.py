@@ -215,22 +215,26 @@ class Operating(AnalysisPart):
         The mean of both ways of twenty halvings: what the best F promises on images that did not choose it.
         """
         matches, rows = self.matches, self.falling
-        confidence, right = matches.confidence[rows], matches.is_right[rows]
-        image, truth_image = matches.pred.image[rows], matches.truth.image[matches.is_asked]
+        right, image = matches.is_right[rows], matches.pred.image[rows]
+        truths = np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count)
+        ends = ends_of_runs(matches.confidence[rows])
+        found_so_far, kept_so_far = np.cumsum(right)[ends], ends + 1
         random = np.random.Generator(np.random.PCG64(self.seed))
-        found = []
+        values = []
         for _ in range(SPLITS):
             is_first = np.zeros(matches.image_count, dtype=np.bool_)
             is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
-            halves = []
-            for half in (is_first, ~is_first):
-                kept = half[image]
-                halves.append(sweep(confidence[kept], right[kept], int(half[truth_image].sum()), 1))
-            for chosen, judged in (halves, halves[::-1]):
+            inside = is_first[image]
+            found, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & right, inside))
+            asked = int(truths[is_first].sum())
+            first = Sweep(matches.confidence[rows[ends]], found, kept - found, asked, 1)
+            other = found_so_far - found
+            second = Sweep(first.confidence, other, kept_so_far - kept - other, int(truths.sum()) - asked, 1)
+            for chosen, judged in ((first, second), (second, first)):
                 best = self.best_of(chosen)
                 if best is not None and judged.truths:
-                    found.append(judged.tell(judged.at(float(chosen.confidence[best])), self.beta)["f"])
-        return mean_present(found)
+                    values.append(float(judged.f(self.beta)[best]))
+        return mean_present(values)
 
     def intervals(self, confidence: float) -> dict[str, tuple[float, float]]:
         """Of precision and recall of all together at a fixed threshold: over the choice of images where weights are

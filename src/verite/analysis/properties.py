@@ -243,34 +243,32 @@ def as_numbers(values: list[Any]) -> NDArray[np.float64] | None:
 
 def read_extra(truth: Annotations, name: str) -> tuple[str, list[Any]] | None:
     """What a COCO file says of images or objects beyond the format, from the file itself."""
-    document = read_document(truth)
-    if document is None:
-        return None
     for where, ids in (("images", truth.images.ids), ("annotations", truth.ids)):
-        listed = document.get(where, [])
-        if ids is not None and any(name in one for one in listed):
-            said = {one.get("id"): one.get(name) for one in listed}
+        listed = read_records(truth, where, ("id", name))
+        if ids is not None and any(value is not None for _, value in listed):
+            said = dict(listed)
             return where, [said.get(int(i)) for i in ids]
     return None
 
 
 def read_supercategories(matches: Matches) -> dict[str, str]:
-    document = read_document(matches.truth) or {}
-    return {
-        str(one.get("name")): one["supercategory"] for one in document.get("categories", ()) if one.get("supercategory")
-    }
+    listed = read_records(matches.truth, "categories", ("name", "supercategory"))
+    return {str(name): str(group) for name, group in listed if group}
 
 
-def read_document(truth: Annotations) -> dict[str, Any] | None:
-    """The JSON behind the truth; None where it came from elsewhere."""
+def read_records(truth: Annotations, where: str, fields: tuple[str, str]) -> list[tuple[Any, Any]]:
+    """Two fields of every record of a list in the JSON behind the truth; none where it came from elsewhere."""
     from pathlib import Path
 
-    from verite.files import read_text
+    from verite.files import read_bytes
 
     path = Path(truth.source.path)
     if not truth.source.format.startswith(("coco", "lvis")) or path.suffix != ".json" or not path.is_file():
-        return None
+        return []
     import msgspec
 
-    found = msgspec.json.decode(read_text(path))
-    return found if isinstance(found, dict) else None
+    one = msgspec.defstruct("Record", [(f"field{i}", Any, None) for i in range(2)],
+                            rename=dict(zip(("field0", "field1"), fields, strict=True)))  # fmt: skip
+    whole = msgspec.defstruct("Document", [("listed", list[one], [])], rename={"listed": where})  # type: ignore[valid-type]
+    found: Any = msgspec.json.decode(read_bytes(path), type=whole)
+    return [(record.field0, record.field1) for record in found.listed]

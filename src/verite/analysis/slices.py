@@ -219,11 +219,10 @@ def normalise(matches: Matches, inside: Any) -> float:
     """
     found = []
     counts: Ints = matches.count(matches.truth_label[inside])
+    hits, wrong_before, parts = matches.hits
+    mine = inside[matches.outcomes.truth[hits]]
     for label in np.flatnonzero(counts).tolist():
-        rows = matches.counted[matches.slices[label]]
-        right = matches.is_right[rows]
-        mine = right & inside[matches.outcomes.truth[rows]]
-        wrong = np.cumsum(~right)[mine]
+        wrong = wrong_before[parts[label]][mine[parts[label]]]
         recall = np.arange(1, len(wrong) + 1) / counts[label]
         scaled = recall * matches.truths[label]
         best: Floats = np.append(np.maximum.accumulate((scaled / (scaled + wrong))[::-1])[::-1], 0.0)

@@ -13,6 +13,7 @@ recall r with probability 1 − r if it is there, and surely if it is not.
 from __future__ import annotations
 
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from verite.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verite.analysis.matches import Floats, Matches
+    from verite.analysis.matches import Floats, Ints, Matches
     from verite.analysis.worst import Worst
     from verite.model.display import Part
     from verite.signature import Signature
@@ -37,7 +38,7 @@ FOLDS = 5
 ENOUGH = 200  # predictions of a label that has a map of its own
 SURE = 1e-3  # no probability is nearer to 0 or 1
 TWICE = 0.9  # IoU of two truths that may be one
-SHOWN, MOST = 5, 1000
+SHOWN, MOST, LISTED = 5, 1000, 10_000
 CHECKED = {"label?": "label", "missing?": "missing", "is it there?": "spurious", "twice?": "spurious"}  # as audits ask
 KINDS = {CLASS: "label?", BACKGROUND: "missing?", LOCALIZATION: "box?"}
 
@@ -93,32 +94,40 @@ class Suspicious(AnalysisPart):
 
     @cached_property
     def listed(self) -> tuple[Suspicion, ...]:
+        """The first ones: nobody looks at more."""
         found = [*self.from_predictions(), *self.from_silence(), *self.from_twins()]
-        found.sort(key=lambda one: (-one.probability, -np.nan_to_num(one.confidence), one.truth or -1, one.pred or -1))
-        return tuple(found)
+        found.sort(key=lambda one: (-one.probability, 0 if isnan(one.confidence) else -one.confidence))
+        return tuple(found[:LISTED])
 
-    def from_predictions(self) -> Iterable[Suspicion]:
-        """Of several predictions that are after one truth, the one that says most."""
+    @cached_property
+    def disputes(self) -> tuple[Ints, Floats]:
+        """Predictions that disagree with a record, the most suspicious first, and how likely the record is wrong; of
+        several that are after one truth, the one that says most.
+        """
         matches, types = self.matches, self.types
         rows = np.flatnonzero(np.isin(types.kind, list(KINDS)))
         target = types.target[rows]
-        rows = rows[(target < 0) | ~types.is_taken[target]]
+        rows = rows[~np.append(types.is_taken, False)[target]]
         probability = self.weigh(self.probability_right[rows])
         near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)[rows]
         probability = np.where(types.kind[rows] == BACKGROUND, probability * (1 - near), probability)
-        seen: set[int] = set()
-        for i in np.lexsort((matches.place[rows], -probability)):
-            row, truth = int(rows[i]), int(types.target[rows[i]])
-            if truth in seen:
-                continue
-            seen |= {truth} - {-1}
-            kind = int(types.kind[row])
-            other = matches.nearest_other if kind == CLASS else matches.nearest_same
-            iou = float(near[i]) if kind == BACKGROUND else float(other.overlap[row])
-            cost = float(self.worst.of_preds[row])
+        order = np.lexsort((matches.place[rows], -probability))
+        rows, probability = rows[order], probability[order]
+        target = types.target[rows]
+        _, first = np.unique(np.where(target >= 0, target, len(matches.truth) + rows), return_index=True)
+        chosen = np.sort(first)
+        return rows[chosen], probability[chosen]
+
+    def from_predictions(self) -> Iterable[Suspicion]:
+        matches, types = self.matches, self.types
+        rows, probabilities = self.disputes
+        for row, probability in zip(rows[:LISTED].tolist(), probabilities[:LISTED].tolist(), strict=True):
+            kind, truth = int(types.kind[row]), int(types.target[row])
+            same, other = float(matches.nearest_same.overlap[row]), float(matches.nearest_other.overlap[row])
+            iou = {CLASS: other, LOCALIZATION: same}.get(kind, max(same, other))
             yield Suspicion(
-                KINDS[kind], truth if truth >= 0 else None, row, None, float(probability[i]),
-                float(matches.confidence[row]), iou, cost, matches.results.name,
+                KINDS[kind], truth if truth >= 0 else None, row, None, probability,
+                float(matches.confidence[row]), iou, float(self.worst.of_preds[row]), matches.results.name,
             )  # fmt: skip
 
     def from_silence(self) -> Iterable[Suspicion]:
@@ -149,9 +158,12 @@ class Suspicious(AnalysisPart):
     def suspicion_of_truths(self) -> Floats:
         """For each record of the truth the probability that it is wrong; the prior where nobody says anything."""
         found = np.full(len(self.matches.truth), self.prior)
-        for one in self.listed:
-            if one.truth is not None:
-                found[one.truth] = max(found[one.truth], one.probability)
+        rows, probability = self.disputes
+        target = self.types.target[rows]
+        np.maximum.at(found, target[target >= 0], probability[target >= 0])
+        for one in (*self.from_silence(), *self.from_twins()):
+            assert one.truth is not None
+            found[one.truth] = max(found[one.truth], one.probability)
         return found
 
     def audit(self, most: int | None = None) -> list[AuditRow]:
