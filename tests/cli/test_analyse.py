@@ -70,7 +70,7 @@ def test_every_style_has_the_costs(style: str, capsys: pytest.CaptureFixture[str
     [
         (["--only", "error"], "only: expected parts out of"),
         (["--background", "0.6"], "background: expected an overlap above 0 and below 0.5"),
-        (["--protocol", "voc", "--on", "mask"], "on: expected nothing with voc"),
+        (["--protocol", "voc", "--on", "mask"], "on: expected box or rotated, found 'mask'"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(
@@ -78,3 +78,25 @@ def test_what_cannot_be_is_told_in_one_line(
 ) -> None:
     assert run(["analyse", TRUTH, HAWK, *words]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_what_is_missing_leads_from_the_number_to_the_analysis(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["coco", TRUTH, HAWK]) == 0
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last == f"what is missing, and where to look first: verite analyse {TRUTH} {HAWK}"
+    assert run(["voc", TRUTH, HAWK]) == 0
+    assert capsys.readouterr().err.strip().endswith(f"verite analyse {TRUTH} {HAWK} --protocol voc")
+    for words in (["coco", TRUTH, HAWK, "--quiet"], ["coco", TRUTH, HAWK, "--json"]):
+        assert run(words) == 0
+        assert "verite analyse" not in capsys.readouterr().err
+
+
+def test_nothing_is_said_where_nothing_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    records = json.loads(Path(TRUTH).read_text())["annotations"]
+    pred = tmp_path / "perfect.json"
+    kept = ("image_id", "category_id", "bbox")
+    pred.write_text(
+        json.dumps([{key: one[key] for key in kept} | {"score": 0.9} for one in records if not one["iscrowd"]])
+    )
+    assert run(["coco", TRUTH, str(pred)]) == 0
+    assert "verite analyse" not in capsys.readouterr().err

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Results")
 Given = dict[str, Any]
+ANALYSED = ("coco", "voc", "lvis")
+NEARLY_ALL = 0.995
 
 TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
 OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
@@ -141,7 +143,24 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
+    if pointer := point_to_analysis(results):
+        note(pointer, quiet=quiet or given["style"] != "text")
     pass_gate(results, outcome, given)
+
+
+def point_to_analysis(results: Sequence[Results]) -> str:
+    """Where to ask why something is missing; the answer itself takes longer than the number. Nothing if nothing is."""
+    first = results[0]
+    paths = [first.truth.source.path, *(one.pred.source.path for one in results)]
+    scores = [next(iter(one.scores.values())).value for one in results]
+    if first.protocol not in ANALYSED or not all(paths) or not any(score < NEARLY_ALL for score in scores):
+        return ""
+    settings: Any = first.settings  # type: ignore[attr-defined]
+    usual = type(settings)()
+    options = [] if first.protocol == "coco" else [f"--protocol {first.protocol}"]
+    options += [f"-t {iou:g}" for iou in settings.iou] if settings.iou != usual.iou else []
+    options += [f"--on {settings.on}"] if getattr(settings, "on", "") != getattr(usual, "on", "") else []
+    return f"what is missing, and where to look first: verite analyse {' '.join([*paths, *options])}"
 
 
 def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
