@@ -201,7 +201,9 @@ def save_results(
 def fixed_part(pattern: str) -> str:
     """A glob without the names that may be anything."""
     words = [word for word in Path(pattern).parts if not is_pattern(word)]
-    return str(Path(*words)) if words else pattern
+    if words:
+        return str(Path(*words))
+    return "".join(letter for letter in Path(pattern).stem if letter not in "*?[]").strip("-_.") or pattern
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:
@@ -209,8 +211,8 @@ def system_names(paths: tuple[str, ...]) -> list[str]:
 
     >>> system_names(("a/results.json", "b/results.json", "c.json"))
     ['a-results', 'b-results', 'c']
-    >>> system_names(("a/*.json", "runs/b/*.json", "@c.txt"))
-    ['a', 'b', 'c']
+    >>> system_names(("a/*.json", "runs/b/*.json", "@c.txt", "d-*.json"))
+    ['a', 'b', 'c', 'd']
     """
     paths = tuple(path.lstrip("@") if not is_pattern(path) else fixed_part(path) for path in paths)
     parts = [Path(path).with_suffix("").parts if Path(path).suffix else Path(path).parts for path in paths]

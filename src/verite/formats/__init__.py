@@ -130,10 +130,11 @@ def read(
 ) -> Annotations:
     """Annotations of any known format, from a file, a folder, or what is in memory already.
 
-    In memory they may be COCO dictionaries and lists of COCO results, pycocotools' objects, lists of torchvision's
-    dictionaries, `supervision.Detections`, tables (anything that speaks Arrow: polars, pyarrow, DuckDB, pandas),
-    numpy's structured arrays or dictionaries of columns; ``columns`` says which column is which where names are
-    unusual.
+    Several files are one side: a list of paths, a glob as ``"gt/*.json"``, a folder of shards, or ``"@files.txt"``,
+    a file a line. In memory there may be COCO dictionaries and lists of COCO results, pycocotools' objects, lists of
+    torchvision's dictionaries, `supervision.Detections`, tables (anything that speaks Arrow: polars, pyarrow, DuckDB,
+    pandas), numpy's structured arrays or dictionaries of columns; ``columns`` says which column is which where names
+    are unusual.
 
     Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
     What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 S = TypeVar("S", bound=Settings)
 R = TypeVar("R", bound="Results")
-FILES = "TRUTH and PRED are files or folders in any known format"
+FILES = "TRUTH and PRED are files, folders or quoted globs of shards in any known format"
 
 
 class Protocol(Generic[P, R]):
