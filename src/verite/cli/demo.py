@@ -73,6 +73,11 @@ TOUR = (
         "analyse harbour/truth.json harbour/hawk.json --quiet",
     ),
     (
+        "The hawk leads. How sure is that, on other images and if the truth has errors?",
+        "leaderboard harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
+        " --errors missing=0.02,spurious=0.02,label=0.02 --draws 200 --quiet",
+    ),
+    (
         "Everything on one page to look at and to send.",
         "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
         " --pictures embed --title Harbour -o report.html",
