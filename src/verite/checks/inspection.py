@@ -112,7 +112,7 @@ class Summary:
         return f", {low}" + (f" to {high}" if high != low else "")
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: getattr(self, name) for name in self.__record_fields__}
 
 
 def pair(size: Any) -> tuple[int, int]:

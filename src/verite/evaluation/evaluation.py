@@ -339,7 +339,7 @@ def evaluate(
     """
     order = None if rules.is_open else truth.labels.by_id
     widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__dataclass_fields__} | cells
+    given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__record_fields__} | cells
     del given["is_open"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:

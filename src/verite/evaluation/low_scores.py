@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verite.arrays import np
 from verite.evaluation.matching import box_candidates
+from verite.records import replace
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations

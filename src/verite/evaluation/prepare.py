@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
@@ -11,6 +10,7 @@ from verite.errors import BadParameter, DataError
 from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
 from verite.model.regions import Regions
+from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

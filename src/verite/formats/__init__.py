@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -13,6 +12,7 @@ from verite.errors import BadParameter, ReadError, did_you_mean
 from verite.files import find_path, reason
 from verite.formats.shards import find_folder_shards, is_many, read_shards
 from verite.loading import importing
+from verite.records import replace
 
 Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from os import PathLike
@@ -17,7 +16,7 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
 from verite.model.quads import angle_factor
-from verite.records import record
+from verite.records import field, record
 
 HEAD = 65_536
 

@@ -7,7 +7,6 @@ is `r`, `c` or `f`: rare, common or frequent.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from verite.model.annotations import Annotations
 from verite.model.ids import positions_in
 from verite.model.labels import Labels
 from verite.model.verdicts import ABSENT, INCOMPLETE, Verdicts
+from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,6 @@ classes. Everything else is COCO's.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ from verite.model.verdicts import ABSENT, INCOMPLETE
 from verite.protocols.coco import CocoResults, rules_of
 from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
 from verite.protocols.protocol import protocol
+from verite.records import replace
 from verite.settings import Choice, Count, Fact, Option
 from verite.signature import Signature
 from verite.threads import thread_count
