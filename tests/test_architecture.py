@@ -117,14 +117,31 @@ def test_nothing_heavy_is_loaded_to_say_hello(program):
     assert done.stdout.strip().splitlines()[-1] == "LOADED []"
 
 
-def test_nothing_but_numpy_and_the_core_is_loaded_for_coco(tmp_path):
-    images, classes = [{"id": 1, "width": 9, "height": 9, "file_name": "a.jpg"}], [{"id": 1, "name": "cat"}]
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0}
-    truth, pred = tmp_path / "truth.json", tmp_path / "pred.json"
-    truth.write_text(json.dumps({"images": images, "categories": classes, "annotations": [box]}))
-    pred.write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]))
-    program = f"import verite as v; t = v.read({str(truth)!r}); print(v.coco(t, v.read({str(pred)!r}, like=t)))"
-    script = f"{program}\nimport sys; print('LOADED', sorted({{*{HEAVY!r}, 'json'}} & set(sys.modules)))"
+PLAIN = {
+    "coco": "v.coco(t, p)",
+    "classes together": "v.coco(t, p, class_agnostic=True)",
+    "odd ways": "v.coco(t, p, quirks='pycocotools')",
+    "masks": "v.coco(t, p, on='mask')",
+    "boundaries": "v.coco(t, p, on='boundary')",
+    "voc": "v.voc(t, p)",
+    "command": "__import__('verite.cli').cli.run(['coco', {truth!r}, {pred!r}, '--quiet'])",
+}
+
+
+@pytest.mark.parametrize("way", PLAIN)
+def test_nothing_but_the_core_is_loaded_from_files_to_numbers(tmp_path, way):
+    image = {"id": 1, "width": 90, "height": 90, "file_name": "a.jpg"}
+    classes = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    box, ring = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 50]}, [[0, 0, 50, 0, 50, 50, 0, 50]]
+    flat = {**box, "bbox": [1, 1, 0, 5], "segmentation": {"size": [90, 90], "counts": [8100]}, "score": 0.25}
+    truth, pred = str(tmp_path / "truth.json"), str(tmp_path / "pred.json")
+    objects = [{**box, "id": 1, "area": 2500, "iscrowd": 0, "segmentation": ring}]
+    Path(truth).write_text(json.dumps({"images": [image], "categories": classes, "annotations": objects}))
+    Path(pred).write_text(json.dumps([{**box, "segmentation": ring, "score": 0.5}, flat]))
+    program = f"import verite as v; t = v.read({truth!r}); p = v.read({pred!r}, like=t); print({PLAIN[way]})"
+    program = program.replace("{truth!r}", repr(truth)).replace("{pred!r}", repr(pred))
+    heavy = {*HEAVY, "numpy", "json", *({"dataclasses"} if way != "command" else ())}
+    script = f"{program}\nimport sys; print('LOADED', sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip().splitlines()[-1] == "LOADED []"
 

@@ -81,8 +81,7 @@ auto to_numpy(Column<T>&& values) {
     return nb::ndarray<nb::numpy, T>(kept->data(), {kept->rows()}, owner);
 }
 
-// As Python hands them over: cells are (rows, labels, images), candidates (offsets, truth, overlap).
-using CellArrays = std::tuple<Column1<std::int32_t>, Column1<std::int32_t>, Column1<std::int64_t>>;
+// As Python hands them over: offsets, truth, overlap.
 using CandidateArrays = std::tuple<Column1<std::int64_t>, Column1<std::int32_t>, Column1<double>>;
 
 inline void expect(bool holds, const char* what) {
@@ -100,15 +99,6 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t cou
     expect(!offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(count) &&
                std::is_sorted(offsets.begin(), offsets.end()),
            what);
-}
-
-inline Cells cells_of(const CellArrays& arrays, std::size_t objects) {
-    const auto& [rows, labels, images] = arrays;
-    const Cells cells{span_of(rows), span_of(labels), span_of(images)};
-    expect(cells.labels.size() == cells.rows.size(), "cells with a label for each row");
-    check_offsets(cells.images, cells.rows.size(), "cells whose images end with the last row");
-    check_below(cells.rows, objects, "cells whose rows are objects");
-    return cells;
 }
 
 inline CandidateView candidates_of(const CandidateArrays& arrays, std::size_t preds, std::size_t truths) {

@@ -32,7 +32,7 @@ inline json::RegionLimits region_limits(const Limits& given, bool is_strict) {
 
 // Calls work(). A file that changed meanwhile is told as that, any other fault with its line.
 template <class Work>
-auto told_with_line(const json::Content& content, Work&& work) {
+auto tell_with_line(const json::Content& content, Work&& work) {
     try {
         auto found = work();
         content.check_unchanged();
@@ -63,7 +63,7 @@ struct Source {
     auto with_content(Work&& work) const {
         const auto content = open();
         try {
-            return told_with_line(*content, [&] { return work(*content); });
+            return tell_with_line(*content, [&] { return work(*content); });
         } catch (json::ParseError& error) {
             error.path = path;
             throw;

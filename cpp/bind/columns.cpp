@@ -1,9 +1,11 @@
 // Objects, regions and images for Python: made of arrays, looked at as arrays, pickled as bytes.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <optional>
 
 #include "bind/arrays.hpp"
@@ -224,6 +226,16 @@ nb::typed<nb::dict, nb::str, nb::ndarray<nb::numpy, bool>> flag_arrays(const Col
     return flags;
 }
 
+// Of one object, without numpy.
+std::tuple<std::int32_t, std::array<double, 4>, std::optional<double>, std::optional<std::int64_t>> describe(
+    const Columns& columns, std::size_t row) {
+    if (row >= columns.count()) throw std::out_of_range("a row beyond the last");
+    std::array<double, 4> box;
+    std::copy_n(&columns.regions.boxes[4 * row], 4, box.begin());
+    return {columns.image[row], box, columns.confidence ? std::optional(columns.confidence[row]) : std::nullopt,
+            columns.ids ? std::optional(columns.ids[row]) : std::nullopt};
+}
+
 // The first column with a position outside of its table.
 std::optional<std::string> outside(const Columns& columns, std::size_t images, std::size_t labels) {
     const auto is_outside = [](const View<std::int32_t>& positions, std::size_t count) {
@@ -327,11 +339,11 @@ void register_regions(nb::module_& module) {
             "factors"_a)
         .def(
             "bound",
-            [](const Regions& regions) {
+            [](const Regions& regions, unsigned threads) {
                 const nb::gil_scoped_release released;
-                return verite::bound(regions);
+                return verite::bound(regions, threads);
             },
-            "With boxes around the polygon or mask of those that came without one.")
+            "threads"_a = 1, "With boxes around the polygon or mask of those that came without one.")
         .def(
             "with_boxes",
             [](const Regions& regions, const Buffer& boxes, const std::string& layout) {
@@ -387,6 +399,8 @@ void register_objects(nb::module_& module) {
                              if (columns.flags[i]) names.emplace_back(flag_names[i]);
                          return names;
                      })
+        .def("describe", describe, "row"_a,
+             "Image, box as kept, confidence and id of one object, None for what it lacks.")
         .def("outside", outside, "images"_a, "labels"_a,
              "The first column with a position that its table, of so many rows, does not have.")
         .def(

@@ -20,30 +20,6 @@ using Flags = Column1<bool>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using FlagTable = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-ArraysOf<std::int32_t, std::int32_t, std::int64_t> group_objects_(const Int32s& image, const Int32s& label,
-                                                                  std::int32_t images, std::int32_t labels) {
-    Grouped grouped;
-    {
-        nb::gil_scoped_release released;
-        grouped = group_objects({span_of(image), span_of(label), images, labels});
-    }
-    return nb::make_tuple(to_numpy(std::move(grouped.rows)), to_numpy(std::move(grouped.labels)),
-                          to_numpy(std::move(grouped.images)));
-}
-
-auto coco_box_candidates_(const CellArrays& truth, const BoxArray& truth_sizes, const Flags& crowd,
-                          const CellArrays& pred, const BoxArray& pred_sizes, double floor, unsigned threads) {
-    expect(crowd.size() == truth_sizes.shape(0), "a crowd flag for each truth");
-    Candidates found;
-    {
-        nb::gil_scoped_release released;
-        found = find_similarity("box").find(
-            {{numbers_of(truth_sizes), flags_of(crowd), {}}, {numbers_of(pred_sizes), {}, {}}, floor, 0},
-            cells_of(truth, truth_sizes.shape(0)), cells_of(pred, pred_sizes.shape(0)), threads);
-    }
-    return to_python(std::move(found));
-}
-
 auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags& crowd) {
     const std::size_t preds = pred.shape(0), truths = truth.shape(0);
     expect(crowd.size() == truths, "a crowd flag for each truth");
@@ -85,6 +61,53 @@ auto match_overlaps(const Table& overlaps, const Flags& ignored, const Flags& sh
                 if (matched[c] >> t & 1) taken[(first + t) * preds + c / truths] = truth[c];
     }
     return to_numpy(std::move(taken), {count, preds});
+}
+
+// The pair by which each prediction takes a truth, -1 for none: one by one in this order each takes the best that is
+// still free; only where there is none, one that is ignored, which anybody may take.
+Array<std::int64_t> match_candidates(const CandidateView& pairs, std::span<const std::int64_t> order,
+                                     std::span<const std::uint8_t> ignored, double threshold) {
+    const auto& [offsets, truth, overlap] = pairs;
+    const std::size_t preds = order.size(), truths = ignored.size();
+    Array<std::int64_t> ordered_offsets{0}, pair_of;
+    Array<std::int32_t> ordered_truth;
+    Array<double> ordered_overlap;
+    for (const std::int64_t pred : order) {
+        expect(pred >= 0 && static_cast<std::size_t>(pred) + 1 < offsets.size(), "an order of predictions");
+        for (std::int64_t pair = offsets[pred]; pair < offsets[pred + 1]; ++pair) {
+            pair_of.push_back(pair);
+            ordered_truth.push_back(truth[pair]);
+            ordered_overlap.push_back(overlap[pair]);
+        }
+        ordered_offsets.push_back(static_cast<std::int64_t>(pair_of.size()));
+    }
+    const Array<std::int32_t> truth_cells(truths, 0), pred_cells(preds, 0);
+    const Array<std::int64_t> truth_images{0, static_cast<std::int64_t>(truths)};
+    const Array<std::int64_t> pred_images{0, static_cast<std::int64_t>(preds)};
+    const Array<Ranges> left_out(ignored.begin(), ignored.end());
+    Rules rules;
+    rules.ranges = {0, 0};
+    rules.equal = Equal::first;
+    Array<Thresholds> matched(pair_of.size());
+    match_greedily({truth_cells, truth_cells, truth_images}, {pred_cells, pred_cells, pred_images},
+                   {ordered_offsets, ordered_truth, ordered_overlap}, {left_out, ignored, {}, {}}, rules,
+                   {&threshold, 1}, 1, matched);
+    Array<std::int64_t> taken(offsets.size() - 1, -1);
+    for (std::size_t slot = 0; slot < preds; ++slot)
+        for (std::int64_t c = ordered_offsets[slot]; c < ordered_offsets[slot + 1]; ++c)
+            if (matched[c]) taken[order[slot]] = pair_of[c];
+    return taken;
+}
+
+auto match_candidates_(const CandidateArrays& candidates, const Int64s& order, const Flags& ignored, double threshold) {
+    Array<std::int64_t> taken;
+    {
+        nb::gil_scoped_release released;
+        const std::size_t preds = std::get<0>(candidates).size();
+        const CandidateView pairs = candidates_of(candidates, preds - std::min<std::size_t>(preds, 1), ignored.size());
+        taken = match_candidates(pairs, span_of(order), flags_of(ignored), threshold);
+    }
+    return to_numpy(std::move(taken));
 }
 
 // One class, area range and limit from what became of each prediction: precision and confidence [threshold, recall],
@@ -162,15 +185,12 @@ auto quad_overlaps(const QuadArray& truth, const QuadArray& pred) {
 }  // namespace
 
 void register_detection(nb::module_& module) {
-    module.def("group_objects", &group_objects_, "image"_a, "label"_a, "images"_a, "labels"_a,
-               "Objects laid out in cells, image by image and class by class: rows, labels, offsets of images.");
-    module.def("coco_box_candidates", &coco_box_candidates_, "truth"_a, "truth_sizes"_a, "crowd"_a, "pred"_a,
-               "pred_sizes"_a, "floor"_a, "threads"_a = 1,
-               "Pairs of the same cell whose boxes (left, top, width, height) overlap by COCO's rule.");
     module.def("coco_box_overlaps", &coco_box_overlaps, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
     module.def("match_overlaps", &match_overlaps, "overlaps"_a, "ignored"_a, "shared"_a, "grasping"_a, "thresholds"_a,
                "The truth each prediction takes [threshold, prediction] by falling confidence, -1 for none.");
+    module.def("match_candidates", &match_candidates_, "candidates"_a, "order"_a, "ignored"_a, "threshold"_a,
+               "The pair by which each prediction takes a truth, one by one in this order, -1 for none.");
     module.def("accumulate_outcomes", &accumulate_outcomes, "confidence"_a, "hits"_a, "spared"_a, "positives"_a,
                "recalls"_a, "Precision and confidence [threshold, recall] and recall [threshold] of one class.");
     module.def("box_areas", &box_areas_, "sizes"_a, "threads"_a = 1, "Width times height of each box.");

@@ -1,9 +1,7 @@
 // Python's view of the COCO reader: paths in, columns out, and what is wrong in parts.
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -19,21 +17,9 @@ using namespace nb::literals;
 using json::Content;
 using json::Document;
 
-// Lets somebody at the keyboard interrupt a long reading. Rarely asked, because another Python thread may hold the
-// interpreter for a while.
-std::function<void()> heed_signals() {
-    using Clock = std::chrono::steady_clock;
-    return [last = Clock::now()]() mutable {
-        if (Clock::now() - last < std::chrono::milliseconds(100)) return;
-        last = Clock::now();
-        const nb::gil_scoped_acquire acquired;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    };
-}
-
 CocoFile* read(const std::shared_ptr<Content>& content, unsigned threads, int deepest, std::size_t piece_bytes) {
-    return told_with_line(*content, [&] {
-        Document document = json::read_coco(*content, {threads, deepest, piece_bytes, heed_signals()});
+    return tell_with_line(*content, [&] {
+        Document document = json::read_coco(*content, {threads, deepest, piece_bytes});
         const bool is_kept = !content->stamp() && document.annotations.region_kinds.rows() > 0;
         Source source{content->path(), content->stamp(), is_kept ? content : nullptr};
         return new CocoFile(std::move(document), std::move(source), threads);

@@ -85,19 +85,6 @@ auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Colum
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 
-auto mask_candidates_(const CellArrays& truth, const OutlineArrays& truth_outlines, const Column1<bool>& crowd,
-                      const CellArrays& pred, const OutlineArrays& pred_outlines, double floor, unsigned threads) {
-    Candidates found;
-    {
-        nb::gil_scoped_release released;
-        const Outlines truths = outlines_of(truth_outlines), preds = outlines_of(pred_outlines);
-        expect(crowd.size() == truths.size(), "a crowd flag for each truth");
-        found = find_similarity("mask").find({{{}, flags_of(crowd), truths}, {{}, {}, preds}, floor, 0},
-                                             cells_of(truth, truths.size()), cells_of(pred, preds.size()), threads);
-    }
-    return to_python(std::move(found));
-}
-
 // [row, column, mask] in column order, as pycocotools wants them.
 ArraysOf<std::uint32_t, std::int64_t> encode_masks(const PixelArray& pixels) {
     const std::size_t count = pixels.shape(2), size = pixels.shape(0) * pixels.shape(1);
@@ -156,9 +143,6 @@ void register_masks(nb::module_& module) {
     module.def("mask_bounds", &mask_bounds_, "masks"_a, "Left, top, width and height of each mask.");
     module.def("mask_overlaps", &mask_overlaps_, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("mask_candidates", &mask_candidates_, "truth"_a, "truth_outlines"_a, "crowd"_a, "pred"_a,
-               "pred_outlines"_a, "floor"_a, "threads"_a = 1,
-               "Pairs of the same cell whose masks overlap by COCO's rule: as given, else drawn.");
     module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
     module.def("mask_pixels", &mask_pixels, "masks"_a, "i"_a, "Pixels of one of many masks: [row, column].");

@@ -70,7 +70,7 @@ Columns take(const Columns& columns, View<std::int64_t> rows);
 Regions scale(const Regions& regions, View<double> factors);
 
 // With boxes around the polygon, mask or keypoints of those that came without one; zeros around an empty mask.
-Regions bound(const Regions& regions);
+Regions bound(const Regions& regions, unsigned threads);
 
 // Positions of images and labels replaced by what stands at them in a table; an absent table leaves them. Throws
 // std::out_of_range where there is nothing.

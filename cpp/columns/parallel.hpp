@@ -5,11 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "columns/pause.hpp"
 
 namespace verite {
 
@@ -21,7 +22,11 @@ void run_on_threads(std::size_t count, const Work& work) {
     helpers.reserve(count);
     std::size_t started = 1;
     try {
-        for (; started < count; ++started) helpers.emplace_back(std::cref(work), started);
+        for (; started < count; ++started)
+            helpers.emplace_back([&work, started] {
+                is_helper = true;
+                work(started);
+            });
     } catch (const std::system_error&) {
         // No more threads; slower, but the same result.
     }
@@ -34,16 +39,20 @@ void run_on_threads(std::size_t count, const Work& work) {
 template <class Work>
 void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     const std::size_t workers = std::min<std::size_t>(std::max(threads, 1u), pieces);
+    Pause pause;
     if (workers <= 1) {
-        for (std::size_t piece = 0; piece < pieces; ++piece) work(piece);
+        for (std::size_t piece = 0; piece < pieces; ++piece, pause()) work(piece);
         return;
     }
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::mutex failing;
-    run_on_threads(workers, [&](std::size_t) {
+    run_on_threads(workers, [&](std::size_t worker) {
         try {
-            for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) work(piece);
+            for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) {
+                work(piece);
+                if (worker == 0) pause();
+            }
         } catch (...) {
             next = pieces;
             const std::lock_guard guard(failing);

@@ -1,6 +1,7 @@
 // Does somebody want long work to end? Loops ask between one object, pair or draw and the next; who runs them answers.
 //
-// Only loops that hold no lock may ask: the answer may have to wait for another thread.
+// Only loops that hold no lock for which somebody waits with the interpreter in his hands may ask: the answer may have
+// to wait for him.
 #pragma once
 
 #include <atomic>
@@ -23,13 +24,19 @@ struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("the work is no longer wanted") {}
 };
 
+// Threads that help another are not asked: the one they help answers for them, and may hold the interpreter.
+inline thread_local bool is_helper = false;
+
 // Answers at most every 50 ms, and looks at the clock only every so many times it is asked.
 class Pause {
   public:
-    explicit Pause(unsigned every = 1) : every_(every) {}
+    explicit Pause(unsigned every = 1) : every_(every), left_(every) {}
 
     void operator()() {
-        if (++asked_ % every_ != 0) return;
+        if (--left_ != 0) [[likely]]
+            return;
+        left_ = every_;
+        if (is_helper) return;
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
@@ -39,7 +46,7 @@ class Pause {
 
   private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-    unsigned every_, asked_ = 0;
+    unsigned every_, left_;
 };
 
 }  // namespace verite

@@ -11,6 +11,7 @@
 
 #include "columns/memory.hpp"
 #include "columns/parallel.hpp"
+#include "columns/pause.hpp"
 #include "json/pass.hpp"
 
 namespace verite::json {
@@ -57,8 +58,7 @@ class Reading {
         spine_.open(document_);
         if (!spine_.stop()) spine_.run(sample_bytes);
         note_progress();
-        run_on_threads(std::min<std::size_t>(options_.threads, slots_.size()),
-                       [this](std::size_t thread) { work(thread == 0); });
+        run_on_threads(std::min<std::size_t>(options_.threads, slots_.size()), [this](std::size_t) { work(); });
         if (failure_) std::rethrow_exception(failure_);
         if (stop_ && !stop_->is_certain) return std::nullopt;
         if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field});
@@ -87,12 +87,13 @@ class Reading {
     };
 
     // What each thread does until nothing is left.
-    void work(bool is_calling_thread) {
+    void work() {
         try {
             Pass pass(options_.deepest);
             Array<char> room;
+            Pause pause;
             while (const auto index = claim()) {
-                if (is_calling_thread) options_.on_pause();
+                pause();
                 read_piece(*index, pass, room);
             }
         } catch (...) {

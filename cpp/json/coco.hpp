@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 
 #include "json/content.hpp"
 #include "json/document.hpp"
@@ -16,8 +15,6 @@ struct ReadOptions {
     // A thread reads this much at a time. Small enough for the text of a piece and its columns to stay in cache until
     // they are joined.
     std::size_t piece_bytes = std::size_t{1} << 20;
-    // Called between pieces on the calling thread; may throw to give up.
-    std::function<void()> on_pause = [] {};
 };
 
 // Throws ParseError for the first defect in the file, whatever the number of threads; columns do not depend on it

@@ -8,6 +8,7 @@
 
 #include "columns/memory.hpp"
 #include "columns/parallel.hpp"
+#include "columns/pause.hpp"
 #include "json/error.hpp"
 #include "json/polygons.hpp"
 #include "json/runs.hpp"
@@ -54,7 +55,9 @@ void read_some(const Content& content, const Document& document, std::span<const
     reader.reserve(bytes);
     Scanner in({});
     Array<char> room;
+    Pause pause(64);
     for (std::size_t i = 0, last = 0; i < records.size(); ++i) {
+        pause();
         const std::int64_t record = records[i];
         const std::uint64_t byte = annotations.region_bytes[static_cast<std::size_t>(record)];
         if (i >= last) {

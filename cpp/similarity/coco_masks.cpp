@@ -6,6 +6,7 @@
 #include <string>
 
 #include "columns/parallel.hpp"
+#include "columns/pause.hpp"
 #include "regions/masks.hpp"
 #include "regions/polygons.hpp"
 #include "similarity/boxes.hpp"
@@ -16,38 +17,9 @@ namespace {
 // Pieces of about this many objects are handed to threads.
 constexpr std::size_t piece_size = 512;
 
-Bounds bounds_of(std::span<const std::uint32_t> counts, std::int64_t height) {
-    if (height <= 0) return {};
-    Bounds bounds{INT64_MAX, INT64_MAX, 0, 0};
-    std::int64_t at = 0;
-    // The column of a pixel is found by going on from the last one: runs are short, and dividing is slow.
-    std::int64_t column = 0, column_end = height;
-    bool is_any = false;
-    for (std::size_t i = 0; i + 1 < counts.size(); i += 2) {
-        const std::int64_t first = at + counts[i], last = first + counts[i + 1];
-        at = last;
-        if (first == last) continue;
-        is_any = true;
-        if (first >= column_end + 4 * height) column = first / height, column_end = (column + 1) * height;
-        while (first >= column_end) ++column, column_end += height;
-        bounds.left = std::min(bounds.left, column);
-        if (last <= column_end) {
-            bounds.top = std::min(bounds.top, first - (column_end - height));
-            bounds.bottom = std::max(bounds.bottom, last - (column_end - height));
-        } else {  // a run over the end of a column touches the last row and the first
-            bounds.top = 0;
-            bounds.bottom = height;
-            column = (last - 1) / height;
-            column_end = (column + 1) * height;
-        }
-        bounds.right = std::max(bounds.right, column + 1);
-    }
-    return is_any ? bounds : Bounds{};
-}
-
 // Bounds as pycocotools tells them. A mask of foreground runs that are all empty has odd ones there.
 void write_bounds(std::span<const std::uint32_t> counts, Size size, double* out) {
-    const Bounds bounds = bounds_of(counts, size.height);
+    const Bounds bounds = bound_runs(counts, size.height);
     if (bounds.right > bounds.left) {
         out[0] = static_cast<double>(bounds.left);
         out[1] = static_cast<double>(bounds.top);
@@ -139,7 +111,9 @@ Masks draw_masks(const Outlines& outlines, unsigned threads) {
         RingDrawer drawer;
         std::vector<std::uint32_t> drawn;
         auto& counts = parts[piece];
+        Pause pause(64);
         for (std::size_t i = first_of(piece); i < first_of(piece + 1); ++i) {
+            pause();
             const auto given = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
             if (given.empty()) {
                 drawn.clear();
@@ -169,7 +143,9 @@ void draw_areas(const Outlines& outlines, unsigned threads, std::span<double> ou
     in_stretches(outlines.size(), threads, [&](std::size_t first, std::size_t last) {
         RingDrawer drawer;
         std::vector<std::uint32_t> drawn;
+        Pause pause(64);
         for (std::size_t i = first; i < last; ++i) {
+            pause();
             auto counts = outlines.runs.size() ? outlines.runs.counts[i] : std::span<const std::uint32_t>{};
             if (counts.empty()) {
                 drawn.clear();

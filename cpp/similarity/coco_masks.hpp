@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "columns/bounds.hpp"
 #include "columns/memory.hpp"
 #include "columns/shapes.hpp"
 #include "columns/views.hpp"
@@ -26,11 +27,6 @@ struct Outlines {
 
 // What kernels see of shapes; boxes and sizes of images are the caller's.
 Outlines outlines_of(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images);
-
-// Half-open ranges of columns and rows; empty where there is no pixel.
-struct Bounds {
-    std::int64_t left = 0, top = 0, right = 0, bottom = 0;
-};
 
 // The ring of object i: its polygon, or the corners of its box, which are put into `corners`. Empty where it has
 // several.

@@ -11,6 +11,7 @@
 #include "columns/cells.hpp"
 #include "columns/memory.hpp"
 #include "columns/parallel.hpp"
+#include "columns/pause.hpp"
 
 namespace verite {
 
@@ -89,6 +90,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
     found.offsets.resize(pred.rows.size() + 1);
     in_parallel(pieces, threads, [&](std::size_t piece) {
         auto measure = make_measure();
+        Pause pause(64);
         Candidates& part = parts[piece];
         std::int64_t done = pred.images[cuts[piece]];
         const auto end_slots = [&](std::int64_t last) {
@@ -104,6 +106,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                     part.overlap.push(overlap);
                 };
                 for (std::int64_t p = p1; p < p2; ++p) {
+                    pause();
                     add_candidates(measure, pred.rows[p], count, floor, part, add);
                     end_slots(p + 1);
                 }

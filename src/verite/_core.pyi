@@ -76,7 +76,7 @@ class Regions:
     ]: ...
     def take(self, rows: Any) -> Regions: ...
     def scale(self, factors: Any) -> Regions: ...
-    def bound(self) -> Regions: ...
+    def bound(self, threads: int = 1) -> Regions: ...
     def with_boxes(self, boxes: Any, layout: str) -> Regions: ...
     def load(self) -> None: ...
     def __getstate__(self) -> tuple[Any, ...]: ...
@@ -118,6 +118,7 @@ class Columns:
     def flags(self) -> dict[str, NDArray[numpy.bool_]]: ...
     @property
     def flag_names(self) -> list[str]: ...
+    def describe(self, row: int) -> tuple[int, list[float], float | None, int | None]: ...
     def outside(self, images: int, labels: int) -> str | None: ...
     def take(self, rows: Any) -> Columns: ...
     def only(self, labels: Any) -> Columns: ...
@@ -162,29 +163,6 @@ def census(
     side: Columns, images: Images, is_truth: bool, is_relative: bool = False, threads: int = 1
 ) -> dict[str, tuple[int, list[int]]]: ...
 def quick_fit(truth: Columns, pred: Columns, images: int) -> dict[str, Any]: ...
-def group_objects(
-    image: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    images: int,
-    labels: int,
-) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
-def coco_box_candidates(
-    truth: tuple[
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ],
-    truth_sizes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
-    crowd: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    pred: tuple[
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ],
-    pred_sizes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
-    floor: float,
-    threads: int = 1,
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 def coco_box_overlaps(
     pred: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
     truth: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
@@ -197,6 +175,16 @@ def match_overlaps(
     grasping: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
     thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> NDArray[numpy.int32]: ...
+def match_candidates(
+    candidates: tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ignored: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threshold: float,
+) -> NDArray[numpy.int64]: ...
 def accumulate_outcomes(
     confidence: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     hits: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -467,45 +455,6 @@ def mask_overlaps(
     ],
     crowd: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> NDArray[numpy.float64]: ...
-def mask_candidates(
-    truth: tuple[
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ],
-    truth_outlines: tuple[
-        tuple[
-            Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-            Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-        ],
-        Annotated[NDArray[numpy.float64], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-    ],
-    crowd: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    pred: tuple[
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ],
-    pred_outlines: tuple[
-        tuple[
-            Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-            Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-        ],
-        Annotated[NDArray[numpy.float64], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
-        Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
-    ],
-    floor: float,
-    threads: int = 1,
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]: ...
 def encode_masks(
     pixels: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order="F", device="cpu", writable=False)],
 ) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64]]: ...

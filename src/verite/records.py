@@ -80,8 +80,7 @@ def record(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
 
 def replace(record: T, **changes: Any) -> T:
     """The same record with some fields changed."""
-    names: dict[str, Field] = type(record).__record_fields__  # type: ignore[attr-defined]
-    return type(record)(**({name: getattr(record, name) for name in names} | changes))
+    return type(record)(**(field_values(record) | changes))
 
 
 def initialiser(cls: type, declared: dict[str, Field]) -> Callable[..., None]:
@@ -113,12 +112,13 @@ def initialiser(cls: type, declared: dict[str, Field]) -> Callable[..., None]:
     return __init__
 
 
-def values_of(record: Any) -> tuple[Any, ...]:
-    return tuple(getattr(record, name) for name in record.__record_fields__)
+def field_values(record: Any) -> dict[str, Any]:
+    """Every field and its value."""
+    return {name: getattr(record, name) for name in record.__record_fields__}
 
 
 def represent(record: Any) -> str:
-    inner = ", ".join(f"{name}={getattr(record, name)!r}" for name in record.__record_fields__)
+    inner = ", ".join(f"{name}={value!r}" for name, value in field_values(record).items())
     return f"{type(record).__qualname__}({inner})"
 
 
@@ -129,11 +129,11 @@ def refuse(record: Any, name: str, value: object = None) -> None:
 
 
 def equal(record: Any, other: object) -> bool:
-    return values_of(record) == values_of(other) if type(other) is type(record) else NotImplemented
+    return field_values(record) == field_values(other) if type(other) is type(record) else NotImplemented
 
 
 def hash_fields(record: Any) -> int:
-    return hash(values_of(record))
+    return hash(tuple(field_values(record).values()))
 
 
 class LazyFields:

@@ -10,6 +10,15 @@ import pytest
 
 # Each would take minutes in one call of the core.
 PROGRAMS = {
+    "comparing boxes": """
+import numpy as np, verite as vt
+n, far = 200_000, 4000.0
+at = np.linspace(0, far - 1, n)
+lying = np.stack([np.zeros(n), at, np.full(n, far), at + 1], axis=1)
+truth = vt.Annotations.of(["a"] * n, ["cat"] * n, lying)
+pred = vt.Annotations.of(["a"] * n, ["cat"] * n, lying[:, [1, 0, 3, 2]], confidence=np.linspace(0, 1, n))
+vt.voc(truth, pred, checks="off")
+""",
     "drawing truths": """
 import numpy as np
 from verite import _core

@@ -16,7 +16,7 @@ import pytest
 import verite as vt
 from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite.errors import DataError
+from verite.errors import BadParameter, DataError
 from verite.evaluation.changes import Changes
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Rules
 from verite.model.outlines import Polygons, Runs
@@ -102,7 +102,7 @@ def test_weights_need_not_be_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weights", [[1.0], [-1.0, 1.0], [np.nan, 1.0]])
 def test_weights_that_are_none_are_refused(weights: list[float]) -> None:
     truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]])
-    with pytest.raises(ValueError, match="weights: expected"):
+    with pytest.raises(BadParameter, match="weights: expected"):
         evaluate(truth, truth).weighted(weights)
 
 
@@ -206,11 +206,11 @@ def test_a_truth_can_be_changed_by_any_rules(tmp_path: Path, rules: Rules) -> No
 def test_changes_are_of_the_truth_s_own_rows_and_classes() -> None:
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
     kept = evaluate(truth, truth)
-    with pytest.raises(ValueError, match="changes: expected rows of the truth, found 1"):
+    with pytest.raises(BadParameter, match="changes: expected rows of the truth, found 1"):
         kept.changed([1])
-    with pytest.raises(ValueError, match="changes: expected classes of the truth"):
+    with pytest.raises(BadParameter, match="changes: expected classes of the truth"):
         kept.changed([0], vt.Annotations.of(["a"], ["dog"], [[0, 0, 9, 9]]))
-    with pytest.raises(ValueError, match="expected images of the truth"):
+    with pytest.raises(BadParameter, match="expected images of the truth"):
         kept.changed([0], vt.Annotations.of(["b"], ["cat"], [[0, 0, 9, 9]]))
 
 
@@ -276,9 +276,9 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         (("recall", 10, 0, 0), "thresholds, area ranges and limits"),
         (("recall", None, 4, 0), "thresholds, area ranges and limits"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(BadParameter, match=message):
             kept.draw_means([part], weights)
-    with pytest.raises(ValueError, match="as many changed truths as draws"):
+    with pytest.raises(BadParameter, match="as many changed truths as draws"):
         kept.draw_means(PARTS, weights, Changes.of(removed=[()]))
     for changes, message in (
         (Changes.of(removed=[[10**6]]), "rows of the truth, found 1000000"),
@@ -286,7 +286,7 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         (Changes.of(kept.truth, added=[[10**6]], labels=[[0]]), "objects that may be added, found 1000000"),
         (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the truth"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(BadParameter, match=message):
             kept.draw_means(PARTS, None, changes)
 
 
@@ -318,7 +318,7 @@ def test_draws_may_ask_for_some_classes(tmp_path: Path) -> None:
         found = kept.draw_means([(*part, classes)], weights)[:, 0]
         expected = [kept.weighted(row).mean(*part, classes) for row in weights]
         assert np.allclose(found, expected, rtol=0, atol=1e-15, equal_nan=True)
-    with pytest.raises(ValueError, match="a flag for each class"):
+    with pytest.raises(BadParameter, match="a flag for each class"):
         kept.draw_means([(*PARTS[0], [True])], weights)
 
 
@@ -400,7 +400,7 @@ def test_outcomes_say_who_took_whom() -> None:
     assert np.isnan(found.overlap[[1, 3, 4]]).all()
     assert found.pred.tolist() == [0, -1, 2]
     assert found.is_asked.tolist() == [True, True, False]
-    with pytest.raises(ValueError, match="outcomes: expected one of the thresholds"):
+    with pytest.raises(BadParameter, match="outcomes: expected one of the thresholds"):
         kept.outcomes(10)
 
 

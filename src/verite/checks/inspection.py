@@ -13,7 +13,7 @@ from verite.model.annotations import Annotations
 from verite.model.display import Display, Part, Verbatim
 from verite.model.results import to_json
 from verite.model.tables import Table
-from verite.records import record
+from verite.records import field_values, record
 
 QUANTILES = {"smallest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 0.75, "largest": 1.0}
 SHOWN_LABELS = 10
@@ -112,7 +112,7 @@ class Summary:
         return f", {low}" + (f" to {high}" if high != low else "")
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__record_fields__}
+        return field_values(self)
 
 
 def pair(size: Any) -> tuple[int, int]:

@@ -161,25 +161,24 @@ def count_boxes(side: Side, tally: Tally, verb: str = "have") -> str:
 
 def box_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
     """Boxes with their images and ids, in numbers as the file has them."""
-    regions = side.annotations.regions
-    label = "x1 y1 x2 y2" if regions.kept == "xyxy" else "x y w h"
-    return tuple(f"{object_name(side, row)}: {label} = {spell(regions.values[row])}" for row in rows)
+    label = "x1 y1 x2 y2" if side.annotations.regions.kept == "xyxy" else "x y w h"
+    boxes = (side.annotations.columns.describe(row)[1] for row in rows)
+    return tuple(f"{object_name(side, row)}: {label} = {spell(box)}" for row, box in zip(rows, boxes, strict=True))
 
 
 def confidence_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
-    confidence = side.annotations.confidence
-    assert confidence is not None
-    return tuple(f"{image_name(side.annotations, row)}: {confidence[row]:g}" for row in rows)
+    annotations = side.annotations
+    return tuple(f"{image_name(annotations, row)}: {annotations.columns.describe(row)[2]:g}" for row in rows)
 
 
 def object_name(side: Side, row: int) -> str:
     """The image, and the object's id if it has one."""
-    ids = side.annotations.ids
-    return image_name(side.annotations, row) + (f", id {ids[row]}" if ids is not None and side.is_truth else "")
+    _, _, _, id = side.annotations.columns.describe(row)
+    return image_name(side.annotations, row) + (f", id {id}" if id is not None and side.is_truth else "")
 
 
 def image_name(annotations: Annotations, row: int) -> str:
-    return annotations.images.name(int(annotations.image[row]))
+    return annotations.images.name(annotations.columns.describe(row)[0])
 
 
 def spell(numbers: Sequence[float]) -> str:

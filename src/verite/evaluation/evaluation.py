@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
-from verite.errors import DataError, VeriteError
+from verite.errors import BadParameter, DataError, VeriteError
 from verite.model.complaints import in_our_words
-from verite.records import record
+from verite.records import field_values, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 RESULTS = "coco-results"  # a format that gets new ids and areas when pycocotools loads it
 EVERY_AREA = (float("-inf"), float("inf"))
+
+
+@contextmanager
+def tell_as(kind: type[VeriteError]) -> Iterator[None]:
+    """What the core finds wrong with what it is asked, as an error of ours."""
+    try:
+        yield
+    except VeriteError:
+        raise
+    except ValueError as error:
+        raise kind(str(error)) from None
 
 
 @record()
@@ -146,12 +157,12 @@ class Part:
 
         An image that is in several parts is refused, or else that of the first of them.
         """
-        with in_words_of_parts():
+        with tell_as(DataError):
             return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads))
 
     def numbers(self, threads: int = 1) -> Numbers:
         """To the last bit those of one evaluation of all images."""
-        with in_words_of_parts():
+        with tell_as(DataError):
             return Numbers(_core.Merger([self.kept]).numbers(threads))
 
     def to_bytes(self) -> bytes:
@@ -160,17 +171,8 @@ class Part:
 
     @classmethod
     def from_bytes(cls, data: Any) -> Part:
-        with in_words_of_parts():
+        with tell_as(DataError):
             return cls(_core.Part.from_bytes(data))
-
-
-@contextmanager
-def in_words_of_parts() -> Iterator[None]:
-    """What the core says of parts, as an error of ours."""
-    try:
-        yield
-    except ValueError as error:
-        raise DataError(str(error)) from None
 
 
 class Evaluation(Numbers):
@@ -238,12 +240,13 @@ class Evaluation(Numbers):
             ids = range(len(labels))
         else:
             ids = sorted(labels.numbers)
-        with in_words_of_parts():
+        with tell_as(DataError):
             return Part(self.kept.part(int64s(ids), about or repr((self.rules, sorted(labels.all_names)))))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
-        return Outcomes(**self.kept.outcomes(threshold, area))
+        with tell_as(BadParameter):
+            return Outcomes(**self.kept.outcomes(threshold, area))
 
     def by_image(self) -> dict[str, list[Any]]:
         """Every image as if there were no other, in the order of image ids, as columns.
@@ -257,7 +260,8 @@ class Evaluation(Numbers):
         """As if each image were there so many times, copies one after the other: whole numbers, or any from 0 up."""
         import numpy as np
 
-        return Numbers(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
+        with tell_as(BadParameter):
+            return Numbers(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
 
     def changed(self, removed: Any = (), added: Annotations | None = None, weights: Any = None) -> Numbers:
         """As if these rows of the truth were not there and the added objects were, behind all others of their groups.
@@ -266,16 +270,15 @@ class Evaluation(Numbers):
         """
         import numpy as np
 
-        if added is not None:
-            added = added.like(self.truth)
-        return Numbers(
-            self.kept.changed(
-                np.asarray(removed, dtype=np.int32),
-                None if added is None else columns_of(added, with_outlines=_core.wants_outlines(self.rules.similarity)),
-                None if weights is None else np.asarray(weights, dtype=np.float64),
-                self.threads,
-            )
-        )
+        rows, objects = np.asarray(removed, dtype=np.int32), self.lay_beside(added)
+        by_image = None if weights is None else np.asarray(weights, dtype=np.float64)
+        with tell_as(BadParameter):
+            return Numbers(self.kept.changed(rows, objects, by_image, self.threads))
+
+    def lay_beside(self, added: Annotations | None) -> _core.Columns | None:
+        """Objects that the truth may have besides, in its own tables."""
+        with_outlines = _core.wants_outlines(self.rules.similarity)
+        return None if added is None else columns_of(added.like(self.truth), with_outlines=with_outlines)
 
     def draw_means(
         self,
@@ -303,17 +306,15 @@ class Evaluation(Numbers):
         """The same, [draw, doubt, part]: whether weights and whether changes hold, for each doubt."""
         import numpy as np
 
-        objects = None
-        if changes is not None and changes.objects is not None:
-            added = changes.objects.like(self.truth)
-            objects = columns_of(added, with_outlines=_core.wants_outlines(self.rules.similarity))
-        means = self.kept.draw_means(
-            [choice_of(*part) for part in parts],
-            None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-            None if changes is None else (objects, *changes.lists),
-            doubts,
-            threads or self.threads,
-        )
+        objects = None if changes is None else self.lay_beside(changes.objects)
+        with tell_as(BadParameter):
+            means = self.kept.draw_means(
+                [choice_of(*part) for part in parts],
+                None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+                None if changes is None else (objects, *changes.lists),
+                doubts,
+                threads or self.threads,
+            )
         return np.array(means).reshape(-1, len(doubts), len(parts))
 
 
@@ -339,7 +340,7 @@ def evaluate(
     """
     order = None if rules.is_open else truth.labels.by_id
     widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = {name: getattr(rules, name) for name in rules.__record_fields__} | cells
+    given: dict[str, Any] = field_values(rules) | cells
     del given["is_open"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:

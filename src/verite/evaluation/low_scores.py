@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verite.arrays import np
-from verite.evaluation.matching import box_candidates
+from verite.evaluation.candidates import box_candidates
 from verite.records import replace
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.errors import DataError
-from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, in_words_of_parts
+from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, tell_as
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -72,7 +72,7 @@ class MergedNumbers(Numbers):
         self.parts, self.labels, self.threads, self.remedy = tuple(parts), labels, threads, remedy
         self.source = source or Source()
         ids = () if labels is None or is_together else range(len(labels)) if labels.numbers is None else labels.numbers
-        with in_words_of_parts():
+        with tell_as(DataError):
             self.merger = _core.Merger([part.kept for part in parts], ids, takes_first)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -80,13 +80,13 @@ class MergedNumbers(Numbers):
 
     @cached_property
     def native(self) -> _core.Numbers:  # type: ignore[override]
-        with in_words_of_parts():
+        with tell_as(DataError):
             return self.merger.numbers(self.threads)
 
     @cached_property
     def counts(self) -> tuple[list[int], list[int]]:
         """For each class, truths to be found and predictions that count."""
-        with in_words_of_parts():
+        with tell_as(DataError):
             found = self.merger.counts(self.threads)
         return [truths for truths, _ in found], [preds for _, preds in found]
 
@@ -95,17 +95,17 @@ class MergedNumbers(Numbers):
         """Precision, recall and scores for every limit, in the reference's shapes."""
         from math import nan
 
-        with in_words_of_parts():
+        with tell_as(DataError):
             return Arrays(*self.merger.arrays(nan, self.threads))
 
     def readings(self, threshold: int) -> list[tuple[float, float, int, int, int, float, float]]:
         """What is read off the curve of every class."""
-        with in_words_of_parts():
+        with tell_as(DataError):
             return self.merger.readings(threshold, self.threads)
 
     def gather(self, label: int) -> ClassRows:
         """Everything that is known of one class."""
-        with in_words_of_parts():
+        with tell_as(DataError):
             return ClassRows(*self.merger.gather(label))
 
     @cached_property
@@ -115,7 +115,7 @@ class MergedNumbers(Numbers):
     @cached_property
     def digests(self) -> tuple[str, str]:
         """What stands for truths and for predictions, however they were parted."""
-        with in_words_of_parts():
+        with tell_as(DataError):
             truth, pred = self.merger.digests(self.threads)
         return f"{truth:016x}", f"{pred:016x}"
 

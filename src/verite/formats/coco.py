@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from verite import _core
@@ -21,6 +20,7 @@ from verite.model.images import Images, stem
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import Regions
+from verite.records import replace
 from verite.threads import thread_count
 
 SECTIONS = ("images", "annotations", "categories")
@@ -130,7 +130,7 @@ def objects(
         placed, unit = in_pixels(given, options.coords or "abs", images, columns.image)
         regions = placed.native
     with in_our_words(path):
-        columns = columns.with_regions(regions.bound())
+        columns = columns.with_regions(regions.bound(thread_count()))
     return Annotations.over(columns, images, labels, unit=unit, source=source)  # type: ignore[arg-type]
 
 

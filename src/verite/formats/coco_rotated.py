@@ -7,7 +7,6 @@ The angle is in degrees and turns clockwise as seen on the screen, unless said o
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from verite.model.layouts import Floats
 from verite.model.outlines import Polygons
 from verite.model.quads import FIVE_NUMBERS, boxes_of, corners_of, quads_of
 from verite.model.regions import Regions
+from verite.records import replace
 
 ANGLE = "degrees"
 TURN = 6.2832  # once around, in radians

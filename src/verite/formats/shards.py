@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import ReadError
 from verite.files import find_path, read_text
+from verite.records import replace
 
 if TYPE_CHECKING:
     from verite.formats.format import Options

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.errors import BadParameter, did_you_mean
-from verite.evaluation.matching import match_one_to_one
 from verite.interpretation.settings import ALPHA, Matching
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,7 @@ Bools = NDArray[np.bool_]
 
 MATCHINGS = ("multiple", "one-to-one")
 THRESHOLD = 0.2
+WHOLE = 2**40  # overlaps and preferences as whole numbers, so that their sums are exact
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,23 @@ def judge(objects: Objects, pairs: Possible, rules: ScoreRules, excused: Bools |
     count = matched + compensated
     score = np.divide(total, count, out=np.zeros(objects.scenes), where=count > 0)
     return Judgement(pairs, local, missed, spurious, matched, compensated, np.minimum(score, 1.0))
+
+
+def match_one_to_one(
+    truth: Ints, pred: Ints, overlap: NDArray[np.float64], preference: NDArray[np.float64], truths: int, preds: int
+) -> NDArray[np.bool_]:
+    """Which of the pairs truth[i], pred[i] are in the assignment with the largest sum of overlaps (Hungarian method).
+
+    Of assignments with the same sum the one with the largest sum of preferences is taken, so that the outcome does not
+    depend on the order of the objects. Both are numbers from 0 to 1.
+
+    >>> match_one_to_one(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.6, 0.5, 0.5]), np.zeros(3), 2, 2)
+    array([False,  True,  True])
+    """
+    gains = (np.rint(values * WHOLE).astype(np.int64) for values in (overlap, preference))
+    first, second = gains
+    rows, columns = (np.ascontiguousarray(side, dtype=np.int64) for side in (truth, pred))
+    return _core.assign(rows, columns, np.maximum(first, 1), np.maximum(second, 0), truths, preds)
 
 
 def alone(count: int, matched: Ints) -> Ints:

@@ -10,7 +10,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import Part, in_words_of_parts, int64s
+from verite.evaluation.evaluation import Part, int64s, tell_as
 from verite.evaluation.parts import GONE, ClassRows, MergedNumbers
 from verite.model.labels import Labels
 from verite.protocols.curve_results import CurveResults, KeptCurve
@@ -46,7 +46,7 @@ def part_of_curves(
     label, image, confidence, words = (np.concatenate(values) for values in zip(*rows, strict=True))
     cells = count_cells([truth.label, truth.image], is_asked)
     ids = None if is_reversed and images.has_names else images.ids
-    with in_words_of_parts():
+    with tell_as(DataError):
         return Part(
             _core.Part.of(
                 about(labels),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import DataError
+from verite.evaluation.candidates import box_candidates
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import Evaluation, Rules
-from verite.evaluation.matching import box_candidates
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.formats.blacklists import read_blacklist
@@ -22,6 +21,7 @@ from verite.model.verdicts import EXCLUDED, Verdicts, is_in
 from verite.protocols.curve_parts import merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
+from verite.records import record
 from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
 from verite.threads import thread_count
 
@@ -103,7 +103,7 @@ class TopErrorSettings(EvaluationSettings):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Errors:
     """Of one kind, with so many guesses."""
 

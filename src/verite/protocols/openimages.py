@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve
-from verite.evaluation.matching import (
-    FALSE,
-    IGNORED,
-    TRUE,
-    Candidates,
-    Cells,
-    best_candidates,
-    group_truths,
-    match_best,
-)
+from verite.evaluation.evaluation import IGNORED, RIGHT, WRONG, Evaluation, Outcomes, Rules
 from verite.evaluation.prepare import check_mask_sizes, prepare
 from verite.evaluation.settings import THREADS
 from verite.formats import read
@@ -30,10 +19,10 @@ from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
 from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
-from verite.protocols.coco_masks import outline_arrays_of
 from verite.protocols.curve_parts import merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
 from verite.protocols.protocol import protocol
+from verite.records import record, replace
 from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
 from verite.threads import thread_count
 
@@ -214,17 +203,17 @@ def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[In
     return rows, np.concatenate(flat) if flat else np.empty(0, dtype=np.int32)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sides:
-    """Truth and predictions that count, both image by image and class by class, and how they overlap."""
+    """Truth and predictions that count, and what is compared: masks first, then boxes of truths without one."""
 
     truth: Annotations
     pred: Annotations
-    has_mask: Bools  # of the truths; all False where boxes are compared
-    stages: tuple[Candidates, ...]  # of masks, then of boxes; with a group, the share of the prediction in it
+    stages: dict[str, Bools]  # the truths that are compared by each similarity
     order: Ints  # predictions by falling confidence, of equal ones the last first
     confidence: NDArray[np.float64]
-    origin: Ints  # where each prediction was before some were dropped and all were sorted
+    origin: Ints  # where each prediction was before some were dropped
+    threads: int
 
 
 def evaluate(
@@ -236,18 +225,15 @@ def evaluate(
 
 
 def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
-    images, labels = len(pred.images), max(len(truth.labels), len(pred.labels))
+    labels = max(len(truth.labels), len(pred.labels))
     kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
     if settings.unverified == "drop":
         cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
         if truth.verdicts is not None:
             cells = np.union1d(cells, truth.verdicts.cells(labels, PRESENT, ABSENT))
         kept &= is_in(cells, pred.image, pred.label, labels)
-    truth, truth_cells, _ = by_cell(truth, images, labels)
-    pred, pred_cells, rows = by_cell(pred.where(kept), images, labels)
-    floor = min(settings.iou)
-    has_mask = np.zeros(len(truth), dtype=np.bool_)
-    stages = []
+    pred = pred.where(kept)
+    stages = {"box": np.ones(len(truth), dtype=np.bool_)}
     if settings.on == "mask":
         has_mask = np.asarray(truth.regions.kinds != BOX)
         if len(truth) and not has_mask.any():
@@ -255,51 +241,26 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
             raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
         if pred.regions.runs is not None:
             check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
-        mine = truth.where(has_mask)
-        part = group_truths(mine.image, mine.label, images=images, labels=labels)
-        outlines = outline_arrays_of(mine), outline_arrays_of(pred)
-        try:
-            found = _core.mask_candidates(
-                part.arrays, outlines[0], mine.group_of, pred_cells.arrays, outlines[1], floor, threads
-            )
-        except ValueError as error:
-            raise DataError(f"{truth.source.path or 'masks'}: {error}") from None
-        offsets, at, overlap = found
-        stages.append(Candidates(offsets, np.flatnonzero(has_mask)[part.rows[at]].astype(np.int32), overlap))
-    boxes = Candidates(
-        *_core.coco_box_candidates(
-            truth_cells.arrays,
-            truth.regions.sizes,
-            truth.group_of,
-            pred_cells.arrays,
-            pred.regions.sizes,
-            floor,
-            threads,
-        )
-    )
-    stages.append(boxes.where(~has_mask[boxes.truth]))
+        stages = {"mask": has_mask, "box": ~has_mask}
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-np.arange(len(pred)), -confidence))
-    return Sides(truth, pred, has_mask, tuple(stages), order, confidence, np.flatnonzero(kept)[rows])
-
-
-def by_cell(side: Annotations, images: int, labels: int) -> tuple[Annotations, Cells, NDArray[np.int32]]:
-    """Objects image by image and class by class, otherwise in their order; and where they were."""
-    cells = group_truths(side.image, side.label, images=images, labels=labels)
-    slots = np.arange(len(cells.rows), dtype=np.int32)
-    return side.take(cells.rows), Cells(slots, cells.labels, cells.images), cells.rows
+    return Sides(truth, pred, stages, order, confidence, np.flatnonzero(kept), threads)
 
 
 def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> dict[str, Curve]:
     truth, pred = sides.truth, sides.pred
-    outcome = np.zeros(len(pred), dtype=np.int8)
+    outcome = np.full(len(pred), WRONG, dtype=np.int8)
     groups: list[Ints] = []  # the best prediction of each group that is hit
-    for n, candidates in enumerate(sides.stages):
-        is_box = len(sides.stages) > 1 and n == 1
-        hits = match_singles(candidates, sides, outcome, threshold)
-        outcome[hits] = IGNORED if is_box else TRUE  # a hit on a truth without a mask says nothing about masks
-        best = match_groups(candidates, sides, outcome, threshold)
-        groups += [] if is_box else [best]
+    for similarity, compared in sides.stages.items():
+        says_nothing = similarity != next(iter(sides.stages))  # about masks, where a truth has none
+        rules = Rules((threshold,), similarity, wants="best", equal="first", ties="row", is_open=True)
+        one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
+        rows, found = match_undecided(sides, outcome, compared & ~truth.group_of, one_by_one)
+        outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
+        rows, found = match_undecided(sides, outcome, compared & truth.group_of, as_groups)
+        outcome[rows[found.truth >= 0]] = IGNORED
+        if not says_nothing:
+            groups.append(best_of_groups(sides, rows, found.truth, np.flatnonzero(compared & truth.group_of)))
     weight_of_group = settings.group_of_weight or 0.0
     entries = Entries.of(sides, outcome, np.concatenate(groups) if weight_of_group > 0 else np.empty(0, np.int64))
     ignored = is_set_aside(truth, settings.on)
@@ -328,28 +289,23 @@ def is_set_aside(truth: Annotations, on: On) -> Bools:
     return truth.difficult | (np.asarray(truth.regions.kinds == BOX) if on == "mask" else False)
 
 
-def match_singles(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8], threshold: float) -> Bools:
-    """Which undecided predictions take a single object; those that ask for a difficult one are left out."""
-    kept = ~sides.truth.group_of[candidates.truth] & (outcome == FALSE)[candidates.pred]
-    found = match_best(candidates.where(kept), sides.order, sides.truth.difficult, [threshold]).outcome[0]
-    outcome[found == IGNORED] = IGNORED
-    return np.asarray(found == TRUE)
+def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rules: Rules) -> tuple[Ints, Outcomes]:
+    """What becomes of the predictions that found nothing yet, among these truths; of equal ones the last asks first."""
+    rows = np.flatnonzero(outcome == WRONG)[::-1]
+    return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
 
 
-def match_groups(candidates: Candidates, sides: Sides, outcome: NDArray[np.int8], threshold: float) -> Ints:
-    """Leaves out the undecided predictions that lie in a group; the best one of each group, in the order of groups."""
-    kept = sides.truth.group_of[candidates.truth] & (outcome == FALSE)[candidates.pred]
-    group, share = best_candidates(candidates.where(kept))
-    hits = (group >= 0) & (share >= threshold)
-    outcome[hits] = IGNORED
-    # Written last to first, so that the best one stays; a confidence of 0 is none here.
-    falling = sides.order[(hits & (sides.confidence > 0))[sides.order]]
+def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
+    """The best prediction of each group that is hit, in the order of groups; a confidence of 0 is none here."""
+    group = np.full(len(sides.pred), -1, dtype=np.int64)
+    group[rows] = np.append(groups, -1)[took]
+    falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
     best = np.full(len(sides.truth), -1, dtype=np.int64)
-    best[group[falling[::-1]]] = falling[::-1]
+    best[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
     return best[(best >= 0) & ~sides.truth.difficult]  # what is not asked for is not found, either
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Entries:
     """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
 
@@ -375,4 +331,4 @@ class Entries:
         place[listed] = np.arange(len(rows))
         order = np.lexsort((-place, -sides.confidence[rows], sides.pred.label[rows]))
         rows, is_group = rows[order], is_group[order]
-        return cls(sides.pred.label[rows], rows, is_group | (outcome[rows] == TRUE), is_group)
+        return cls(sides.pred.label[rows], rows, is_group | (outcome[rows] == RIGHT), is_group)

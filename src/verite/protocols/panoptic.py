@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.evaluation.evaluation import Part, in_words_of_parts, int64s
+from verite.evaluation.evaluation import Part, int64s, tell_as
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, ClassSettings
 from verite.model.display import Part as Piece
@@ -115,7 +115,7 @@ class PanopticResults(Results):
         images = pred.images if len(pred.images) > len(truth.images) else truth.images
         words = np.tile(np.array([0, 1, 0], dtype=np.uint32), (len(matched.truth), 1))
         rows = (truth.label[matched.truth], truth.image[matched.truth], matched.iou, words)
-        with in_words_of_parts():
+        with tell_as(DataError):
             names = images.names if images.ids is None else None
             made = _core.Part.of(about(labels), images.ids, names, int64s(range(len(labels))), 1, 2, rows, cells)
             return Part(made)
