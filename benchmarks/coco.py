@@ -2,7 +2,8 @@
 
 Every tool runs in a cold process of its own with one and with two threads. Repetitions are interleaved, a first one is
 not counted, and the minimum and the median are printed with ratios to the fastest of the others. All twelve numbers
-are compared with pycocotools' where it was run, else with verite's.
+are compared with pycocotools' where it was run, else with verite's. The same data are also asked other ways: with
+classes together, by boundaries, with pycocotools' odd ways, by the drop-in, as Pascal VOC or LVIS, and from memory.
 """
 
 from __future__ import annotations
@@ -29,15 +30,43 @@ CASES = {
     "masks": ("coco", "coco_gt.json", "coco_dtsegm36k.json", "segm", "5,000 images, 36,000 masks"),
     "poses": ("poses", "poses_gt.json", "poses_dt.json", "keypoints", "5,000 images, 100,000 poses"),
     "o365": ("o365", "o365_gt.json", "o365_dt.json", "bbox", "80,000 images, 1.2 million truths, 1.2 million boxes"),
+    "lvis": ("lvis", "lvis_gt.json", "lvis_dt.json", "bbox", "20,000 images, 1,203 classes, 6 million boxes"),
 }
 ON = {"bbox": "box", "segm": "mask", "keypoints": "keypoints"}
 VERNIER_KINDS = {"bbox": "Bbox", "segm": "Segm", "keypoints": "Keypoints"}
 VERITE = """
 import verite as vt
 truth = vt.read({truth!r})
-results = vt.coco(truth, vt.read({pred!r}, like=truth), on={on!r})
+results = vt.{way}
 print(results)
 print([score.value for score in results.scores.values()])
+"""
+PLAIN = "coco(truth, vt.read({pred!r}, like=truth), on={on!r})"
+# What is in memory already: seconds of the evaluation alone.
+MEMORY_COCO = """
+import time, numpy, verite as vt
+truth = vt.read({truth!r})
+pred = vt.read({pred!r}, like=truth)
+started = time.perf_counter()
+print(vt.coco(truth, pred, on={on!r}))
+print("elapsed", time.perf_counter() - started)
+"""
+MEMORY_EVALUATOR = """
+import time, numpy as np, verite as vt
+truth = vt.read({truth!r})
+pred = vt.read({pred!r}, like=truth)
+def by_image(side):
+    ends = np.cumsum(np.bincount(side.image, minlength=len(truth.images)))
+    return np.split(np.argsort(side.image, kind="stable"), ends[:-1])
+evaluator = vt.CocoEvaluator()
+for t, p in zip(by_image(truth), by_image(pred), strict=True):
+    evaluator.update(
+        [{{"boxes": pred.regions.boxes[p], "scores": pred.confidence[p], "labels": pred.label[p]}}],
+        [{{"boxes": truth.regions.boxes[t], "labels": truth.label[t], "area": truth.area[t],
+           "iscrowd": truth.crowd[t]}}])
+started = time.perf_counter()
+print(evaluator.compute())
+print("elapsed", time.perf_counter() - started)
 """
 COMMAND = """
 import sys
@@ -62,7 +91,7 @@ print("\\n".join(summary.pretty_lines()))
 print([float(value) for value in summary.stats])
 """
 TOOLS = {
-    "verite": (VERITE, {}),
+    "verite": (VERITE, {"way": PLAIN}),
     "verite (command line)": (COMMAND, {}),
     "ultrafast-pycocotools": (
         LIKE_PYCOCOTOOLS,
@@ -79,12 +108,30 @@ TOOLS = {
         {"imports": "from pycocotools.coco import COCO\nfrom pycocotools.cocoeval import COCOeval", "load": "loadRes"},
     ),
 }
-OURS = ("verite", "verite (command line)")
+# The same data asked another way, where, and what the time is compared with.
+WAYS = {
+    "verite --class-agnostic": (VERITE, {"way": PLAIN[:-1] + ", class_agnostic=True)"}, ("44k", "500k", "masks")),
+    "verite --exact": (VERITE, {"way": PLAIN[:-1] + ', quirks="pycocotools")'}, ("44k", "500k", "masks")),
+    "verite --on boundary": (VERITE, {"way": 'coco(truth, vt.read({pred!r}, like=truth), on="boundary")'}, ("masks",)),
+    "verite voc": (VERITE, {"way": "voc(truth, vt.read({pred!r}, like=truth))"}, ("44k", "500k")),
+    "verite lvis": (VERITE, {"way": "lvis(truth, vt.read({pred!r}, like=truth))"}, ("lvis",)),
+    "verite drop-in": (
+        LIKE_PYCOCOTOOLS,
+        {"imports": "from verite.compat.pycocotools.coco import COCO\n"
+                    "from verite.compat.pycocotools.cocoeval import COCOeval", "load": "loadRes"},
+        ("44k", "500k", "masks"),
+    ),
+    "vt.coco, in memory": (MEMORY_COCO, {}, ("44k", "500k")),
+    "CocoEvaluator.compute": (MEMORY_EVALUATOR, {}, ("44k", "500k")),
+}  # fmt: skip
+COMPARED_WITH = {"vt.coco, in memory": "vt.coco, in memory", "CocoEvaluator.compute": "vt.coco, in memory"}
+EQUAL = ("verite --exact", "verite drop-in")  # the same numbers as pycocotools
+OURS = ("verite", "verite (command line)", *WAYS)
 NO_THREADS = ("pycocotools",)
 REPORT = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=__import__('sys').stderr)"
 SLOW = 8.0  # seconds from which a tool is run once
 # What does not fit into the memory below.
-TOO_LARGE = {"o365": ("pycocotools", "faster-coco-eval")}
+TOO_LARGE = {"o365": ("pycocotools", "faster-coco-eval"), "lvis": ("pycocotools", "faster-coco-eval", "vernier")}
 MEMORY = 16 << 30
 
 
@@ -98,11 +145,12 @@ class Run(NamedTuple):
 def measured(python: str, tool: str, case: str, data: Path, threads: int, timeout: float) -> Run:
     """One cold process."""
     _, truth, pred, kind, _ = CASES[case]
-    text, words = TOOLS[tool]
-    program = text.format(
-        truth=str(data / truth), pred=str(data / pred), kind=kind, on=ON[kind], vernier=VERNIER_KINDS[kind],
-        threads=threads, **words,
-    )  # fmt: skip
+    text, words, *_ = (TOOLS | WAYS)[tool]
+    given = {
+        "truth": str(data / truth), "pred": str(data / pred), "kind": kind, "on": ON[kind],
+        "vernier": VERNIER_KINDS[kind], "threads": threads,
+    }  # fmt: skip
+    program = text.format(**given, **{name: word.format(**given) for name, word in words.items()})
     names = ("RAYON", "OMP", "OPENBLAS")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment |= {f"{name}_NUM_THREADS": str(threads) for name in names} | {"VERITE_THREADS": str(threads)}
@@ -119,6 +167,10 @@ def measured(python: str, tool: str, case: str, data: Path, threads: int, timeou
         lines = done.stderr.strip().splitlines()
         return Run(math.inf, math.nan, None, lines[-1][:80] if lines else f"status {done.returncode}")
     last = done.stdout.strip().splitlines()[-1]
+    if last.startswith("elapsed"):
+        wall = float(last.split()[1])
+    if tool in WAYS and tool not in EQUAL:
+        last = ""
     numbers = tuple(-1.0 if math.isnan(v) else v for v in eval(last, {"nan": math.nan})) if last[:1] == "[" else None
     return Run(wall, int(done.stderr.split()[-1]) / 1024, numbers)
 
@@ -142,7 +194,7 @@ def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:
     lines = [f"\n### {CASES[case][4]}\n", "| tool | threads | minimum | median | memory | × verite | numbers |"]
     lines.append("|---|---|---|---|---|---|---|")
     for (tool, threads), done in runs.items():
-        ours = best.get(("verite", threads), math.nan)
+        ours = best.get((COMPARED_WITH.get(tool, "verite"), threads), math.nan)
         if math.isinf(best[tool, threads]):
             lines.append(f"| {tool} | {threads} | – | – | – | – | {done[-1].error} |")
             continue
@@ -158,12 +210,17 @@ def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:
     return lines
 
 
+def chosen_tools(text: str) -> list[str]:
+    """Names of tools with commas between them; some have one of their own."""
+    return [tool for tool in [*TOOLS, *WAYS] if f",{tool}," in f",{text},"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("bench-data"), help="folder of the data, made if need be")
     parser.add_argument("--peers", default=sys.executable, help="interpreter that has the other tools")
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--tools", default=",".join([*TOOLS, *WAYS]), help="with commas between them")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=600)
@@ -176,8 +233,10 @@ def main() -> None:
         runs: dict[tuple[str, int], list[Run]] = {
             (tool, threads): []
             for threads in map(int, given.threads.split(","))
-            for tool in given.tools.split(",")
-            if (threads == 1 or tool not in NO_THREADS) and tool not in TOO_LARGE.get(case, ())
+            for tool in chosen_tools(given.tools)
+            if (threads == 1 or tool not in NO_THREADS)
+            and tool not in TOO_LARGE.get(case, ())
+            and (tool not in WAYS or case in WAYS[tool][2])
         }
         for repetition in range(given.repetitions + 1):
             for (tool, threads), done in runs.items():

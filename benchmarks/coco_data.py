@@ -1,7 +1,8 @@
 """COCO data sets of realistic size, made from a seed: the same numpy and the same seed give the same bytes.
 
 coco: 5,000 images, 80 classes, 37,000 truths with polygons and a few crowds; 44,000 and 500,000 result boxes, and
-36,000 result masks. o365: 80,000 images, 365 classes, 1.2 million truths and 1.2 million result boxes.
+36,000 result masks. o365: 80,000 images, 365 classes, 1.2 million truths and 1.2 million result boxes. lvis: 20,000
+images, 1,203 classes, 250,000 truths, 6 million result boxes (0.9 GB).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FILES = {
     "coco": ("coco_gt.json", "coco_dt44k.json", "coco_dt500k.json", "coco_dtsegm36k.json"),
     "o365": ("o365_gt.json", "o365_dt.json"),
     "poses": ("poses_gt.json", "poses_dt.json"),
+    "lvis": ("lvis_gt.json", "lvis_dt.json"),
 }
 SEED = 2017
 
@@ -218,14 +220,41 @@ def make_coco(folder: Path, seed: int) -> None:
 def make_o365(folder: Path, seed: int) -> None:
     scene = Scene(np.random.default_rng([seed, 2]), 80_000, 365, 15.4, 5.5)
     ids = np.arange(1, 366)
+    categories = [{"id": int(id), "name": f"class {id}"} for id in ids]
+    write_truth(folder / "o365_gt.json", scene, ids, image_records(scene), categories)
+    write_boxes(folder / "o365_dt.json", scene, ids, 1_200_000, 0.75, "short")
+
+
+def make_lvis(folder: Path, seed: int) -> None:
+    """Some classes of every image were looked for and are not there, some were not annotated in full."""
+    scene = Scene(np.random.default_rng([seed, 4]), 20_000, 1203, 12.7, 5.5)
+    ids = np.arange(1, 1204)
+    negative = ids[scene.rng.integers(0, len(ids), (len(scene.ids), 6))]
+    partial = np.full(len(scene.ids), -1)
+    partial[scene.image] = scene.label
+    images = image_records(scene)
+    for record, absent, label in zip(images, negative.tolist(), partial.tolist(), strict=True):
+        record["neg_category_ids"] = sorted(set(absent) - set(ids[[label]].tolist()))
+        record["not_exhaustive_category_ids"] = ids[[label]].tolist() if label >= 0 and label % 5 == 0 else []
+    shown = np.bincount(np.unique(np.stack([scene.image, scene.label], 1), axis=0)[:, 1], minlength=len(ids))
+    categories = [
+        {"id": int(id), "name": f"class {id}", "frequency": "r" if n <= 10 else "c" if n <= 100 else "f"}
+        for id, n in zip(ids, shown, strict=True)
+    ]
+    write_truth(folder / "lvis_gt.json", scene, ids, images, categories)
+    write_boxes(folder / "lvis_dt.json", scene, ids, 6_000_000, 0.9, "short")
+
+
+def write_truth(path: Path, scene: Scene, ids: Ints, images: list[Any], categories: list[Any]) -> None:
+    """A truth of boxes, a hundredth of them crowds."""
     boxes = np.round(scene.boxes, 4)
     rows = zip(
         scene.ids[scene.image].tolist(), ids[scene.label].tolist(), boxes.tolist(),
         (scene.rng.random(len(boxes)) < 0.01).astype(int).tolist(), strict=True,
     )  # fmt: skip
-    with (folder / "o365_gt.json").open("w") as file:
-        file.write('{"images": ' + json.dumps(image_records(scene), separators=(",", ": ")))
-        file.write(',"categories": ' + json.dumps([{"id": int(id), "name": f"class {id}"} for id in ids]))
+    with path.open("w") as file:
+        file.write('{"images": ' + json.dumps(images, separators=(",", ": ")))
+        file.write(',"categories": ' + json.dumps(categories))
         file.write(',"annotations": [')
         for i, (image, label, b, crowd) in enumerate(rows):
             record = (
@@ -234,7 +263,6 @@ def make_o365(folder: Path, seed: int) -> None:
             )
             file.write(f",{record}" if i else record)
         file.write("]}")
-    write_boxes(folder / "o365_dt.json", scene, ids, 1_200_000, 0.75, "short")
 
 
 def make_poses(folder: Path, seed: int) -> None:
@@ -269,7 +297,7 @@ def make_poses(folder: Path, seed: int) -> None:
     )  # fmt: skip
 
 
-MAKERS = {"coco": make_coco, "o365": make_o365, "poses": make_poses}
+MAKERS = {"coco": make_coco, "o365": make_o365, "poses": make_poses, "lvis": make_lvis}
 
 
 def ensure(folder: Path, which: str, seed: int = SEED) -> None:
@@ -282,7 +310,7 @@ def ensure(folder: Path, which: str, seed: int = SEED) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("bench-data"))
-    parser.add_argument("--which", default="coco,o365")
+    parser.add_argument("--which", default=",".join(MAKERS))
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
     for name in given.which.split(","):
