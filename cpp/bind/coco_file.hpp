@@ -44,7 +44,8 @@ auto tell_with_line(const json::Content& content, Work&& work) {
     }
 }
 
-// Bytes of a document that can be had again: those of a file are read anew, those of a pipe are kept.
+// Bytes of a document that can be had again: those of a file are read anew, those of a pipe or a small file
+// are kept.
 struct Source {
     std::string path;
     std::optional<json::Stamp> stamp;

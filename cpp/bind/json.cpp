@@ -17,11 +17,22 @@ using namespace nb::literals;
 using json::Content;
 using json::Document;
 
+// What came through a pipe and what is small stay in memory: a small file may well be gone when its shapes are wanted.
+std::shared_ptr<const Content> content_to_keep(const std::shared_ptr<Content>& content) {
+    constexpr std::size_t small = std::size_t{1} << 20;
+    if (!content->stamp()) return content;
+    if (content->size() > small) return nullptr;
+    Array<char> room;
+    auto kept = std::make_shared<const Content>(content->read(0, content->size(), room).bytes);
+    content->check_unchanged();
+    return kept;
+}
+
 CocoFile* read(const std::shared_ptr<Content>& content, unsigned threads, int deepest, std::size_t piece_bytes) {
     return tell_with_line(*content, [&] {
         Document document = json::read_coco(*content, {threads, deepest, piece_bytes});
-        const bool is_kept = !content->stamp() && document.annotations.region_kinds.rows() > 0;
-        Source source{content->path(), content->stamp(), is_kept ? content : nullptr};
+        const bool has_shapes = document.annotations.region_kinds.rows() > 0;
+        Source source{content->path(), content->stamp(), has_shapes ? content_to_keep(content) : nullptr};
         return new CocoFile(std::move(document), std::move(source), threads);
     });
 }

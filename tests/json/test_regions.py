@@ -229,13 +229,26 @@ def test_the_first_error_is_the_same_for_any_number_of_threads(tmp_path):
     assert "results[1000].segmentation" in errors.pop()
 
 
-def test_a_file_changed_after_reading_is_not_touched_again(tmp_path):
+RECORD = {"image_id": 1, "category_id": 1, "segmentation": [[0, 0, 1, 0, 1, 1]]}
+
+
+def test_a_large_file_changed_after_reading_is_not_touched_again(tmp_path):
     path = tmp_path / "results.json"
-    path.write_text(json.dumps([{"image_id": 1, "category_id": 1, "segmentation": [[0, 0, 1, 0, 1, 1]]}] * 1000))
+    path.write_text(json.dumps([RECORD] * 20_000))  # more than a megabyte
     file = _core.read_coco(path)
     path.write_text("")
     with pytest.raises(RuntimeError, match="the file was changed after it was read"):
         file.polygons(np.array([999]))
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_shapes_of_a_small_file_outlive_it(tmp_path, is_gone):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([RECORD] * 1000))
+    file = _core.read_coco(path)
+    path.unlink() if is_gone else path.write_text("")
+    points, _, _ = file.polygons(np.array([999]))
+    assert points.tolist() == [[0, 0], [1, 0], [1, 1]]
 
 
 def test_mutated_regions_end_in_numbers_or_in_errors():
