@@ -28,17 +28,6 @@ class EvaluationSettings(Settings):
         "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
     )
 
-    executor: Option[Any] = Setting(
-        None, "Who evaluates shards: a concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
-    )
-    parts: Option[int | None] = Count(
-        None,
-        "Evaluate shards in so many parts, for less memory.",
-        default_text="all at once",
-        is_signed=False,
-        is_common=True,
-    )
-
 
 class ClassSettings(EvaluationSettings):
     """What evaluations can be asked that know classes."""
@@ -54,6 +43,21 @@ class ClassSettings(EvaluationSettings):
         return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
 
 
+class ShardedSettings(ClassSettings):
+    """What evaluations can be asked that are made of parts."""
+
+    executor: Option[Any] = Setting(
+        None, "Who evaluates shards: a concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
+    )
+    parts: Option[int | None] = Count(
+        None,
+        "Evaluate shards in so many parts, for less memory.",
+        default_text="all at once",
+        is_signed=False,
+        is_common=True,
+    )
+
+
 THREADS: Option[int | None] = Count(
     None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
 )
@@ -62,7 +66,7 @@ THREADS: Option[int | None] = Count(
 BELOW = "Leave out predictions below this confidence, or below that of their class in a thresholds.json."
 
 
-class RankedSettings(ClassSettings):
+class RankedSettings(ShardedSettings):
     """What evaluations can be asked that take predictions by falling confidence."""
 
     confidence: Floor = Floor(None, BELOW, metavar="C|FILE", default_text="none is left out", is_common=True)

@@ -12,7 +12,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.evaluation import Part, int64s, tell_as
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, ClassSettings
+from verite.evaluation.settings import THREADS, ShardedSettings
 from verite.model.display import Part as Piece
 from verite.model.labels import Labels
 from verite.model.results import Results
@@ -60,7 +60,7 @@ class Counts:
         return {name: np.where(self.present, values, np.nan) for name, values in found.items()}
 
 
-class PanopticSettings(ClassSettings):
+class PanopticSettings(ShardedSettings):
     on = Fact("mask")
     iou = Fact(">0.50")
     void = Fact("left out")
