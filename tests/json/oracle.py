@@ -115,9 +115,9 @@ def box(value):
         raise RefusedError("not a box")
     if not value:
         return None
-    if len(value) != 4:
-        raise RefusedError("not four numbers")
-    return [double(part) for part in value]
+    if len(value) not in (4, 5):
+        raise RefusedError("not four numbers, nor five of a rotated box")
+    return [double(part) for part in value][:4]
 
 
 def integers(value):

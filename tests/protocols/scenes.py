@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 import verite as vt
+from verite.model.keypoints import Keypoints
+from verite.model.outlines import Polygons
 from verite.model.rasters import runs_of
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts
 
@@ -18,7 +22,10 @@ NOWHERE = "emu"  # no object has it
 def objects(
     images: int, image: list[int], label: list[int], boxes: list[list[int]], confidence: list[float] | None = None
 ) -> vt.Annotations:
-    """Rectangles as masks and as boxes around them; corners are whole numbers. Absent classes are verified to be so."""
+    """Rectangles as masks, as boxes around them and as poses on their diagonal; corners are whole numbers.
+
+    Absent classes are verified to be so.
+    """
     masks = np.zeros((len(boxes), SIDE, SIDE), dtype=np.bool_)
     for mask, (x1, y1, x2, y2) in zip(masks, boxes, strict=True):
         mask[y1:y2, x1:x2] = True
@@ -35,11 +42,23 @@ def objects(
         labels=LABELS,
         image=np.array(image, dtype=np.int32),
         label=np.array(label, dtype=np.int32),
-        regions=vt.Regions(corners, runs=runs_of(masks)),
+        regions=vt.Regions(corners, runs=runs_of(masks), keypoints=Keypoints.of(list(diagonals(corners)))),
         confidence=None if confidence is None else np.array(confidence),
         ids=np.arange(1, len(boxes) + 1),
         verdicts=Verdicts.of(said) if confidence is None else None,
     )
+
+
+def diagonals(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As many points as COCO's people have on the diagonal of each box."""
+    shares = np.linspace(0, 1, 17)[:, None]
+    return corners[:, None, :2] * (1 - shares) + corners[:, None, 2:] * shares
+
+
+def as_quadrilaterals(side: vt.Annotations) -> vt.Annotations:
+    """The same with outlines of four corners in the place of masks."""
+    rings = [[[x1, y1, x2, y1, x2, y2, x1, y2]] for x1, y1, x2, y2 in side.regions.values.tolist()]
+    return replace(side, regions=vt.Regions(side.regions.values, polygons=Polygons.of(rings)))
 
 
 def one_per_image() -> tuple[vt.Annotations, vt.Annotations]:

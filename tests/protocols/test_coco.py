@@ -198,7 +198,7 @@ def test_masks_are_asked_of_truths_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on": "bbox"}, "on: expected box, mask or boundary, found 'bbox'; did you mean 'box'"),
+        ({"on": "bbox"}, "on: expected box, mask, boundary, keypoints or rotated, found 'bbox'; did you mean 'box'"),
         ({"iou": [0.5, 1.5]}, "iou: expected a threshold above 0 and up to 1, found 1.5"),
         ({"iou": []}, "iou: expected 1 to 64 thresholds, found none"),
         ({"areas": {"all": (5, 1)}}, "areas: expected 'all' to rise, found 5 to 1"),

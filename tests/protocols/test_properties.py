@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.protocols.scenes import NOWHERE, one_per_image, random_sides, shuffle, without_objects
+from tests.protocols.scenes import NOWHERE, as_quadrilaterals, one_per_image, random_sides, shuffle, without_objects
 from verite.cli import run, verbs
 from verite.errors import BadParameter
 from verite.protocols import HOMES, protocol_named
@@ -41,10 +41,15 @@ def choices(protocol: Protocol[Any, Any]) -> list[tuple[str, str]]:
     return [(s.name, word) for s in listed for word in s.choices if word != s.default]
 
 
+def suit(sides: tuple[vt.Annotations, vt.Annotations], given: dict[str, str]) -> tuple[vt.Annotations, ...]:
+    """Both sides as what is compared wants them."""
+    return tuple(map(as_quadrilaterals, sides)) if given.get("on") == "rotated" else sides
+
+
 @every
 def test_perfect_predictions_get_the_best_value(protocol: Protocol[Any, Any]) -> None:
     for given in [{}, *({name: word} for name, word in choices(protocol))]:
-        found = values(protocol(*one_per_image(), **{"checks": "off", **given}))
+        found = values(protocol(*suit(one_per_image(), given), **{"checks": "off", **given}))
         present = {key: value for key, value in found.items() if not isnan(value)}
         assert present, given
         assert present == pytest.approx(dict.fromkeys(present, protocol.best), abs=1e-12), given
@@ -154,7 +159,7 @@ def test_results_of_other_settings_do_not_compare(protocol: Protocol[Any, Any]) 
     for name, word in choices(protocol):
         if not declared[name].is_signed or declared[name].default is None:
             continue  # where the default depends on others, one of the words is the default
-        other = protocol(*random_sides(7), **{"checks": "off", name: word})
+        other = protocol(*suit(random_sides(7), {name: word}), **{"checks": "off", name: word})
         with pytest.raises(vt.NotComparable, match=name):
             vt.compare(evaluate(protocol), other)
 

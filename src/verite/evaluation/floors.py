@@ -89,6 +89,11 @@ def is_number(text: str) -> bool:
     return True
 
 
+def highest_floor(floor: float | LabelFloors | None) -> float | None:
+    """The confidence from which on no prediction is left out, whatever its class."""
+    return max(dict(floor.by_label).values(), default=None) if isinstance(floor, LabelFloors) else floor
+
+
 def sure_enough(pred: Annotations, floor: float | LabelFloors) -> NDArray[np.bool_]:
     """Which predictions reach their floor; all where there are no confidences."""
     if pred.confidence is None:

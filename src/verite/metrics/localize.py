@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
+from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import Checks, prepare
 from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
@@ -166,7 +167,7 @@ class LocalizationResults(Results):
         asked[self.matched.missed] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Taken(self.settings.iou, asked, taken, claims=claims)
+        return Taken(self.settings.iou, asked, taken, highest_floor(self.settings.confidence), claims)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
+from verite.evaluation.floors import highest_floor
 from verite.evaluation.low_scores import explain_low_score
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
@@ -204,7 +205,8 @@ class CocoResults(Results):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+        least = highest_floor(self.settings.confidence)
+        return Taken(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
     def needed_hits(self, truths: int) -> NDArray[np.int64]:
         return np.searchsorted(np.arange(1, truths + 1) / truths, RECALLS) + 1

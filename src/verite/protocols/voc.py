@@ -9,6 +9,7 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
+from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
@@ -87,7 +88,8 @@ class VocResults(CurveResults):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        return Taken(self.settings.iou[threshold], found.is_asked, taken, claims=found.state >= WRONG)
+        least = highest_floor(self.settings.confidence)
+        return Taken(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
     def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""

@@ -325,7 +325,7 @@ def test_findings_come_before_any_number(capsys, tmp_path):
         (["-o", "x.html", "--budget", "much"], 2, "expected bytes such as 4MB"),
         (["-o", "nowhere/x.html"], 1, "expected a place to write"),
         (["--check", TRUTH], 1, "expected a page made by verite report"),
-        (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "found 'on'"),
+        (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, status, said):
