@@ -11,7 +11,10 @@ from importlib import import_module
 import pytest
 
 import verite as vt
+import verite.leaderboards.calibration
+import verite.leaderboards.settings
 from tests.model.test_styles import HOSTILE
+from verite import leaderboards
 from verite.analysis.saved import Saved, SavedComparison
 from verite.metrics.cards import card, catalogue
 from verite.model.display import STYLES, Display
@@ -22,6 +25,7 @@ from verite.studies.sensitivity import sensitivity
 PLAIN = ["cat", "dog"]
 NAMES = {"plain": PLAIN, "hostile": [name for name in HOSTILE if name.strip()], "empty": []}
 BOX = [0.0, 0.0, 9.0, 9.0]
+PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious")
 
 
 def side(names, **more):
@@ -58,7 +62,41 @@ def compare_saved(names):
     return SavedComparison(*(Saved.of(vt.coco(truth, p, name="<x>|`y`", checks="off")) for p in (pred, worse)))
 
 
+def analyse(names):
+    truth, pred = pair(names)
+    return vt.analyse(truth, pred, checks="off", draws=0)
+
+
+def analyse_two(names):
+    truth, pred = pair(names)
+    worse = pred.take([*range(len(names) // 2)])
+    return vt.analyse(truth, {(names or ["x"])[0]: pred, "other": worse}, checks="off", draws=20)
+
+
+def two_systems(names):
+    truth, pred = pair([*names, *PLAIN])
+    return truth, {(names or ["x"])[0]: pred, "other": pred.take([*range(len(names) + 1)])}
+
+
+def lead(names):
+    return vt.leaderboard(*two_systems(names), draws=20, checks="off")
+
+
+def calibrate_order(names):
+    truth, systems = two_systems(names)
+    errors = vt.truth_errors.Detection(missing=0.05, spurious=0.02)
+    return leaderboards.calibration.calibrate(
+        truth, truth, systems, errors, leaderboards.settings.LeaderboardSettings(draws=20, checks="off")
+    )
+
+
 EXAMPLES = {
+    **{part: lambda names, part=part: getattr(analyse(names), part) for part in PARTS},
+    "analysis": analyse,
+    "analyses": analyse_two,
+    "pair_of_systems": lambda names: analyse_two(names).comparison[0],
+    "leaderboard": lead,
+    "calibrated_order": calibrate_order,
     "voc": lambda names: vt.voc(*pair(names), name=(names or ["x"])[0], checks="off"),
     "coco": lambda names: vt.coco(*pair(names), name=(names or ["x"])[0], checks="off"),
     "openimages": lambda names: vt.openimages(*pair(names), checks="off"),
@@ -72,7 +110,7 @@ EXAMPLES = {
     "objects": lambda names: vt.voc(*pair(names), checks="off").objects(),
     "inspect": lambda names: vt.inspect(*pair(names)),
     "rank": rank,
-    "calibration": lambda names: calibrate(rank_answers(names), [1, 0, 0, 1]),
+    "rank_calibration": lambda names: calibrate(rank_answers(names), [1, 0, 0, 1]),
     "explanation": lambda names: vt.explain(*pair([*names, *PLAIN]), 0.5, protocols=["voc"]),
     "study": study,
     "property_table": lambda names: study(names).tables["distance"],

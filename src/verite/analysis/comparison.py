@@ -111,7 +111,7 @@ class Pair(Display):
         """AP of each label and its difference, with an interval over the choice of images where draws are asked for."""
         one, two = self.one.errors.label_ap, self.two.errors.label_ap
         present = [self.matches.names[k] for k in self.matches.present]
-        drawn = self.draw_labels(present) if self.draws else None
+        drawn = self.draw_labels(present) if self.draws and present else None
         found = []
         for i, name in enumerate(present):
             low, high = (nan, nan) if drawn is None else percentile_interval(drawn[:, i], LEVEL)
