@@ -203,8 +203,9 @@ def test_classes_of_the_same_name_are_told_apart_at_once(tmp_path: Path) -> None
     assert truth.labels.names == ("cat (id 2)", "cat (id 1)")
 
 
-def test_a_file_that_was_changed_before_its_masks_were_read(tmp_path: Path) -> None:
+def test_a_large_file_that_was_changed_before_its_masks_were_read(tmp_path: Path) -> None:
     paths = sample(tmp_path)
+    paths[1].write_text(paths[1].read_text() + " " * (1 << 20))
     truth, pred = read(paths)
     paths[1].write_text(paths[1].read_text() + " ")
     assert vt.coco(truth, pred).scores["AP50"].value == 1
