@@ -14,7 +14,7 @@ from tests.leaderboards.sets import make_detector, make_truth
 from tests.leaderboards.test_draws import read_contest
 from verite.evaluation.changes import Changes
 from verite.leaderboards.draws import TruthDraws
-from verite.leaderboards.resampling import draw_images
+from verite.leaderboards.resampling import draw_images, find_differences
 from verite.statistics.intervals import wilson
 from verite.truth_errors import Bernoulli, Detection
 
@@ -295,8 +295,10 @@ def test_one_detector_has_no_order(tmp_path):
 
 def test_a_truth_without_objects_has_no_order(tmp_path):
     _, truth, preds = read_contest(tmp_path, 1)
-    with pytest.raises(vt.DataError, match="expected objects that are to be found, found none"):
-        vt.leaderboard(truth.take([]), preds, errors=ERRORS, draws=5, checks="off")
+    for errors in (ERRORS, None):
+        with pytest.raises(vt.DataError, match="expected objects that are to be found, found none: 'd0' has no AP"):
+            vt.leaderboard(truth.take([]), preds, errors=errors, draws=5, checks="off")
+    assert find_differences([vt.coco(truth.take([]), pred, checks="off") for pred in preds.values()], list(preds)) == []
 
 
 def test_a_board_pickles_and_shows_itself(tmp_path):

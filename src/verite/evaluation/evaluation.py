@@ -306,6 +306,8 @@ class Evaluation(Numbers):
         """The same, [draw, doubt, part]: whether weights and whether changes hold, for each doubt."""
         import numpy as np
 
+        if not parts:
+            raise BadParameter("parts: expected what to average, found nothing")
         objects = None if changes is None else self.lay_beside(changes.objects)
         with tell_as(BadParameter):
             means = self.kept.draw_means(

@@ -89,8 +89,6 @@ class TruthDraws:
         """
         self.truth, self.errors, self.seed = truth, errors, seed
         self.records = sort_records(truth, np.flatnonzero(asked))
-        if not len(self.records):
-            raise DataError(f"{truth.source.path or 'truth'}: expected objects that are to be found, found none")
         self.pool, self.pooled, self.groups, self.found, self.favoured = pool, pooled, groups, found, favoured
         self.confusions, self.known = confusions, known or {}
 

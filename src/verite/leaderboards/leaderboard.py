@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.formats import read
 from verite.leaderboards.audit import Verdicts, read_verdicts
 from verite.leaderboards.board import Board
@@ -101,6 +101,8 @@ def rank_results(
         check_redrawable(one)
         check_comparable(given[0], one)
     metrics = [find_metric(given[0], metric) for metric in settings.metrics]
+    for metric in metrics:
+        check_scored(results, metric)
     contest = Contest(names, given, metrics, errors, audit, settings)
     drawn = contest.draw()
     boards = {}
@@ -122,6 +124,14 @@ def rank_results(
         contest=contest,
         findings=[(name, finding) for name, one in results.items() for finding in one.findings],
     )
+
+
+def check_scored(results: Mapping[str, Results], metric: str) -> None:
+    """Without a score there is no order."""
+    for name, one in results.items():
+        if np.isnan(one.scores[metric].value):
+            path = one.truth.source.path or "truth"
+            raise DataError(f"{path}: expected objects that are to be found, found none: {name!r} has no {metric}")
 
 
 def find_metric(results: Results, metric: str) -> str:

@@ -96,6 +96,8 @@ def find_differences(
 ) -> list[Difference]:
     """Each system against the first, by every score, with intervals over the choice of images."""
     scores = [score for score, found in results[0].scores.items() if found.value == found.value]
+    if not scores:
+        return []  # without truths there is nothing to differ in
     drawn = redraw(results, scores, **how)
     differences = []
     for i in range(1, len(results)):

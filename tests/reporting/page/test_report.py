@@ -340,3 +340,12 @@ def test_script_and_style_are_small_enough():
     home = Path(vt.__file__).parent / "reporting" / "page"
     assert (home / "page.js").stat().st_size <= 20_000
     assert len((home / "page.js").read_text().splitlines()) <= 500
+
+
+def test_two_systems_on_a_truth_without_objects_make_a_page_without_an_order(capsys, tmp_path):
+    empty = json.loads(Path(TRUTH).read_text()) | {"annotations": []}
+    (tmp_path / "truth.json").write_text(json.dumps(empty))
+    words = [str(tmp_path / "truth.json"), SYSTEMS["hawk"], SYSTEMS["mole"], "-o", str(tmp_path / "page.html"), "-q"]
+    status, _, err = typed(capsys, *words)
+    assert (status, err) == (0, "")
+    assert "How sure is the order?" not in (tmp_path / "page.html").read_text()
