@@ -15,16 +15,17 @@
 namespace verite {
 
 // Calls work(0) to work(count - 1), each on a thread of its own while the system has threads to give, the rest here.
-// `work` must not throw.
+// `work` must not throw. Loops of the other threads end soon after `stop` is set.
 template <class Work>
-void run_on_threads(std::size_t count, const Work& work) {
+void run_on_threads(std::size_t count, const Work& work, const Stop* stop = nullptr) {
     std::vector<std::thread> helpers;
     helpers.reserve(count);
     std::size_t started = 1;
     try {
         for (; started < count; ++started)
-            helpers.emplace_back([&work, started] {
+            helpers.emplace_back([&work, started, stop] {
                 is_helper = true;
+                stop_of_thread = stop;
                 work(started);
             });
     } catch (const std::system_error&) {
@@ -45,9 +46,10 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
         return;
     }
     std::atomic<std::size_t> next{0};
+    Stop stop;
     std::exception_ptr failure;
     std::mutex failing;
-    run_on_threads(workers, [&](std::size_t worker) {
+    const auto help = [&](std::size_t worker) {
         try {
             for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) {
                 work(piece);
@@ -57,8 +59,10 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
             next = pieces;
             const std::lock_guard guard(failing);
             if (!failure) failure = std::current_exception();
+            stop.is_set = true;
         }
-    });
+    };
+    run_on_threads(workers, help, &stop);
     if (failure) std::rethrow_exception(failure);
 }
 

@@ -24,7 +24,8 @@ struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("the work is no longer wanted") {}
 };
 
-// Threads that help another are not asked: the one they help answers for them, and may hold the interpreter.
+// Threads that help another are not asked: the one they help answers for them, and may hold the interpreter. They end
+// when his loop did.
 inline thread_local bool is_helper = false;
 
 // Answers at most every 50 ms, and looks at the clock only every so many times it is asked.
@@ -36,11 +37,11 @@ class Pause {
         if (--left_ != 0) [[likely]]
             return;
         left_ = every_;
-        if (is_helper) return;
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
         if (stop_of_thread && stop_of_thread->is_set) throw Stopped();
+        if (is_helper) return;
         if (const auto answer = on_pause.load()) answer();
     }
 

@@ -334,7 +334,8 @@ std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addab
     const std::size_t pieces = std::min<std::size_t>(std::max(threads, 1u), std::max<std::size_t>(draws.size(), 1));
     in_parallel(pieces, threads, [&](std::size_t piece) {
         Drawer drawer(shared, addable, choices);
-        for (std::size_t i = draws.size() * piece / pieces; i < draws.size() * (piece + 1) / pieces; ++i)
+        Pause pause;
+        for (std::size_t i = draws.size() * piece / pieces; i < draws.size() * (piece + 1) / pieces; ++i, pause())
             drawer.draw(draws[i], std::span(means).subspan(i * choices.size(), choices.size()));
     });
     return means;

@@ -187,7 +187,9 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
     const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     in_parallel(cuts.size() - 1, threads, [&](std::size_t piece) {
         Matcher matcher(candidates, standing, rules, thresholds, matched);
+        Pause pause(64);
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
+            pause();
             const std::int64_t first = pred.images[image], last = pred.images[image + 1];
             if (candidates.offsets[first] == candidates.offsets[last]) continue;
             const std::int64_t first_truth = truth.images[image], last_truth = truth.images[image + 1];
