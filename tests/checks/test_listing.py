@@ -179,3 +179,129 @@ def test_the_command_lists_them_and_mends_no_file_with_unread_records(tmp_path, 
     assert said.out.count("error: V4") == 8
     assert "out.json not written: 9 records cannot be read" in said.err
     assert not (tmp_path / "out.json").exists()
+
+
+def lvis_document():
+    found = document()
+    for image in found["images"]:
+        image |= {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+    for category in found["categories"]:
+        category["frequency"] = "f"
+    return found
+
+
+def test_every_fault_of_an_lvis_file_is_listed_by_its_own_number(tmp_path):
+    found = lvis_document()
+    found["images"][2]["id"] = found["images"][1]["id"]  # left out, so that those behind it move up
+    del found["images"][7]["neg_category_ids"]
+    found["images"][9]["not_exhaustive_category_ids"] = [1, 77]
+    del found["categories"][1]["frequency"]
+    found["annotations"][3]["bbox"] = [1, 2, 3]
+    path = write(tmp_path / "lvis.json", found)
+    listed = {(f.code, place.split("lvis.json: ")[-1]) for f in vt.inspect(path).findings for place in f.examples}
+    assert listed >= {
+        ("V402", "annotations[3].bbox: found 3"),
+        ("V414", "images[7]: found none"),
+        ("V414", "categories[1]: found none"),
+        ("V402", "images[9].not_exhaustive_category_ids: found 77"),
+    }
+    assert "V218" in {code for code, _ in listed}
+    with pytest.raises(vt.ReadError, match=r"annotations\[3\]\.bbox"):
+        vt.read(path)
+
+
+TABLE = "image,label,x,y,width,height,score,iscrowd\n"
+
+
+def test_every_wrong_row_of_a_table_is_listed(tmp_path):
+    lines = [f"{i % 4}.jpg,cat,{i},2,30,40,0.{i + 10},0" for i in range(20)]
+    lines[3] = "1.jpg,cat,3,2,30,40,0.5"  # a cell too few
+    lines[5] = "1.jpg,,3,2,30,40,0.5,0"
+    lines[8] = "1.jpg,cat,3,two,30,40,0.5,0"
+    lines[9] = "1.jpg,cat,3,2,30,wide,0.5,0"
+    lines[12] = "1.jpg,cat,3,2,30,40,0.5,7"
+    lines[13] = "1.jpg,cat,3,2,three,40,0.5,0"
+    lines.insert(10, "")  # lines are counted as an editor counts them
+    path = tmp_path / "pred.csv"
+    path.write_text(TABLE + "\n".join(lines) + "\n")
+    assert places(path) == sorted(["pred.csv V402"] * 5 + ["pred.csv:5 V402"])
+    told = {place.split("pred.csv")[-1] for f in vt.inspect(path).findings for place in f.examples}
+    assert told >= {
+        ":5: found 7",
+        ": row 7: found none",
+        ": row 10: found 'two'",
+        ": row 11: found 'wide'",
+        ": row 15: found 7.0",
+        ": row 16: found 'three'",
+    }
+    assert vt.inspect(path).files[0].objects == 14
+    with pytest.raises(vt.ReadError, match=r"pred.csv:5: expected 8 cells"):
+        vt.read(path)
+    lines[3] = lines[0]
+    path.write_text(TABLE + "\n".join(lines) + "\n")
+    with pytest.raises(vt.ReadError, match=r"row 7: expected a text in label, found none"):
+        vt.read(path)
+
+
+def test_every_wrong_row_of_a_parquet_file_is_listed(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    boxes = [[i, 2, 30, 40] for i in range(9)]
+    boxes[4], boxes[6] = [1, 2, 3], None
+    columns = {"image": ["a.jpg"] * 9, "label": ["cat"] * 7 + [None, "dog"], "bbox": boxes}
+    path = tmp_path / "truth.parquet"
+    parquet.write_table(arrow.table(columns), path)
+    told = {place.split("parquet: ")[-1] for f in vt.inspect(path).findings for place in f.examples}
+    assert told >= {"row 8: found none", "row 5: found 3", "row 7: found none"}
+    assert vt.inspect(path).files[0].objects == 6
+
+
+def write_panoptic(folder, change):
+    """Four images with two segments each, changed before they are written."""
+    from PIL import Image
+
+    folder.mkdir()
+    rows = [
+        {"image_id": i, "file_name": f"{i}.png", "segments_info": [{"id": s, "category_id": s} for s in (1, 2)]}
+        for i in range(4)
+    ]
+    found = {
+        "images": [{"id": i, "width": 4, "height": 4} for i in range(4)],
+        "categories": [{"id": c, "name": f"class {c}", "isthing": 1} for c in (1, 2)],
+        "annotations": rows,
+    }
+    for i in range(4):
+        picture = Image.new("RGB", (4, 4), (1, 0, 0))
+        picture.putpixel((0, 0), (2, 0, 0))
+        picture.putpixel((3, 3), (0, 0, 0))
+        picture.save(folder / f"{i}.png")
+    change(found, folder)
+    return write(folder / "truth.json", found)
+
+
+def test_every_fault_of_a_panoptic_file_is_listed(tmp_path):
+    from PIL import Image
+
+    def spoil(found, folder):
+        rows = found["annotations"]
+        rows[0]["segments_info"][0]["category_id"] = 9
+        rows[0]["segments_info"][1]["id"] = 2**31
+        Image.new("L", (4, 4)).save(folder / "1.png")
+        rows[2]["file_name"] = 3
+        rows.append({"image_id": 77, "file_name": "3.png", "segments_info": []})
+        found["categories"].append({"id": 2, "name": "again"})
+
+    path = write_panoptic(tmp_path / "set", spoil)
+    findings = vt.inspect(path).findings
+    told = {(f.code, place.split("set/")[-1]) for f in findings for place in f.examples}
+    assert told >= {
+        ("V402", "truth.json: annotations[0].segments_info[0].category_id: found 9"),
+        ("V402", f"truth.json: annotations[0].segments_info[1].id: found {2**31}"),
+        ("V409", "1.png: found L"),
+        ("V402", "truth.json: annotations[2].file_name: found a whole number"),
+        ("V402", "truth.json: annotations[4].image_id: found 77"),
+        ("V402", "truth.json: categories: found 2 twice"),
+    }
+    assert vt.inspect(path).files[0].objects == 2
+    with pytest.raises(vt.ReadError, match=r"annotations\[2\]\.file_name: expected text"):
+        vt.read(path)

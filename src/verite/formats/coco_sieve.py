@@ -7,6 +7,7 @@ waits a little longer: the document is taken apart by the standard library, and 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.faults import UNREADABLE, Tolerance
+from verite.faults import UNREADABLE, Flaw, Tolerance
 from verite.files import read_text
 from verite.formats.coco_file import explain_fault, region_limits
 from verite.formats.format import Options
@@ -65,7 +66,8 @@ def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Ann
     except ReadError as error:
         raise package.explain(error) from None
     source = annotations.source
-    return annotations.said_to_be(replace(source, path=str(path), flaws=sieve.tolerance.flaws))
+    flaws = (*sieve.tolerance.flaws, *(sieve.in_file(flaw, place) for flaw in source.flaws))
+    return annotations.said_to_be(replace(source, path=str(path), flaws=flaws))
 
 
 def look_at_fields(file: _core.CocoFile) -> None:
@@ -164,6 +166,15 @@ class Sieve:
                     wrong.setdefault(section, set()).add(record)
             for section, gone in wrong.items():
                 self.sections[section] = [r for i, r in enumerate(self.sections[section]) if i not in gone]
+
+    def in_file(self, flaw: Flaw, copy: Path) -> Flaw:
+        """A flaw of what was put together again, as one of the file."""
+
+        def renumber(found: re.Match[str]) -> str:
+            return f"{found[1]}[{self.number(found[1], int(found[2]))}]"
+
+        places = (place.replace(str(copy), str(self.path)) for place in flaw.places)
+        return replace(flaw, places=tuple(re.sub(rf"({'|'.join(SECTIONS)})\[(\d+)\]", renumber, p) for p in places))
 
     def number(self, section: str, record: int) -> int:
         """Which record of the file this is."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verite.errors import ReadError, did_you_mean, excerpt
+from verite.faults import Tolerance
 from verite.files import read_text
 from verite.formats.format import Look
 
@@ -25,13 +26,19 @@ class CsvTable:
     columns: dict[str, int]
     lines: list[Line]
 
-    def __iter__(self) -> Iterator[tuple[str, dict[str, str]]]:
+    def records(self, tolerance: Tolerance) -> Iterator[tuple[str, dict[str, str]]]:
         """Place and known cells of every line."""
         for number, line in self.lines:
             where = f"{self.file}:{number}"
-            if len(line) != self.width:
-                raise ReadError(where, expected=f"{self.width} cells as in the header", found=f"{len(line)}")
-            yield where, {name: line[i] for name, i in self.columns.items()}
+            with tolerance:
+                check_width(where, line, self.width)
+                yield where, {name: line[i] for name, i in self.columns.items()}
+
+
+def check_width(where: str, line: Sequence[str], width: int) -> None:
+    """Does a line have as many cells as the header?"""
+    if len(line) != width:
+        raise ReadError(where, expected=f"{width} cells as in the header", found=str(len(line)))
 
 
 def header_columns(look: Look, known: Sequence[str]) -> dict[str, int]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
+from verite.faults import Tolerance
 from verite.files import read_bytes, read_text, write_atomically
 from verite.limits import limit, remedy
 
+T = TypeVar("T")
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "null": "null"}
@@ -48,6 +51,18 @@ def convert_document(path: Path, document: Any, kind: Any) -> Any:
         raise explain_misfit(path, error) from None
 
 
+def convert_records(place: str, records: Sequence[Any], kind: type[T], tolerance: Tolerance) -> dict[int, T]:
+    """Records of a list as `kind`, by their numbers; those that are none are left out, where that is tolerated."""
+    found = {}
+    for i, record in enumerate(records):
+        with tolerance:
+            try:
+                found[i] = msgspec.convert(record, kind)
+            except msgspec.ValidationError as error:
+                raise explain_misfit(f"{place}[{i}]", error) from None
+    return found
+
+
 def decode_with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
     """The document if all that is wrong with it is NaN in the right places; None if something else is wrong, too."""
     try:
@@ -76,11 +91,12 @@ def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str,
     return next((odd for where, child in inside if (odd := odd_value(child, where, nan_in)) is not None), None)
 
 
-def explain_misfit(path: Path, error: msgspec.ValidationError) -> ReadError:
-    """A value of the wrong kind, in our words instead of msgspec's."""
+def explain_misfit(where: Path | str, error: msgspec.ValidationError) -> ReadError:
+    """A value of the wrong kind, in our words instead of msgspec's; `where` is the file or a record in it."""
     message, _, place = str(error).partition(" - at `$")
     expected, found = translate(message)
-    return ReadError(f"{path}: {place.strip('`.') or 'top level'}", expected=expected, found=found)
+    inside = f": {place.strip('`.') or 'top level'}" if isinstance(where, Path) else place.strip("`")
+    return ReadError(f"{where}{inside}", expected=expected, found=found)
 
 
 def translate(message: str) -> tuple[str, str]:

@@ -52,7 +52,7 @@ def words_per_object(look: Look) -> int:
 
 def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
-    for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST):
+    for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST).records(rows.tolerance):
         image = line["ImageId"].strip()
         with rows.tolerance:
             rows.add_image(where, image)

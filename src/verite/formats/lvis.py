@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ReadError
+from verite.faults import Tolerance, is_listing
 from verite.formats import coco
 from verite.formats.coco_file import open_coco
 from verite.formats.format import Format, Look, Options, tail_of
@@ -40,43 +41,54 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    if is_listing():
+        from verite.formats.coco_sieve import read_tolerantly
+
+        return read_tolerantly(path, options, read_whole)
+    return read_whole(path, options)
+
+
+def read_whole(path: Path, options: Options) -> Annotations:
     file = open_coco(path)
     plain = coco.document(path, file, options)
     images, categories = file.images, file.categories
+    tolerance = Tolerance()
     for key in LISTS:
-        need(path, "images", images, key)
-    need(path, "categories", categories, "frequency")
-    groups = [chr(letter) for letter in categories["frequency"]]
+        need(path, "images", images, key, tolerance)
+    is_grouped = need(path, "categories", categories, "frequency", tolerance)
+    groups = [chr(letter) for letter in categories["frequency"]] if is_grouped else None
     labels = Labels(plain.labels.names, plain.labels.numbers, groups=groups)
     assert labels.ids is not None
-    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset) for key in LISTS]
+    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset, tolerance) for key in LISTS]
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
-    source = replace(plain.source, format="lvis")
+    source = replace(plain.source, format="lvis", flaws=tolerance.flaws)
     return plain.changed(labels=labels, verdicts=Verdicts(*columns), source=source)
 
 
-def need(path: Path, section: str, table: dict[str, Any], key: str) -> None:
-    """Every record must have this key."""
+def need(path: Path, section: str, table: dict[str, Any], key: str, tolerance: Tolerance) -> bool:
+    """Does every record have this key, as it must?"""
     present = table["present"][key]
     is_there = np.full(table["count"], present) if isinstance(present, bool) else present
-    if not is_there.all():
-        place = f"{path}: {section}[{int(np.argmin(is_there))}]"
-        remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"
-        raise ReadError(place, expected=f"a key {key!r}", found="none", remedy=remedy)
+    for row in np.flatnonzero(~is_there).tolist():
+        with tolerance:
+            remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"
+            raise ReadError(f"{path}: {section}[{row}]", expected=f"a key {key!r}", found="none", remedy=remedy)
+    return bool(is_there.all())
 
 
 def verdicts_of(
-    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64]
+    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], tolerance: Tolerance
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Image, label and kind of everything in the lists of this name."""
     used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
     image = np.repeat(np.arange(images["count"]), np.diff(offsets))
     label = positions_in(ids, used)
-    if len(label) and label.min() < 0:
-        at = int(np.argmin(label))
-        place = f"{path}: images[{image[at]}].{key}"
-        raise ReadError(place, expected="ids out of categories", found=str(used[at]))
-    return image, label, np.full(len(label), LISTS[key])
+    for at in np.flatnonzero(label < 0).tolist():
+        with tolerance:
+            place = f"{path}: images[{image[at]}].{key}"
+            raise ReadError(place, expected="ids out of categories", found=str(used[at]))
+    is_known = label >= 0
+    return image[is_known], label[is_known], np.full(int(is_known.sum()), LISTS[key])
 
 
 def write(annotations: Annotations, path: Path) -> None:

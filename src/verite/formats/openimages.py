@@ -55,7 +55,7 @@ def read(path: Path, options: Options) -> Annotations:
     score, why = score_column(sheet.columns, sheet.lines)
     if score is None and has_confidences(sheet.columns, sheet.lines):
         rows.notes.append("Confidence left out: beside IsGroupOf and the like it is the annotators', not a detector's")
-    for where, line in sheet:
+    for where, line in sheet.records(rows.tolerance):
         with rows.tolerance:
             add_line(rows, where, line, score)
     return rows.annotations("openimages", layout="xyxy", coords="rel", why=why)

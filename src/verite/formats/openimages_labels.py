@@ -5,12 +5,13 @@ Read, it is annotations without objects that know what was verified in each imag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from verite.errors import ReadError, excerpt
+from verite.faults import Tolerance
 from verite.files import write_atomically
 from verite.formats.class_names import check_name
 from verite.formats.csv_lines import header_columns, read_csv_table
@@ -37,15 +38,11 @@ def read(path: Path, options: Options) -> Annotations:
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
     rows = []
-    for where, line in read_csv_table(path, REQUIRED, REQUIRED):
-        image, label, word = (line[name].strip() for name in REQUIRED)
-        if not image:
-            raise ReadError(where, expected="the name of an image", found="an empty one")
-        check_name(where, label)
-        if word not in SAID:
-            expected = "1 or 0 in Confidence: is the class in the image or not"
-            raise ReadError(where, expected=expected, found=excerpt(word), remedy="take labels that people verified")
-        rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), SAID[word]))
+    tolerance = Tolerance()
+    for where, line in read_csv_table(path, REQUIRED, REQUIRED).records(tolerance):
+        with tolerance:
+            image, label, kind = verdict_of(where, line)
+            rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), kind))
     none = np.empty(0, dtype=np.int32)
     return Annotations(
         images=Images(list(images)),
@@ -55,8 +52,20 @@ def read(path: Path, options: Options) -> Annotations:
         regions=Regions(np.empty((0, 4))),
         verdicts=Verdicts.of(rows),
         unit="rel",
-        source=Source(str(path), "openimages-labels"),
+        source=Source(str(path), "openimages-labels", flaws=tolerance.flaws),
     )
+
+
+def verdict_of(where: str, line: Mapping[str, str]) -> tuple[str, str, int]:
+    """Image, class, and whether it is there."""
+    image, label, word = (line[name].strip() for name in REQUIRED)
+    if not image:
+        raise ReadError(where, expected="the name of an image", found="an empty one")
+    check_name(where, label)
+    if word not in SAID:
+        expected = "1 or 0 in Confidence: is the class in the image or not"
+        raise ReadError(where, expected=expected, found=excerpt(word), remedy="take labels that people verified")
+    return image, label, SAID[word]
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -6,6 +6,7 @@ is that of the image. Boxes are fractions of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,24 +34,29 @@ def read(path: Path, options: Options) -> Annotations:
     folder = options.images if options.images is not None else the_file(path).parent
     places = {file.name: file for file in sorted(folder.rglob("*.png"), reverse=True)}
     rows = Rows(path, options)
-    for where, line in read_csv_table(path, REQUIRED, REQUIRED):
-        name = line["MaskPath"].strip()
-        if name not in places:
-            remedy = f"name the folder of the PNGs with {options.spell('images', 'FOLDER')}"
-            raise ReadError(where, expected=f"a PNG {excerpt(name)} below {folder}", found="none", remedy=remedy)
-        with picture(places[name], ["PNG"]) as image:
-            size = image.size
-            pixels = np.asarray(image.convert("L")) > 0
-        image_name = line["ImageID"].strip()
-        known = rows.images.get(image_name, size)
-        if known != size:
-            found = f"{size[0]} x {size[1]} in {places[name]}"
-            raise ReadError(where, expected=f"masks of {known[0]} x {known[1]} in {image_name}", found=found)
-        rows.remember_image(where, image_name, size)
-        box = [decimal(line[key], where, key) * size[i % 2] for i, key in enumerate(CORNERS)]
-        runs = runs_of(pixels[None])[0], (size[1], size[0])
-        rows.add(where, image_name, line["LabelName"].strip(), box, runs=runs)
+    for where, line in read_csv_table(path, REQUIRED, REQUIRED).records(rows.tolerance):
+        with rows.tolerance:
+            name = line["MaskPath"].strip()
+            if name not in places:
+                remedy = f"name the folder of the PNGs with {options.spell('images', 'FOLDER')}"
+                raise ReadError(where, expected=f"a PNG {excerpt(name)} below {folder}", found="none", remedy=remedy)
+            add_line(rows, where, line, places[name])
     return rows.annotations("openimages-masks", layout="xyxy")
+
+
+def add_line(rows: Rows, where: str, line: Mapping[str, str], file: Path) -> None:
+    """An object, its mask in a file."""
+    with picture(file, ["PNG"]) as image:
+        size = image.size
+        pixels = np.asarray(image.convert("L")) > 0
+    name = line["ImageID"].strip()
+    known = rows.images.get(name, size)
+    if known != size:
+        found = f"{size[0]} x {size[1]} in {file}"
+        raise ReadError(where, expected=f"masks of {known[0]} x {known[1]} in {name}", found=found)
+    rows.remember_image(where, name, size)
+    box = [decimal(line[key], where, key) * size[i % 2] for i, key in enumerate(CORNERS)]
+    rows.add(where, name, line["LabelName"].strip(), box, runs=(runs_of(pixels[None])[0], (size[1], size[0])))
 
 
 FORMAT = Format(

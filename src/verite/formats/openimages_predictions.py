@@ -43,7 +43,7 @@ def read(path: Path, options: Options) -> Annotations:
     sheet = read_csv_table(path, REQUIRED, (*REQUIRED, *SIZES), longest=LONGEST)
     has_masks = all(name in sheet.columns for name in SIZES)
     rows = Rows(path, options)
-    for where, line in sheet:
+    for where, line in sheet.records(rows.tolerance):
         with rows.tolerance:
             add_line(rows, where, line, has_masks=has_masks)
     if has_masks:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError, did_you_mean, excerpt
+from verite.faults import Tolerance, is_listing
 from verite.formats.class_names import check_name
-from verite.formats.document import decode
+from verite.formats.document import convert_records, decode
 from verite.formats.format import Look, Options
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.panoptic import STUFF, THING
@@ -22,6 +24,7 @@ from verite.model.labels import Labels
 from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
+from verite.records import record
 
 LARGEST_ID = 256**3 - 1
 
@@ -58,44 +61,76 @@ class Document(msgspec.Struct):
     categories: list[Category] = []
 
 
+class Loose(msgspec.Struct):
+    annotations: list[Any]
+    images: list[Any] = []
+    categories: list[Any] = []
+
+
+@record(eq=False)
+class Sections:
+    """The records of a document by their numbers, without those that are wrong where that is tolerated."""
+
+    annotations: dict[int, Annotated]
+    images: dict[int, Picture]
+    categories: dict[int, Category]
+
+
+def read_sections(file: Path, tolerance: Tolerance) -> Sections:
+    if not is_listing():
+        document = decode(file, Document)
+        lists = (document.annotations, document.images, document.categories)
+        return Sections(*(dict(enumerate(records)) for records in lists))
+    loose = decode(file, Loose)
+    return Sections(
+        convert_records(f"{file}: annotations", loose.annotations, Annotated, tolerance),
+        convert_records(f"{file}: images", loose.images, Picture, tolerance),
+        convert_records(f"{file}: categories", loose.categories, Category, tolerance),
+    )
+
+
 def read_panoptic(path: Path, options: Options) -> Annotations:
     file = the_document(path)
-    document = decode(file, Document)
+    tolerance = Tolerance()
+    document = read_sections(file, tolerance)
     pictures = folder_of_pictures(file, options)
-    images, annotated = image_table(file, document, options)
-    labels = label_table(file, document, options)
+    images, annotated = image_table(file, document, options, tolerance)
+    labels = label_table(file, document, options, tolerance)
     index = {int(id): i for i, id in enumerate(labels.ids)} if labels.ids is not None else {}
     parts: list[Segments] = []
+    known: list[int] = []  # the image of each part
     image: list[int] = []
     label: list[int] = []
     listed: list[Segment] = []
-    for row, record in enumerate(document.annotations):
-        place = f"{file}: annotations[{row}]"
-        at = annotated[row]
-        check_segments(place, record.segments_info, index, options.label_offset)
-        wanted = (
-            (int(images.widths[at]), int(images.heights[at]))
-            if images.widths[at]
-            else size_in_truth(images, at, options)
-        )
-        ids = read_ids(place, pictures, record.file_name, wanted)
-        parts.append(Segments.of(f"{place} ({record.file_name})", ids, [s.id for s in record.segments_info]))
-        image += [at] * len(record.segments_info)
-        label += [index[s.category_id + options.label_offset] for s in record.segments_info]
-        listed += record.segments_info
+    for row, at in annotated.items():
+        one, place = document.annotations[row], f"{file}: annotations[{row}]"
+        if not are_sound(place, one.segments_info, index, options.label_offset, tolerance):
+            continue
+        with tolerance:
+            wanted = (
+                (int(images.widths[at]), int(images.heights[at]))
+                if images.widths[at]
+                else size_in_truth(images, at, options)
+            )
+            ids = read_ids(place, pictures, one.file_name, wanted)
+            parts.append(Segments.of(f"{place} ({one.file_name})", ids, [s.id for s in one.segments_info]))
+            known.append(at)
+            image += [at] * len(one.segments_info)
+            label += [index[s.category_id + options.label_offset] for s in one.segments_info]
+            listed += one.segments_info
     runs = join_segments(parts)
     areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
     notes = area_notes(listed, areas)
     boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
     return Annotations(
-        images=with_sizes(images, annotated, parts),
+        images=with_sizes(images, known, parts),
         labels=labels,
         image=np.array(image, dtype=np.int32),
         label=np.array(label, dtype=np.int32),
         regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs),
         area=areas,
         flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
-        source=Source(str(path), "panoptic", notes=tuple(notes)),
+        source=Source(str(path), "panoptic", notes=tuple(notes), flaws=tolerance.flaws),
     )
 
 
@@ -115,40 +150,56 @@ def folder_of_pictures(file: Path, options: Options) -> Path:
     return beside if beside.is_dir() else file.parent
 
 
-def image_table(file: Path, document: Document, options: Options) -> tuple[Images, list[int]]:
+def image_table(
+    file: Path, document: Sections, options: Options, tolerance: Tolerance
+) -> tuple[Images, dict[int, int]]:
     """The images, and which of them each annotation is of. Results often list annotations alone."""
-    records = document.images or [Picture(a.image_id, None) for a in document.annotations]
-    keys = [record.id for record in records]
-    if len({type(key) for key in keys}) > 1:
-        raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
-    index: dict[int | str, int] = {}
     section = "images" if document.images else "annotations"
-    for i, key in enumerate(keys):
-        if index.setdefault(key, i) != i:
-            twice = f"{key!r} in {section}[{index[key]}] and {section}[{i}]"
-            raise ReadError(file, expected="each image once", found=twice)
-    for i, record in enumerate(records):
-        check_size(f"{file}: images[{i}]", record.width, record.height)
-    annotated: list[int] = []
-    for row, a in enumerate(document.annotations):
-        at = index.get(a.image_id)
-        if at is None:
-            place = f"{file}: annotations[{row}].image_id"
-            raise ReadError(place, expected="an id out of images", found=excerpt(a.image_id))
-        annotated.append(at)
-    if len(set(annotated)) < len(annotated):
-        again = next(i for i, at in enumerate(annotated) if at in annotated[:i])
-        found = f"a second one of image {document.annotations[again].image_id!r}"
-        raise ReadError(f"{file}: annotations[{again}]", expected="one annotation an image", found=found)
-    check_complete(file, keys, annotated, options)
-    named = [record.file_name for record in records]
+    records = document.images or {row: Picture(a.image_id, None) for row, a in document.annotations.items()}
+    if len({type(one.id) for one in records.values()}) > 1:
+        raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
+    first: dict[int | str, int] = {}
+    for i, one in records.items():
+        with tolerance:
+            if first.setdefault(one.id, i) != i:
+                twice = f"{one.id!r} in {section}[{first[one.id]}] and {section}[{i}]"
+                raise ReadError(file, expected="each image once", found=twice)
+    pictures = [records[i] for i in first.values()]
+    for i, one in zip(first.values(), pictures, strict=True):
+        with tolerance:
+            check_size(f"{file}: images[{i}]", one.width, one.height)
+    keys = list(first)
+    annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, tolerance)
+    with tolerance:
+        check_complete(file, keys, list(annotated.values()), options)
+    named = [one.file_name for one in pictures]
     is_text = bool(keys) and isinstance(keys[0], str)
     names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
     ids = None if is_text else np.array(keys, dtype=np.int64) + options.image_offset
-    sizes = {"widths": [r.width for r in records], "heights": [r.height for r in records]}
+    sizes = {"widths": [r.width for r in pictures], "heights": [r.height for r in pictures]}
     if names is None and ids is not None and not len(ids):
         names = []
     return Images(names, ids, **sizes), annotated
+
+
+def find_images(
+    file: Path, annotations: Mapping[int, Annotated], index: Mapping[int | str, int], tolerance: Tolerance
+) -> dict[int, int]:
+    """Which image each annotation is of; there is one for each image."""
+    found: dict[int, int] = {}
+    seen: set[int | str] = set()
+    for row, one in annotations.items():
+        with tolerance:
+            place = f"{file}: annotations[{row}]"
+            if one.image_id not in index:
+                where = f"{place}.image_id"
+                raise ReadError(where, expected="an id out of images", found=excerpt(one.image_id))
+            if one.image_id in seen:
+                again = f"a second one of image {one.image_id!r}"
+                raise ReadError(place, expected="one annotation an image", found=again)
+            seen.add(one.image_id)
+            found[row] = index[one.image_id]
+    return found
 
 
 def size_in_truth(images: Images, at: int, options: Options) -> tuple[int, int]:
@@ -178,43 +229,50 @@ def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[in
         )
 
 
-def label_table(file: Path, document: Document, options: Options) -> Labels:
+def label_table(file: Path, document: Sections, options: Options, tolerance: Tolerance) -> Labels:
     """The classes: the file's own; those of the truth where it lists none."""
     if not document.categories:
         truth = options.like
         if truth is not None and truth.labels.ids is not None:
             return truth.labels
-        used = sorted({s.category_id for a in document.annotations for s in a.segments_info})
+        used = sorted({s.category_id for a in document.annotations.values() for s in a.segments_info})
         return Labels(None, np.array(used, dtype=np.int64) + options.label_offset)
-    names = []
-    for i, category in enumerate(document.categories):
-        if category.name is not None:
-            check_name(f"{file}: categories[{i}].name", category.name)
-        names.append(category.name or str(category.id))
-    ids = [category.id for category in document.categories]
-    for what, values in (("id", ids), ("name", names)):
-        if len(set(values)) < len(values):
-            twice = next(v for i, v in enumerate(values) if v in values[:i])
-            raise ReadError(f"{file}: categories", expected=f"each {what} once", found=f"{twice!r} twice")
+    names: dict[str, Category] = {}
+    for i, category in document.categories.items():
+        with tolerance:
+            name = category.name or str(category.id)
+            if category.name is not None:
+                check_name(f"{file}: categories[{i}].name", category.name)
+            if any(category.id == other.id for other in names.values()):
+                raise ReadError(f"{file}: categories", expected="each id once", found=f"{category.id!r} twice")
+            if name in names:
+                raise ReadError(f"{file}: categories", expected="each name once", found=f"{name!r} twice")
+            names[name] = category
     groups = None
-    if all(category.isthing is not None for category in document.categories):
-        groups = [THING if category.isthing else STUFF for category in document.categories]
-    return Labels(names, np.array(ids, dtype=np.int64) + options.label_offset, groups=groups)
+    if all(category.isthing is not None for category in names.values()):
+        groups = [THING if category.isthing else STUFF for category in names.values()]
+    ids = np.array([category.id for category in names.values()], dtype=np.int64)
+    return Labels(list(names), ids + options.label_offset, groups=groups)
 
 
-def check_segments(place: str, segments: Sequence[Segment], index: dict[int, int], offset: int) -> None:
+def are_sound(
+    place: str, segments: Sequence[Segment], index: Mapping[int, int], offset: int, tolerance: Tolerance
+) -> bool:
+    """Do segments have ids of their own and classes that there are?"""
     seen: set[int] = set()
     for i, segment in enumerate(segments):
         where = f"{place}.segments_info[{i}]"
-        if not 0 < segment.id <= LARGEST_ID:
-            raise ReadError(f"{where}.id", expected=f"an id from 1 to {LARGEST_ID}", found=str(segment.id))
-        if segment.id in seen:
-            raise ReadError(f"{where}.id", expected="each segment once", found=f"a second {segment.id}")
-        seen.add(segment.id)
-        if segment.category_id + offset not in index:
-            near = did_you_mean(str(segment.category_id), map(str, index)).removeprefix("; ")
-            found = str(segment.category_id)
-            raise ReadError(f"{where}.category_id", expected="an id out of categories", found=found, remedy=near)
+        with tolerance:
+            if not 0 < segment.id <= LARGEST_ID:
+                raise ReadError(f"{where}.id", expected=f"an id from 1 to {LARGEST_ID}", found=str(segment.id))
+            if segment.id in seen:
+                raise ReadError(f"{where}.id", expected="each segment once", found=f"a second {segment.id}")
+            if segment.category_id + offset not in index:
+                near = did_you_mean(str(segment.category_id), map(str, index)).removeprefix("; ")
+                found = str(segment.category_id)
+                raise ReadError(f"{where}.category_id", expected="an id out of categories", found=found, remedy=near)
+            seen.add(segment.id)
+    return len(seen) == len(segments)
 
 
 def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> NDArray[np.uint32]:

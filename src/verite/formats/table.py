@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from verite.errors import ReadError
+from verite.faults import Tolerance
 from verite.files import write_atomically
-from verite.formats.csv_lines import columns_of, header_columns, lines_of, the_file
+from verite.formats.csv_lines import check_width, columns_of, header_columns, lines_of, the_file
 from verite.formats.format import Format, Look, Options
 from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, POSE, read_columns
 from verite.formats.words import is_number
@@ -34,23 +34,25 @@ def recognise(look: Look) -> str | None:
 def read(path: Path, options: Options) -> Annotations:
     file = the_file(path)
     lines = lines_of(file, LONGEST)
+    tolerance = Tolerance()
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
     at = columns_of(header, [*KNOWN, *wanted])
     cells: dict[str, list[str]] = {name: [] for name in at}
+    numbers = []
     for number, line in lines:
-        if len(line) != len(header):
-            expected = f"{len(header)} cells as in the header"
-            raise ReadError(f"{file}:{number}", expected=expected, found=str(len(line)))
-        for name, i in at.items():
-            cells[name].append(line[i].strip())
+        with tolerance:
+            check_width(f"{file}:{number}", line, len(header))
+            numbers.append(number)
+            for name, i in at.items():
+                cells[name].append(line[i].strip())
     others = {name.strip(): ["" for _ in next(iter(cells.values()), [])] for name in header if name.strip() not in at}
     columns = {
         name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values)
         for name, values in cells.items()
         if name not in (BOX, POSE)
     }
-    return read_columns(str(path), {**others, **columns}, options, "table", first_row=2)
+    return read_columns(str(path), {**others, **columns}, options, "table", rows=numbers, tolerance=tolerance)
 
 
 def guess(values: Sequence[str]) -> Any:

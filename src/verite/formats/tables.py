@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.formats.class_names import check_names, class_names
+from verite.faults import Tolerance, is_listing
+from verite.formats.class_names import check_name, check_names, class_names
 from verite.formats.format import Options
 from verite.formats.sizes import check_size, in_pixels
+from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.regions import Regions
+from verite.records import replace
 
 Columns = Mapping[str, Any]
 
@@ -37,29 +40,35 @@ KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, POS
 
 
 def read_columns(
-    name: str, given: Columns, options: Options, format: str = "memory", *, first_row: int = 1
+    name: str,
+    given: Columns,
+    options: Options,
+    format: str = "memory",
+    *,
+    rows: Sequence[int] | None = None,
+    tolerance: Tolerance | None = None,
 ) -> Annotations:
-    """The objects of a table, a row each. `name` is what messages call it, `first_row` the number of the first one."""
-    table = ColumnRows(name, rename(name, given, options.columns or {}), options, first_row)
-    image, images = table.image_table(options)
-    label, labels = table.label_table(options)
-    layout, boxes = table.boxes()
-    regions = Regions(boxes, options.boxes or layout, keypoints=table.keypoints())
-    regions, unit = in_pixels(regions, options.coords or "abs", images, image)
-    score = next((key for key in SCORE if key in table.columns), None)
-    return Annotations(
-        images=images,
-        labels=labels,
-        image=image,
-        label=label,
-        regions=regions,
-        confidence=table.numbers(score) if score else None,
-        area=table.numbers("area") if "area" in table.columns else None,
-        ids=table.whole("id") if "id" in table.columns and table.is_whole("id") else None,
-        flags={flag: table.flags(key) for key, flag in FLAG_NAMES.items() if key in table.columns},
-        unit=unit,
-        source=Source(name, format),
-    )
+    """The objects of a table, a row each. `name` is what messages call it, `rows` are the numbers they have there."""
+    table = ColumnRows(name, rename(name, given, options.columns or {}), options, rows)
+    tolerance = tolerance or Tolerance()
+    while True:
+        try:
+            found = table.annotations(options, format)
+            return found.said_to_be(replace(found.source, flaws=tolerance.flaws))
+        except WrongRows as wrong:
+            if not is_listing():
+                raise wrong.faults[0] from None
+            for fault in wrong.faults:
+                tolerance.add_error(fault)
+            table = table.without(wrong.rows)
+
+
+class WrongRows(Exception):  # noqa: N818 - never leaves this module
+    """Rows that cannot be read, and why."""
+
+    def __init__(self, rows: Sequence[int], faults: Sequence[ReadError]) -> None:
+        super().__init__(len(rows))
+        self.rows, self.faults = rows, faults
 
 
 def rename(name: str, given: Columns, wanted: Mapping[str, str]) -> dict[str, Any]:
@@ -83,12 +92,49 @@ def list_names(names: Columns | Sequence[str]) -> str:
 class ColumnRows:
     """The columns of a table, checked as they are asked for."""
 
-    def __init__(self, name: str, columns: dict[str, Any], options: Options, first_row: int) -> None:
-        self.name, self.columns, self.options, self.first_row = name, columns, options, first_row
+    def __init__(self, name: str, columns: dict[str, Any], options: Options, rows: Sequence[int] | None) -> None:
+        self.name, self.columns, self.options = name, columns, options
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise BadParameter(f"{name}: expected columns of one length, found {lengths}")
         self.count = next(iter(lengths.values()), 0)
+        self.rows = range(1, self.count + 1) if rows is None else rows
+
+    def annotations(self, options: Options, format: str) -> Annotations:
+        image, images = self.image_table(options)
+        label, labels = self.label_table(options)
+        layout, boxes = self.boxes()
+        regions = Regions(boxes, options.boxes or layout, keypoints=self.keypoints())
+        regions, unit = in_pixels(regions, options.coords or "abs", images, image)
+        score = next((key for key in SCORE if key in self.columns), None)
+        return Annotations(
+            images=images,
+            labels=labels,
+            image=image,
+            label=label,
+            regions=regions,
+            confidence=self.numbers(score) if score else None,
+            area=self.numbers("area") if "area" in self.columns else None,
+            ids=self.whole("id") if "id" in self.columns and self.is_whole("id") else None,
+            flags={flag: self.flags(key) for key, flag in FLAG_NAMES.items() if key in self.columns},
+            unit=unit,
+            source=Source(self.name, format),
+        )
+
+    def without(self, gone: Sequence[int]) -> ColumnRows:
+        """The same table without these rows."""
+        kept = np.setdiff1d(np.arange(self.count), gone)
+        columns = {
+            key: values[kept] if hasattr(values, "dtype") else [values[i] for i in kept]
+            for key, values in self.columns.items()
+        }
+        return ColumnRows(self.name, columns, self.options, [self.rows[i] for i in kept])
+
+    def refuse(self, expected: str, found: Mapping[int, str]) -> None:
+        """These rows are not as expected; nothing happens where there is none."""
+        if found:
+            faults = [ReadError(self.place(row), expected=expected, found=text) for row, text in found.items()]
+            raise WrongRows(list(found), faults)
 
     def need(self, names: Sequence[str]) -> str:
         """The first of these columns that is there."""
@@ -109,7 +155,7 @@ class ColumnRows:
         return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
-        return f"{self.name}: row {row + self.first_row}"
+        return f"{self.name}: row {self.rows[row]}"
 
     def numbers(self, key: str) -> NDArray[np.float64]:
         """A column of numbers, NaN where there is none."""
@@ -117,8 +163,9 @@ class ColumnRows:
         try:
             return np.array([np.nan if v is None else v for v in values] if is_objects(values) else values, np.float64)
         except (TypeError, ValueError):
-            row, odd = next((i, v) for i, v in enumerate(values) if not is_numeric(v))
-            raise ReadError(self.place(row), expected=f"a number in {key}", found=excerpt(str(odd))) from None
+            odd = {i: excerpt(str(v)) for i, v in enumerate(values) if not is_numeric(v)}
+            self.refuse(f"a number in {key}", odd)
+            raise
 
     def is_whole(self, key: str) -> bool:
         """Are these ids, or texts? Absent ones are told apart later."""
@@ -135,17 +182,15 @@ class ColumnRows:
         if is_objects(numbers) and all(isinstance(v, (int, np.integer)) for v in numbers):
             return np.array([int(v) for v in numbers], dtype=np.int64)  # not through float64, which holds 53 bits
         plain = self.numbers(key)
-        if np.isnan(plain).any():
-            row = int(np.argmax(np.isnan(plain)))
-            raise ReadError(self.place(row), expected=f"a value in {key}", found="none")
+        self.refuse(f"a value in {key}", dict.fromkeys(np.flatnonzero(np.isnan(plain)).tolist(), "none"))
         return plain.astype(np.int64)
 
     def texts(self, key: str) -> NDArray[np.object_]:
         values = self.columns[key]
-        for row, value in enumerate(values):
-            if not isinstance(value, str) or not value:
-                found = "none" if value is None or value == "" or value != value else excerpt(str(value))
-                raise ReadError(self.place(row), expected=f"a text in {key}", found=found)
+        odd = {row: value for row, value in enumerate(values) if not isinstance(value, str) or not value}
+        nothing = (None, "")
+        found = {row: "none" if v in nothing or v != v else excerpt(str(v)) for row, v in odd.items()}
+        self.refuse(f"a text in {key}", found)
         return np.array([str(value) for value in values], dtype=object)
 
     def image_table(self, options: Options) -> tuple[NDArray[np.int32], Images]:
@@ -163,10 +208,16 @@ class ColumnRows:
         if all(side in self.columns for side in SIZE):
             _, first = np.unique(position, return_index=True)
             widths, heights = (self.numbers(side)[first] for side in SIZE)
+            faults = {}
             for row, width, height in zip(first.tolist(), widths.tolist(), heights.tolist(), strict=True):
-                if not (is_whole_float(width) and is_whole_float(height)) or width != width or height != height:
-                    raise ReadError(self.place(row), expected="whole pixels", found=f"{width} x {height}")
-                check_size(self.place(row), int(width), int(height))
+                try:
+                    if not (width.is_integer() and height.is_integer()):
+                        raise ReadError(self.place(row), expected="whole pixels", found=f"{width} x {height}")
+                    check_size(self.place(row), int(width), int(height))
+                except ReadError as error:
+                    faults[row] = error
+            if faults:
+                raise WrongRows(list(faults), list(faults.values()))
             return widths, heights
         if options.image_size is not None:
             return tuple(np.full(len(images), side) for side in options.image_size)  # type: ignore[return-value]
@@ -193,9 +244,10 @@ class ColumnRows:
         """Where there are ids and names, an id has one name and a name one id."""
         if ids is None or names is None or known is None:
             return
-        for row, (at, name) in enumerate(zip(position.tolist(), names, strict=True)):
-            if known[at] != name:
-                raise ReadError(self.place(row), expected=f"{known[at]!r}, as this {what} id has", found=excerpt(name))
+        for at in np.unique(position[np.array(known, dtype=object)[position] != names]).tolist():
+            rows = np.flatnonzero(position == at).tolist()
+            other = {row: excerpt(names[row]) for row in rows if names[row] != known[at]}
+            self.refuse(f"{known[at]!r}, as this {what} id has", other)
         if len(set(known)) < len(known):
             twice = next(name for name in known if known.count(name) > 1)
             raise ReadError(self.name, expected=f"one id per {what} name", found=f"several of {twice!r}")
@@ -205,17 +257,27 @@ class ColumnRows:
         position, numbers, known = distinct(ids, names)
         self.check_pairs("class", position, ids, names, known)
         if known is not None:
-            check_names(self.name, known)
+            self.check_classes(position, known)
         if numbers is None:
             return position, Labels(known)
         numbers = numbers + options.label_offset
         given, _ = class_names(options)
         if given is None or known is not None:
             return position, Labels(known, numbers)
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(given)):
-            expected = f"class numbers from 0 to {len(given) - 1}, as there are names (V206)"
-            raise ReadError(self.name, expected=expected, found=f"{numbers.min()} to {numbers.max()}")
+        row_numbers = numbers[position]
+        odd = np.flatnonzero((row_numbers < 0) | (row_numbers >= len(given))).tolist()
+        expected = f"class numbers from 0 to {len(given) - 1}, as there are names (V206)"
+        self.refuse(expected, {row: str(row_numbers[row]) for row in odd})
         return numbers[position].astype(np.int32), Labels(given, range(len(given)))
+
+    def check_classes(self, position: NDArray[np.int32], known: list[str]) -> None:
+        for at, name in enumerate(known):
+            try:
+                check_name(self.name, name)
+            except ReadError as error:
+                rows = np.flatnonzero(position == at).tolist()
+                self.refuse(error.expected, dict.fromkeys(rows, error.found))
+        check_names(self.name, known)
 
     def boxes(self) -> tuple[str, NDArray[np.float64]]:
         """The four numbers and what they are."""
@@ -229,27 +291,22 @@ class ColumnRows:
             expected = f"columns x, y, width, height or x1, y1, x2, y2 or {BOX}"
             raise self.complaint(expected, [*missing, BOX])
         values = list(self.columns[BOX])
-        for row, box in enumerate(values):
-            if box is None or np.size(box) != 4:
-                found = "none" if box is None else f"{np.size(box)}"
-                raise ReadError(self.place(row), expected=f"4 numbers in {BOX}", found=found)
+        odd = {row: box for row, box in enumerate(values) if box is None or np.size(box) != 4}
+        self.refuse(f"4 numbers in {BOX}", {row: "none" if b is None else f"{np.size(b)}" for row, b in odd.items()})
         return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)
 
     def keypoints(self) -> Keypoints | None:
         if POSE not in self.columns:
             return None
         values = list(self.columns[POSE])
-        for row, pose in enumerate(values):
-            if pose is not None and np.size(pose) % 3:
-                expected = f"x, y and visibility of each point in {POSE}"
-                raise ReadError(self.place(row), expected=expected, found=f"{np.size(pose)} numbers")
+        odd = {row: f"{np.size(p)} numbers" for row, p in enumerate(values) if p is not None and np.size(p) % 3}
+        self.refuse(f"x, y and visibility of each point in {POSE}", odd)
         return Keypoints.of(values) if any(pose is not None and np.size(pose) for pose in values) else None
 
     def flags(self, key: str) -> NDArray[np.bool_]:
         values = np.nan_to_num(self.numbers(key))
-        if not np.isin(values, (0, 1)).all():
-            row = int(np.argmin(np.isin(values, (0, 1))))
-            raise ReadError(self.place(row), expected=f"0 or 1 in {key}", found=str(values[row]))
+        odd = np.flatnonzero(~np.isin(values, (0, 1))).tolist()
+        self.refuse(f"0 or 1 in {key}", {row: str(values[row]) for row in odd})
         return values.astype(np.bool_)
 
 
@@ -258,6 +315,8 @@ def is_objects(values: Any) -> bool:
 
 
 def is_numeric(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_number(value)
     return value is None or isinstance(value, (int, float, np.number, np.bool_))
 
 

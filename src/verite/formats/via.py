@@ -93,11 +93,12 @@ def document_regions(path: Path, rows: Rows) -> Iterable[Placed]:
 
 
 def table_regions(path: Path, rows: Rows) -> Iterable[Placed]:
-    for where, line in read_csv_table(path, COLUMNS, COLUMNS):
-        rows.remember_image(where, line["filename"])
-        shape, attributes = (parse_cell(line[name], where, name) for name in COLUMNS[3:])
-        if shape:
-            yield where, line["filename"], Region(shape, attributes)
+    for where, line in read_csv_table(path, COLUMNS, COLUMNS).records(rows.tolerance):
+        with rows.tolerance:
+            rows.remember_image(where, line["filename"])
+            shape, attributes = (parse_cell(line[name], where, name) for name in COLUMNS[3:])
+            if shape:
+                yield where, line["filename"], Region(shape, attributes)
 
 
 def parse_cell(text: str, where: str, column: str) -> dict[str, Any]:
