@@ -1,81 +1,26 @@
 // Lists of dictionaries, as code written for pycocotools has them, as columns.
+#include "bind/records.hpp"
+
 #include <nanobind/stl/optional.h>
 
-#include <string>
-#include <vector>
-
-#include "bind/arrays.hpp"
-#include "regions/masks.hpp"
+#include "columns/memory.hpp"
 
 namespace verite {
 namespace {
 
 using namespace nb::literals;
-using Dictionaries = nb::typed<nb::list, nb::any>;
+using Index = nb::typed<nb::dict, nb::any, nb::any>;
 using Places = nb::typed<nb::dict, nb::any, int>;
 
-// Rows, images, classes, boxes, areas, ids, crowd flags, confidences.
+// Records, rows, images, classes, boxes, areas, ids, crowd flags, confidences.
 template <class T>
 using Numpy = nb::ndarray<nb::numpy, T>;
-using RecordColumns = nb::typed<nb::tuple, Numpy<std::int64_t>, Numpy<std::int32_t>, Numpy<std::int32_t>, Numpy<double>,
-                                Numpy<double>, Numpy<std::int64_t>, Numpy<std::uint8_t>, std::optional<Numpy<double>>>;
-using OutlineColumns = nb::typed<nb::tuple, ArraysOf<double, std::int64_t, std::int64_t>,
-                                 ArraysOf<std::uint32_t, std::int64_t, std::int32_t>>;
+using RecordColumns =
+    nb::typed<nb::tuple, Dictionaries, Numpy<std::int64_t>, Numpy<std::int32_t>, Numpy<std::int32_t>, Numpy<double>,
+              Numpy<double>, Numpy<std::int64_t>, Numpy<std::uint8_t>, std::optional<Numpy<double>>>;
 
-[[noreturn]] void complain(std::size_t row, const std::string& expected, PyObject* found) {
-    PyErr_Clear();
-    std::string shown = found ? nb::repr(nb::handle(found)).c_str() : "none";
-    if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
-    throw std::invalid_argument("[" + std::to_string(row) + "]: expected " + expected + ", found " + shown);
-}
-
-// The records of a list, and what they say under a key.
-class Records {
-  public:
-    explicit Records(const Dictionaries& records) : list_(records.ptr()), count_(records.size()) {}
-
-    std::size_t size() const { return count_; }
-
-    // What the record says, without a reference of its own; nullptr where it says nothing.
-    PyObject* look(std::size_t row, const nb::str& key) const {
-        PyObject* record = PyList_GetItem(list_, static_cast<Py_ssize_t>(row));
-        if (!record || !PyDict_Check(record)) complain(row, "a dictionary", record);
-        return PyDict_GetItemWithError(record, key.ptr());
-    }
-
-    double number(std::size_t row, PyObject* value, const char* expected) const {
-        if (!value) complain(row, expected, value);
-        const double number = PyFloat_AsDouble(value);
-        if (number == -1.0 && PyErr_Occurred()) complain(row, expected, value);
-        return number;
-    }
-
-    std::int64_t whole(std::size_t row, PyObject* value, const char* expected) const {
-        if (!value) complain(row, expected, value);
-        if (PyFloat_Check(value)) return static_cast<std::int64_t>(number(row, value, expected));
-        const nb::object index = nb::steal(PyNumber_Index(value));
-        const long long found = index ? PyLong_AsLongLong(index.ptr()) : -1;
-        if (found == -1 && PyErr_Occurred()) complain(row, expected, value);
-        return found;
-    }
-
-    // Items of a list, a tuple, an array or a tensor, each handed to `take`.
-    template <class Take>
-    void each(std::size_t row, PyObject* values, const char* expected, Take take) const {
-        if (!values) complain(row, expected, values);
-        if (PyList_Check(values)) {
-            for (Py_ssize_t i = 0; i < PyList_Size(values); ++i) take(PyList_GetItem(values, i));
-            return;
-        }
-        const nb::object items = nb::steal(PySequence_List(values));
-        if (!items) complain(row, expected, values);
-        for (Py_ssize_t i = 0; i < PyList_Size(items.ptr()); ++i) take(PyList_GetItem(items.ptr(), i));
-    }
-
-  private:
-    PyObject* list_;
-    std::size_t count_;
-};
+enum Field : std::size_t { image_id, category_id, id, bbox, area, iscrowd, score, fields };
+using RecordReader = Reader<fields>;
 
 // The place of an id among those wanted, -1 where it is none of them.
 std::int32_t place_of(const Places& places, PyObject* id) {
@@ -87,132 +32,117 @@ std::int32_t place_of(const Places& places, PyObject* id) {
     return static_cast<std::int32_t>(PyLong_AsLong(place));
 }
 
-struct Keys {
-    nb::str image{"image_id"}, label{"category_id"}, box{"bbox"}, area{"area"}, id{"id"}, crowd{"iscrowd"};
-    nb::str score{"score"}, outline{"segmentation"}, counts{"counts"}, size{"size"};
+// What a record says, if it was found; no label where it is not wanted.
+struct Row {
+    nb::object record;
+    bool is_found = false;
+    std::uint8_t crowd = 0;
+    std::int32_t image = -1, label = -1;
+    std::int64_t id = 0;
+    double box[4] = {}, area = 0, score = 0;
 };
 
-// Records of these images and classes: their rows, images, classes, boxes (left, top, width, height), areas, ids, crowd
-// flags and, of predictions, confidences. An area that is not stated is that of the box.
-RecordColumns read_records(const Dictionaries& list, const Places& images, const Places& labels, bool is_pred) {
-    const Records records(list);
-    const Keys keys;
+void read_box(PyObject* record, PyObject* box, double* to) {
+    constexpr const char* four = "four numbers as bbox";
+    int found = 0;
+    each_of(record, box, four, [&](PyObject* value) {
+        if (found == 4) complain(record, four, box);
+        to[found++] = number_of(record, value, four);
+    });
+    if (found != 4) complain(record, four, box);
+}
+
+// An area that is not stated is that of the box.
+void read_row(Row& row, const RecordReader::Values& said, const Places& images, const Places& labels, bool is_pred) {
+    PyObject* record = row.record.ptr();
+    row.is_found = true;
+    row.image = place_of(images, said[image_id]);
+    row.label = row.image < 0 ? -1 : place_of(labels, said[category_id]);
+    if (row.label < 0) return;
+    if (said[bbox]) read_box(record, said[bbox], row.box);
+    row.area = said[area] ? number_of(record, said[area], "a number as area") : row.box[2] * row.box[3];
+    row.id = whole_of(record, said[id], "a whole number as id");
+    row.crowd = said[iscrowd] && PyObject_IsTrue(said[iscrowd]) == 1;
+    if (is_pred) row.score = number_of(record, said[score], "a number as score");
+}
+
+// Everybody who was found, and the columns of those who are wanted.
+RecordColumns take_columns(std::vector<Row>& all, bool is_pred) {
+    const auto found = std::ranges::count_if(all, &Row::is_found);
+    const auto records = nb::steal<Dictionaries>(PyList_New(found));
+    Py_ssize_t at = 0;
     Array<std::int64_t> rows, ids;
     Array<std::int32_t> image, label;
     Array<double> boxes, areas, scores;
     std::vector<std::uint8_t> crowd;
-    for (std::size_t row = 0; row < records.size(); ++row) {
-        const std::int32_t at = place_of(images, records.look(row, keys.image));
-        const std::int32_t of = at < 0 ? -1 : place_of(labels, records.look(row, keys.label));
-        if (of < 0) continue;
-        rows.push_back(static_cast<std::int64_t>(row));
-        image.push_back(at);
-        label.push_back(of);
-        constexpr const char* four = "four numbers as bbox";
-        PyObject* box = records.look(row, keys.box);
-        const std::size_t first = boxes.size();
-        if (box) records.each(row, box, four, [&](PyObject* v) { boxes.push_back(records.number(row, v, four)); });
-        if (!box) boxes.resize(first + 4, 0.0);
-        if (boxes.size() != first + 4) complain(row, four, box);
-        PyObject* area = records.look(row, keys.area);
-        areas.push_back(area ? records.number(row, area, "a number as area") : boxes[first + 2] * boxes[first + 3]);
-        ids.push_back(records.whole(row, records.look(row, keys.id), "a whole number as id"));
-        PyObject* flag = records.look(row, keys.crowd);
-        crowd.push_back(flag && PyObject_IsTrue(flag) == 1);
-        if (is_pred) scores.push_back(records.number(row, records.look(row, keys.score), "a number as score"));
+    for (Row& row : all) {
+        if (!row.is_found) continue;
+        if (row.label >= 0) {
+            rows.push_back(at);
+            ids.push_back(row.id);
+            image.push_back(row.image);
+            label.push_back(row.label);
+            boxes.insert(boxes.end(), row.box, row.box + 4);
+            areas.push_back(row.area);
+            crowd.push_back(row.crowd);
+            if (is_pred) scores.push_back(row.score);
+        }
+        PyList_SetItem(records.ptr(), at++, row.record.release().ptr());
     }
     const std::size_t count = rows.size();
-    return nb::make_tuple(to_numpy(std::move(rows)), to_numpy(std::move(image)), to_numpy(std::move(label)),
+    return nb::make_tuple(records, to_numpy(std::move(rows)), to_numpy(std::move(image)), to_numpy(std::move(label)),
                           to_numpy(std::move(boxes), {count, std::size_t{4}}), to_numpy(std::move(areas)),
                           to_numpy(std::move(ids)), to_numpy(std::move(crowd)),
                           is_pred ? nb::cast(to_numpy(std::move(scores))) : nb::none());
 }
 
-// Runs as a dictionary has them, compressed or not; where they end early, background follows.
-void read_runs(const Records& records, std::size_t row, PyObject* mask, const Keys& keys,
-               std::vector<std::uint32_t>& counts, Array<std::int32_t>& sizes) {
-    constexpr const char* runs = "a mask of size and counts as segmentation";
-    PyObject* size = PyDict_GetItemWithError(mask, keys.size.ptr());
-    PyObject* given = PyDict_GetItemWithError(mask, keys.counts.ptr());
-    if (!size || !given) complain(row, runs, mask);
-    const std::size_t first_side = sizes.size();
-    records.each(row, size, runs, [&](PyObject* value) {
-        const std::int64_t side = records.whole(row, value, runs);
-        if (side < 0 || side > INT32_MAX) complain(row, runs, mask);
-        sizes.push_back(static_cast<std::int32_t>(side));
-    });
-    if (sizes.size() != first_side + 2) complain(row, runs, mask);
-    const std::uint64_t pixels = std::uint64_t(sizes[first_side]) * std::uint64_t(sizes[first_side + 1]);
-    if (pixels > UINT32_MAX) complain(row, "fewer than 2**32 pixels", mask);
-    const std::size_t first = counts.size();
-    std::uint64_t sum = 0;
-    if (PyList_Check(given)) {
-        records.each(row, given, runs, [&](PyObject* value) {
-            const std::int64_t run = records.whole(row, value, runs);
-            if (run < 0 || (sum += static_cast<std::uint64_t>(run)) > pixels) complain(row, runs, mask);
-            counts.push_back(static_cast<std::uint32_t>(run));
-        });
-    } else {
-        const nb::object text = PyBytes_Check(given) ? nb::borrow(given) : nb::steal(PyUnicode_AsUTF8String(given));
-        if (!text) complain(row, runs, mask);
-        try {
-            decode_runs({PyBytes_AsString(text.ptr()), static_cast<std::size_t>(PyBytes_Size(text.ptr()))}, pixels,
-                        counts, Ending::early);
-        } catch (const std::invalid_argument& error) {
-            throw std::invalid_argument("[" + std::to_string(row) + "]: expected " + runs + ", found " + error.what());
-        }
-        for (std::size_t i = first; i < counts.size(); ++i) sum += counts[i];
+// The records of these images, image by image; their lists hold them.
+std::vector<PyObject*> list_candidates(const Index& by_image, const Places& images) {
+    std::vector<PyObject*> found;
+    for (const auto [image, place] : images) {
+        PyObject* group = PyDict_GetItemWithError(by_image.ptr(), image.ptr());
+        if (group && !PyList_Check(group)) throw std::invalid_argument("of an image: expected a list in imgToAnns");
+        for (Py_ssize_t i = 0, count = group ? PyList_Size(group) : 0; i < count; ++i)
+            found.push_back(PyList_GetItem(group, i));
     }
-    complete_runs(pixels - sum, first, counts);
+    return found;
 }
 
-// Outlines of these rows of a list: polygons (points, offsets of rings and of objects) and runs (counts, offsets of
-// objects, heights and widths). An object has one or the other.
-OutlineColumns read_outlines(const Dictionaries& list, const Column1<std::int64_t>& rows) {
-    const Records records(list);
-    const Keys keys;
-    Array<double> points;
-    Array<std::int64_t> rings{0}, objects{0}, masks{0};
-    std::vector<std::uint32_t> counts;
-    Array<std::int32_t> sizes;
-    for (const std::int64_t at : span_of(rows)) {
-        const auto row = static_cast<std::size_t>(at);
-        constexpr const char* expected = "polygons of three points and more, or a mask, as segmentation";
-        PyObject* outline = records.look(row, keys.outline);
-        if (!outline) complain(row, expected, outline);
-        if (PyDict_Check(outline)) {
-            read_runs(records, row, outline, keys, counts, sizes);
-        } else {
-            const std::size_t first = rings.size();
-            records.each(row, outline, expected, [&](PyObject* ring) {
-                const std::size_t start = points.size();
-                records.each(row, ring, expected,
-                             [&](PyObject* value) { points.push_back(records.number(row, value, expected)); });
-                if (rings.size() == first && points.size() - start < 5) complain(row, expected, outline);
-                points.resize(start + (points.size() - start) / 2 * 2);  // an odd one out is lost, as in pycocotools
-                rings.push_back(static_cast<std::int64_t>(points.size() / 2));
-            });
-            if (rings.size() == first) complain(row, expected, outline);
-            sizes.resize(sizes.size() + 2, 0);
+// As getAnnIds and loadAnns of pycocotools find them: image by image, those of wanted classes, each by its id, so that
+// the last of those that share one stands for all.
+RecordColumns read_records(const Index& by_image, const Index& by_id, const Places& images, const Places& labels,
+                           bool keeps_classes, bool is_pred) {
+    const auto candidates = list_candidates(by_image, images);
+    auto by_address = order_by_address(candidates.size(), [&](std::size_t i) { return candidates[i]; });
+    std::vector<Row> rows(candidates.size());
+    for (const std::uint32_t place : by_address) rows[place].record = nb::borrow(candidates[place]);
+    const auto read = [&](const std::vector<std::uint32_t>& places) {
+        RecordReader reader({"image_id", "category_id", "id", "bbox", "area", "iscrowd", "score"});
+        for (const std::uint32_t place : places) {
+            Row& row = rows[place];
+            auto said = reader.read(row.record.ptr());
+            if (keeps_classes && place_of(labels, said[category_id]) < 0) continue;
+            PyObject* record = said[id] ? PyDict_GetItemWithError(by_id.ptr(), said[id]) : nullptr;
+            if (!record) complain(row.record.ptr(), "a record that the index has by its id", row.record.ptr());
+            if (!row.record.is(record)) {
+                row.record = nb::borrow(record);
+                said = reader.read(record);
+            }
+            read_row(row, said, images, labels, is_pred);
         }
-        objects.push_back(static_cast<std::int64_t>(rings.size() - 1));
-        masks.push_back(static_cast<std::int64_t>(counts.size()));
-    }
-    const std::size_t count = rows.size(), pairs = points.size() / 2;
-    return nb::make_tuple(nb::make_tuple(to_numpy(std::move(points), {pairs, std::size_t{2}}),
-                                         to_numpy(std::move(rings)), to_numpy(std::move(objects))),
-                          nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(masks)),
-                                         to_numpy(std::move(sizes), {count, std::size_t{2}})));
+    };
+    read_by_address(std::move(by_address), read);
+    return take_columns(rows, is_pred);
 }
 
 }  // namespace
 
 void register_records(nb::module_& module) {
-    module.def("read_records", &read_records, "records"_a, "images"_a, "labels"_a, "is_pred"_a,
-               "Columns of the dictionaries whose image and class have a place: rows, images, classes, boxes, areas, "
-               "ids, crowd flags, confidences.");
-    module.def("read_outlines", &read_outlines, "records"_a, "rows"_a,
-               "Polygons and runs of the dictionaries in these rows.");
+    module.def("read_records", &read_records, "by_image"_a, "by_id"_a, "images"_a, "labels"_a, "keeps_classes"_a,
+               "is_pred"_a,
+               "The dictionaries of these images (of these classes alone, if asked) and columns of those whose image "
+               "and class have a place: rows, images, classes, boxes, areas, ids, crowd flags, confidences.");
+    register_outlines(module);
 }
 
 }  // namespace verite

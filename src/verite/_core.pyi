@@ -670,8 +670,14 @@ class Merger:
     def labels(self) -> list[int]: ...
 
 def read_records(
-    records: list[Any], images: dict[Any, int], labels: dict[Any, int], is_pred: bool
+    by_image: dict[Any, Any],
+    by_id: dict[Any, Any],
+    images: dict[Any, int],
+    labels: dict[Any, int],
+    keeps_classes: bool,
+    is_pred: bool,
 ) -> tuple[
+    list[Any],
     NDArray[numpy.int64],
     NDArray[numpy.int32],
     NDArray[numpy.int32],
@@ -684,6 +690,7 @@ def read_records(
 def read_outlines(
     records: list[Any],
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int,
 ) -> tuple[
     tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]],
     tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32]],

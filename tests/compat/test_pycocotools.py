@@ -122,10 +122,10 @@ def test_results_that_do_not_fit_are_refused(records: Any, message: str) -> None
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"bbox": [0, 0, 1]}, r"results\[0\]: expected four numbers as bbox, found \[0, 0, 1\]"),
-        ({"bbox": [0, 0, 1, "x"]}, r"results\[0\]: expected four numbers as bbox, found 'x'"),
-        ({"score": None}, r"results\[0\]: expected a number as score, found None"),
-        ({"area": "large"}, r"results\[0\]: expected a number as area, found 'large'"),
+        ({"bbox": [0, 0, 1]}, r"results \(id 1\): expected four numbers as bbox, found \[0, 0, 1\]"),
+        ({"bbox": [0, 0, 1, "x"]}, r"results \(id 1\): expected four numbers as bbox, found 'x'"),
+        ({"score": None}, r"results \(id 1\): expected a number as score, found None"),
+        ({"area": "large"}, r"results \(id 1\): expected a number as area, found 'large'"),
     ],
     ids=str,
 )
@@ -150,7 +150,7 @@ def test_outlines_that_are_none_are_refused(outline: Any) -> None:
     truth = {"images": [{"id": 1, "height": 9, "width": 9}], "categories": [{"id": 1}], "annotations": [one]}
     gt = load(coco, truth)
     dt = gt.loadRes([{"image_id": 1, "category_id": 1, "score": 1, "bbox": [0, 0, 5, 5], "segmentation": ring}])
-    with pytest.raises(ValueError, match=r"annotations\[0\]: expected"):
+    with pytest.raises(ValueError, match=r"annotations \(id 1\): expected"):
         cocoeval.COCOeval(gt, dt, "segm").evaluate()
 
 

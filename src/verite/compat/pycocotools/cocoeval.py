@@ -7,7 +7,6 @@ its own (`_prepare`, `computeIoU`, `computeOks`, `evaluateImg`) is evaluated ste
 
 from __future__ import annotations
 
-import copy
 import datetime
 import time
 from collections import defaultdict
@@ -19,8 +18,8 @@ import numpy as np
 from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
 from verite.compat.pycocotools import steps
 from verite.compat.pycocotools.images import accumulate_images, list_images
-from verite.compat.pycocotools.params import Params, fits_core, is_same
-from verite.compat.pycocotools.preparation import Prepared, draws_itself, prepare, prepare_closed
+from verite.compat.pycocotools.params import Params, copy_params, fits_core, is_same
+from verite.compat.pycocotools.preparation import Prepared, has_own_ways, prepare, prepare_closed
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -62,14 +61,14 @@ class COCOeval:
             p.catIds = list(np.unique(p.catIds))
         p.maxDets = sorted(p.maxDets)
         sides = self._sides()
-        if has_own_steps(self) or any(map(draws_itself, sides)) or not fits_core(p):
+        if has_own_steps(self) or any(map(has_own_ways, sides)) or not fits_core(p):
             self._evaluate_stepwise()
         else:
             self._prepared = prepare_closed(*sides, p) or prepare(*sides, p)
             self.eval = {}
             for name in MADE_LATER:
                 vars(self).pop(name, None)
-        self._paramsEval = copy.deepcopy(p)
+        self._paramsEval = copy_params(p)
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
     def _evaluate_stepwise(self) -> None:

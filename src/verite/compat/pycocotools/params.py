@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
 from typing import Any
 
@@ -46,6 +47,11 @@ class Params:
         self.areaRng = [[0, 1e10], [1024, 9216], [9216, 1e10]]
         self.areaRngLbl = ["all", "medium", "large"]
         self.kpt_oks_sigmas: Any = np.array(TENTHS) / 10.0
+
+
+def copy_params(p: Params) -> Params:
+    """A deep copy; ids are numbers and texts, which nobody changes, and many."""
+    return copy.deepcopy(p, {id(ids): list(ids) for ids in (p.imgIds, p.catIds)})
 
 
 def fits_core(p: Params) -> bool:

@@ -1,0 +1,135 @@
+"""Dictionaries become columns in one pass: those that pycocotools' index finds, saying what it reads from them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.compat.beside import OURS, compare, load, modules, same_bits
+from tests.compat.test_clients import SETS, three_calls
+from tests.oracles.coco_sets import random_set
+from verite import _core
+from verite.compat.pycocotools import steps
+from verite.compat.pycocotools.preparation import place_ids
+
+SEEDS = [seed for seed in range(40) if random_set(seed)[1]]
+
+
+def hostile_index(seed: int) -> tuple[Any, Any]:
+    """Annotations that share ids across images and classes, in any order, and numbers of several kinds."""
+    rng = random.Random(seed)
+    truth, _ = random_set(seed)
+    for one in truth["annotations"]:
+        if rng.random() < 0.3:
+            one["id"] = rng.choice(truth["annotations"])["id"]
+        if rng.random() < 0.2:
+            del one["area"]
+        if rng.random() < 0.2:
+            items = list(one.items())
+            rng.shuffle(items)
+            one.clear()
+            one.update(items)
+    coco = load(modules(OURS).coco, truth)
+    for one in coco.dataset["annotations"]:
+        one["bbox"] = rng.choice([list, tuple, np.array])(one["bbox"])
+        one["id"] = rng.choice([int, np.int64])(one["id"])
+        one["score"] = rng.choice([float, np.float32])(rng.choice([0.25, 0.5]))
+        one["iscrowd"] = rng.choice([0, 1, True, False, np.int64(1)])
+        one[rng.choice(["note", 7])] = None  # a key that nobody knows
+    p = modules(OURS).cocoeval.Params("bbox")
+    p.imgIds = [i for i in coco.getImgIds() if rng.random() < 0.8]
+    p.catIds = [c for c in coco.getCatIds() if rng.random() < 0.8]
+    p.useCats = int(rng.random() < 0.7)
+    return coco, p
+
+
+def read_slowly(records: list[Any], images: dict[Any, int], labels: dict[Any, int]) -> list[Any]:
+    """Columns of the records whose image and class are wanted, one after the other."""
+    found: list[Any] = [[] for _ in range(8)]
+    for row, one in enumerate(records):
+        if one["image_id"] in images and one["category_id"] in labels:
+            box = [float(side) for side in one["bbox"]]
+            area = one.get("area", box[2] * box[3])
+            said = row, images[one["image_id"]], labels[one["category_id"]], box, area, one["id"], one["iscrowd"]
+            for column, value in zip(found, (*said, one["score"]), strict=True):
+                column.append(value)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_core_finds_what_the_index_finds(seed):
+    coco, p = hostile_index(seed)
+    images, labels = place_ids(p.imgIds), place_ids(p.catIds)
+    expected = steps.find_records(coco, p) if p.imgIds and (p.catIds or not p.useCats) else []
+    records, *columns = _core.read_records(coco.imgToAnns, coco.anns, images, labels, bool(p.useCats), True)
+    assert [id(one) for one in records] == [id(one) for one in expected]
+    for mine, other in zip(columns, read_slowly(expected, images, labels), strict=True):
+        assert mine.tolist() == other
+
+
+@pytest.mark.parametrize("kind", list(SETS))
+@pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
+def test_everything_at_once_finds_what_steps_find(kind):
+    """A subclass that changes nothing is evaluated step by step: the slow twin."""
+    m = modules(OURS)
+
+    class Slow(m.cocoeval.COCOeval):
+        def computeIoU(self, imgId: Any, catId: Any) -> Any:  # noqa: N802, N803
+            return super().computeIoU(imgId, catId)
+
+    slow = type(m)(coco=m.coco, mask=m.mask, cocoeval=type(m)(COCOeval=Slow))
+    for seed in SEEDS[:10]:
+        truth, results = SETS[kind](seed)
+        (fast, mine), (slowly, others) = (three_calls(one, truth, results, kind) for one in (m, slow))
+        assert mine._prepared is not None
+        assert others._prepared is None
+        same_bits(fast, slowly)
+
+
+def find_otherwise(m: Any, truth: Any, results: Any, way: str) -> Any:
+    """A client's class, or an object that was patched, that finds every other annotation."""
+
+    class Half(m.coco.COCO):
+        def getAnnIds(self, *given: Any, **named: Any) -> Any:  # noqa: N802
+            return super().getAnnIds(*given, **named)[::2]
+
+    gt = Half() if way == "class" else m.coco.COCO()
+    if way == "object":
+        whole = gt.getAnnIds
+        gt.getAnnIds = lambda **named: whole(**named)[::2]
+    gt.dataset = truth
+    gt.createIndex()
+    evaluation = m.cocoeval.COCOeval(gt, gt.loadRes([dict(one) for one in results]), "bbox")
+    evaluation.evaluate()
+    evaluation.accumulate()
+    evaluation.summarize()
+    return evaluation.eval["precision"]
+
+
+@pytest.mark.parametrize("way", ["class", "object"])
+@pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
+def test_a_clients_own_way_to_annotations_is_taken(way):
+    pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
+    for seed in SEEDS[:5]:
+        same_bits(*compare(find_otherwise, *random_set(seed), way))
+
+
+def test_what_is_wrong_is_told_of_the_first_image_wherever_records_lie_in_memory():
+    for order in itertools.permutations(range(1, 5)):
+        boxes = {image: {"id": image, "image_id": image, "category_id": 1, "bbox": [image]} for image in order}
+        coco = load(modules(OURS).coco, {"images": [{"id": i} for i in order], "categories": [{"id": 1}]})
+        coco.dataset["annotations"] = [boxes[image] for image in range(1, 5)]
+        coco.createIndex()
+        with pytest.raises(ValueError, match=r"\(id 1\): expected four numbers as bbox, found \[1\]"):
+            _core.read_records(coco.imgToAnns, coco.anns, {1: 0, 2: 1, 3: 2, 4: 3}, {1: 0}, True, False)
+
+
+def test_an_annotation_that_the_index_lacks_is_told():
+    coco = load(modules(OURS).coco, {"images": [{"id": 1}], "categories": [{"id": 1}]})
+    coco.imgToAnns[1].append({"id": 5, "image_id": 1, "category_id": 1})
+    with pytest.raises(ValueError, match=r"\(id 5\): expected a record that the index has by its id"):
+        _core.read_records(coco.imgToAnns, coco.anns, {1: 0}, {1: 0}, True, False)
