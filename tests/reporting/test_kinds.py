@@ -28,6 +28,9 @@ def test_f1_is_that_of_precision_and_recall(results):
     # The first prediction is right: precision 1, recall 1/2, F1 2/3; then precision 1/2, recall 1/2, F1 1/2.
     lines = [line for line in results.plot("f1").get_lines() if line.get_label().startswith("cat")]
     assert lines[0].get_ydata().tolist() == pytest.approx([2 / 3, 1 / 2])
+    for shown in (vt.coco(results.truth, results.pred), vt.coco(results.truth, results.pred).analyse()):
+        lines = [line for line in shown.plot("f1").get_lines() if line.get_label().startswith("cat")]
+        assert lines[0].get_ydata().tolist() == pytest.approx([2 / 3, 1 / 2])
 
 
 def test_bars_are_as_long_as_the_scores(results):
@@ -53,6 +56,16 @@ def test_pictures_carry_the_signature(results):
     picture = Image.open(io.BytesIO(render(results.plot().figure, "png")))
     assert picture.text["Description"] == str(results.signature)
     assert picture.text["Software"] == f"verite {vt.__version__}"
+
+
+def test_pictures_that_a_person_saves_carry_it_too(results, tmp_path):
+    results.plot().figure.savefig(tmp_path / "a.png")
+    assert Image.open(tmp_path / "a.png").text["Description"] == str(results.signature)
+    results.plot().figure.savefig(tmp_path / "b.png", metadata={"Description": "mine"})
+    assert Image.open(tmp_path / "b.png").text["Description"] == "mine"
+    results.plot().figure.savefig(tmp_path / "c.svg")
+    assert str(results.signature) in (tmp_path / "c.svg").read_text()
+    results.plot().figure.savefig(tmp_path / "d.jpg")
 
 
 def test_names_are_not_taken_for_formulas():

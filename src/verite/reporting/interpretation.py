@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter
 from verite.files import write_atomically
-from verite.model.images import stem
+from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.reporting.pictures import Pictures, load, pixels
@@ -131,7 +131,7 @@ def draw_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
 def extent(trace: Trace) -> tuple[float, float]:
     """Width and height of the picture, or of what is in it."""
     truth, pred = trace.scene
-    known = pred.images if len(pred.images) > len(truth.images) else truth.images
+    known = known_images(truth, pred)
     found = known.find(trace.image) if known.names is not None else known.index_of_id.get(int(trace.image))
     if found is not None and known.widths[found] > 0 and known.heights[found] > 0 and truth.unit == "px":
         return float(known.widths[found]), float(known.heights[found])

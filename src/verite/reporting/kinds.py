@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +13,23 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
-from verite.reporting.analysis_plots import PARTS
-from verite.reporting.plots import COLOURS, MOST_IN_LEGEND, draw_curves, label_axes, line_style, shorten, take_literally
+from verite.reporting.analysis_plots import PARTS, can_draw_part, find_part
+from verite.reporting.plots import (
+    COLOURS,
+    MOST_IN_LEGEND,
+    draw_curves,
+    label_axes,
+    line_style,
+    save_stamped,
+    shorten,
+    take_literally,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verite.analysis.analyse import Analysis
     from verite.analysis.part import AnalysisPart
-    from verite.protocols.curve_results import CurveResults
 
 
 MOST_BARS = 200  # one below the other
@@ -51,6 +60,9 @@ def plot(results: Results | Comparison | Analysis | AnalysisPart, kind: str | No
     first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
     take_literally(axes.figure)
+    if ax is None:
+        figure: Any = axes.figure
+        figure.savefig = partial(save_stamped, figure, figure.savefig)
     return axes
 
 
@@ -66,17 +78,25 @@ def new_axes(rows: int = 0) -> Axes:
     return Figure(figsize=size, layout="constrained").add_subplot()
 
 
-def draw_f1(results: CurveResults, axes: Axes) -> None:
+def f1_lines(shown: Any) -> tuple[float, dict[str, tuple[Any, Any]]]:
+    """The threshold of overlaps, and for each class with truths its confidences and the F1 from each of them on."""
+    if has_curves(shown):
+        curves = [curve for curve in shown.curves[0].values() if curve.truths]
+        return shown.settings.iou[0], {curve.label: (curve.confidence, curve.f1) for curve in curves}
+    operating = find_part("operating", shown)
+    names = operating.matches.names
+    return operating.matches.iou, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
+
+
+def draw_f1(shown: Any, axes: Axes) -> None:
     """F1 of each class if predictions below a confidence are left out."""
     label_axes(axes, "confidence", "F1")
-    best = {name: curve.best_f1[0] for name, curve in results.curves[0].items() if curve.truths}
+    iou, lines = f1_lines(shown)
+    best = {name: float(np.max(values, initial=0.0)) for name, (_, values) in lines.items()}
     for i, name in enumerate(sorted(best, key=lambda n: -best[n])):
-        curve = results.curves[0][name]
-        total = curve.precision + curve.recall
-        values = np.divide(2 * curve.precision * curve.recall, total, out=np.zeros(len(total)), where=total > 0)
-        shown = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
-        axes.plot(curve.confidence, values, label=shown, drawstyle="steps-post", **line_style(i))
-    axes.set_title(f"{results.name}: F1 at IoU {results.settings.iou[0]:g}")
+        label = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
+        axes.plot(*lines[name], label=label, drawstyle="steps-post", **line_style(i))
+    axes.set_title(f"{shown.name}: F1 at IoU {iou:g}")
     if best:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="best F1")
 
@@ -133,7 +153,7 @@ def count_bars(results: Results | Comparison) -> int:
 
 KINDS = {
     "pr": Kind(lambda results: has_curves(results) or has_precision(results), draw_pr),
-    "f1": Kind(has_curves, draw_f1),
+    "f1": Kind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), draw_f1),
     "classes": Kind(lambda results: isinstance(results, Results), draw_classes, count_bars),
     "compare": Kind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
     **{name: Kind(fits, draw) for name, (fits, draw) in PARTS.items()},

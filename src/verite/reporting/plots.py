@@ -138,15 +138,26 @@ def render(figure: Figure, format: str) -> bytes:
 
     take_literally(figure)
     out = io.BytesIO()
-    about = str(figure.get_label()) or None  # what was measured
-    stamps = {
+    with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
+        figure.savefig(out, format=format, dpi=120, metadata=stamp(figure)[format])
+    return out.getvalue()
+
+
+def stamp(figure: Figure) -> dict[str, dict[str, str | None]]:
+    """What a picture of each format says of itself: what was measured, and by whom."""
+    about = str(figure.get_label()) or None
+    return {
         "png": {"Software": f"verite {verite.__version__}", "Description": about},
         "svg": {"Date": None, "Description": about},
         "pdf": {"CreationDate": None, "Subject": about},
     }
-    with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
-        figure.savefig(out, format=format, dpi=120, metadata=stamps[format])
-    return out.getvalue()
+
+
+def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any) -> None:
+    """What `savefig` does, with our stamp where nobody gives another."""
+    suffix = Path(path).suffix.lstrip(".") if isinstance(path, (str, Path)) else ""
+    metadata = stamp(figure).get(str(more.get("format") or suffix or "png").lower())
+    save(path, *given, **({"metadata": metadata} if metadata else {}) | more)
 
 
 def take_literally(figure: Any) -> None:
