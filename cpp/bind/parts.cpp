@@ -205,6 +205,8 @@ void register_parts(nb::module_& module) {
         .def("gather", &gather, "label"_a,
              "Of one class: image, confidence, words of each row; image, counts of each cell.")
         .def_prop_ro("image_count", [](const KeptMerger& kept) { return kept.merger.images().size(); })
+        .def_prop_ro("thresholds", [](const KeptMerger& kept) { return kept.merger.first().rules.thresholds.size(); })
+        .def_prop_ro("recalls", [](const KeptMerger& kept) { return kept.merger.first().rules.recalls; })
         .def_prop_ro("repeated", [](const KeptMerger& kept) { return kept.merger.repeated(); })
         .def_prop_ro("ids", [](const KeptMerger& kept) { return list_of(kept.merger.images().ids); })
         .def_prop_ro("names", [](const KeptMerger& kept) { return names_of(kept.merger.images()); })

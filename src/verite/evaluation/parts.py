@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.errors import DataError
 from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, tell_as
+from verite.evaluation.redrawing import Points, mean_over_classes
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Part
+    from verite.evaluation.evaluation import Floats, Part
 
+RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit that a prediction is within
 GONE = "boxes and masks are not there any more, only what became of them"
 
 
@@ -43,6 +45,16 @@ class ClassRows:
 
     def column(self, threshold: int, area: int) -> int:
         return 1 + threshold // 16 * int(self.counts.shape[1]) + area
+
+    def is_within(self, limit: int) -> NDArray[np.bool_]:
+        """Does it count up to this number of predictions?"""
+        return (self.words[:, 0] >> RANGE_BITS) <= limit
+
+    def points(self, threshold: int, area: int, limit: int) -> Points:
+        """What precision and recall are made of."""
+        kept = self.is_within(limit) & ~self.is_spared(threshold, area)
+        truths = self.counts[:, area].astype(float)
+        return Points(self.image[kept], self.is_hit(threshold, area)[kept], self.cell_image, truths)
 
     @staticmethod
     def bit(words: NDArray[np.uint32], place: int) -> NDArray[np.bool_]:
@@ -107,6 +119,30 @@ class MergedNumbers(Numbers):
         """Everything that is known of one class."""
         with tell_as(DataError):
             return ClassRows(*self.merger.gather(label))
+
+    def draw_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+        """Means of many draws, [draw, part], weights [draw, image]: what :meth:`Evaluation.draw_means` gives, but that
+        equal confidences of one image are walked one by one and not copy by copy.
+        """
+        import numpy as np
+
+        values: list[list[Floats]] = [[] for _ in parts]
+        for label in range(len(self.merger.labels)):
+            asked = [part for part in parts if len(part) < 5 or part[4] is None or part[4][label]]
+            rows = self.gather(label) if asked else None
+            for part, own in zip(parts, values, strict=True):
+                if rows is not None and part in asked:
+                    own += self.draw_class(rows, part, weights)
+        return np.stack([mean_over_classes(own, len(weights)) for own in values], axis=1)
+
+    def draw_class(self, rows: ClassRows, part: tuple[Any, ...], weights: Floats) -> list[Floats]:
+        """One class in every draw, at each threshold that is asked for."""
+        kind, threshold, area, limit = part[:4]
+        thresholds = range(self.merger.thresholds) if threshold is None else [threshold] if threshold >= 0 else []
+        found = [rows.points(t, area, limit) for t in thresholds]
+        if kind == "recall":
+            return [points.draw_recall(weights) for points in found]
+        return [points.draw_precision(weights, self.merger.recalls) for points in found]
 
     @cached_property
     def images(self) -> Images:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.floors import sure_enough
 from verite.evaluation.prepare import prepare
+from verite.evaluation.redrawing import draw_ratio
 from verite.interpretation.class_distances import ClassDistances, class_distances
 from verite.interpretation.localization import localization_metric, localization_score
 from verite.interpretation.overlaps import find_overlaps
@@ -30,9 +31,10 @@ from verite.metrics.localize import refuse_fractions
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.display import Part
+from verite.model.images import known_images
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.pairs.objects import ignored_truths, known_images, mean_of, overlap_of
+from verite.pairs.objects import ignored_truths, mean_of, overlap_of
 from verite.protocols.protocol import protocol
 from verite.signature import Signature
 
@@ -237,6 +239,28 @@ class InterpretationResults(Results):
 
     def class_scores(self) -> dict[str, list[float]]:
         return {"score": self.class_columns()["score"]}
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        if label is None:
+            every = np.arange(len(self.known))
+            parts = [(every, self.judged.score) for score in scores if self[score]]
+        else:
+            parts = [self.rows_of(score, self.class_names.index(label)) for score in scores]
+        return np.stack([draw_ratio(weights, image, own, np.ones(len(own))) for image, own in parts], axis=1)
+
+    def rows_of(self, score: str, label: int) -> tuple[Ints, Floats]:
+        """What a score of a class is the mean of, and the image of each."""
+        judged, matches = self.judged, self.judged.matches
+        labels = self.truth.label[self.truth_rows]
+        values = {"score": judged.local, "localization": matches.localization, "recognition": matches.recognition}
+        if score not in values:
+            self[score]  # an unknown one is named there
+        found = np.flatnonzero(labels[matches.truth] == label)
+        image, own = self.members.truth[matches.truth[found]], values[score][found]
+        if score != "score":
+            return image, own
+        missed = judged.missed[labels[judged.missed] == label]
+        return np.append(image, self.members.truth[missed]), np.append(own, np.ones(len(missed)))
 
     def class_table(self) -> Table:
         """A row for each class that occurs, and all of them together; the score of all is that of the images."""

@@ -9,10 +9,11 @@ from verite import _core
 from verite.errors import DataError
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
+from verite.model.images import known_images
 from verite.model.rasters import frames_of
 from verite.model.regions import MASK, POLYGON
 from verite.pairs import Pairs
-from verite.pairs.objects import known_images, pairs_of, shapes_of_side, uses_boxes
+from verite.pairs.objects import pairs_of, shapes_of_side, uses_boxes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

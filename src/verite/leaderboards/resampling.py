@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, NotComparable
 from verite.model.comparison import Difference
 from verite.statistics.intervals import check_level, percentile_interval
 
@@ -80,15 +80,26 @@ def redraw(
     groups: Any = None,
 ) -> Floats:
     """Scores on drawn images, [draw, system, score]: of all classes, or of one. All systems get the same images."""
-    pair = [check_redrawable(one) for one in results]
-    found = np.empty((draws, len(pair), len(scores)))
+    images = results[0].truth.images
+    for other in results[1:]:
+        check_images(images, other.truth.images)
+    found = np.empty((draws, len(results), len(scores)))
     for first in range(0, draws, BLOCK):
         last = min(first + BLOCK, draws)
-        weights = draw_images(results[0].truth.images, last - first, seed, groups=groups, first=first)
-        for i, one in enumerate(pair):
-            parts = [one.part_of(score, label) for score in scores]
-            found[first:last, i] = one.evaluation.draw_means(parts, weights)
+        weights = draw_images(images, last - first, seed, groups=groups, first=first)
+        for i, one in enumerate(results):
+            found[first:last, i] = one.draw_scores(scores, weights, label)
     return found
+
+
+def check_images(images: Images, others: Images) -> None:
+    """All systems are drawn the same images, so that they must have the same ones in the same order."""
+    if images is others:
+        return
+    mine, theirs = ([each.name(i) for i in range(len(each))] for each in (images, others))
+    if mine != theirs:
+        missing = next(iter(set(mine) ^ set(theirs)), "another order")
+        raise NotComparable(f"resample: expected the same images, found {len(mine)} and {len(theirs)} ({missing!r})")
 
 
 def find_differences(

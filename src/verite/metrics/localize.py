@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import Checks, prepare
+from verite.evaluation.redrawing import draw_ratio
 from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
 from verite.metrics.catalogue import every_metric, metric
@@ -184,6 +185,16 @@ class LocalizationResults(Results):
             "missed": np.bincount(self.truth.label[found.missed], minlength=count),
             "spurious": np.bincount(self.pred.label[found.spurious], minlength=count),
         }
+
+    def draw_scores(self, scores: Sequence[str], weights: Array, label: str | None = None) -> Array:
+        image = np.where(
+            self.truth_rows >= 0,
+            np.append(self.truth.image, 0)[self.truth_rows],
+            np.append(self.pred.image, 0)[self.pred_rows],
+        )
+        at = slice(None) if label is None else self.label == self.names.index(label)
+        values = [self.values[self[score].name][at] for score in scores]
+        return np.stack([draw_ratio(weights, image[at], own, np.ones(len(own))) for own in values], axis=1)
 
     @property
     def class_names(self) -> list[str]:

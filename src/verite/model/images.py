@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from verite.model.annotations import Annotations
+
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 
 
@@ -122,3 +124,8 @@ class Images:
 
     def __repr__(self) -> str:
         return f"Images({len(self)})"
+
+
+def known_images(truth: Annotations, pred: Annotations) -> Images:
+    """The images of both; predictions that are aligned may know more of them than the truth."""
+    return pred.images if len(pred.images) > len(truth.images) else truth.images

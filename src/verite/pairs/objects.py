@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from verite.evaluation.prepare import check_mask_sizes
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
-from verite.model.images import Images
+from verite.model.images import known_images
 from verite.model.outlines import Runs
 from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, Regions
@@ -23,11 +23,6 @@ def ignored_truths(truth: Annotations, settings: ComparisonSettings) -> NDArray[
     if settings.ignored == "count":
         return np.zeros(len(truth), dtype=np.bool_)
     return truth.ignore | truth.crowd | truth.difficult | truth.group_of
-
-
-def known_images(truth: Annotations, pred: Annotations) -> Images:
-    """The images of both; predictions may know more of them than the truth."""
-    return pred.images if len(pred.images) > len(truth.images) else truth.images
 
 
 ABSENT = 255

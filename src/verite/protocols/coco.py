@@ -173,9 +173,18 @@ class CocoResults(Results):
         return found
 
     def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        """What a score, of all classes or of one, is made of: what means and draws of the evaluation are asked for."""
-        part = self.parts[self[score].name]
+        """What a score (also AP@0.50), of all classes or of one, is made of: what draws of the evaluation ask for."""
+        key, _, iou = score.partition("@")
+        part: tuple[str, int | None, int, int]
+        if iou and key in ("AP", "AR"):
+            at = {f"{t:.2f}": i for i, t in enumerate(self.settings.iou)}.get(iou, -1)
+            part = ("precision" if key == "AP" else "recall", at, 0, len(self.settings.max_dets) - 1)
+        else:
+            part = self.parts[self[score].name]
         return part if label is None else (*part[:4], flag_class(self.class_names, label))
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        return self.evaluation.draw_means([self.part_of(score, label) for score in scores], weights)
 
     @cached_property
     def evaluation(self) -> Evaluation:

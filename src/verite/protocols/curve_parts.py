@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from verite import _core
 from verite.arrays import np
@@ -12,6 +12,8 @@ from verite.errors import DataError
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import Part, int64s, tell_as
 from verite.evaluation.parts import GONE, ClassRows, MergedNumbers
+from verite.evaluation.redrawing import Points, mean_over_classes, rearrange
+from verite.model.images import known_images
 from verite.model.labels import Labels
 from verite.protocols.curve_results import CurveResults, KeptCurve
 
@@ -27,6 +29,40 @@ EVERY = 0xFFFF  # thresholds of a block
 OBJECTS, GROUPS = 0, 1  # what counts one, and what counts as much as somebody says: two ranges of a part
 
 
+class GroupedResults(CurveResults):
+    """Curves that do not stand on one evaluation, and whose groups may count for more or less than one object."""
+
+    is_reversed = False  # equal confidences come the last first
+    group_weight = 0.0
+
+    @cached_property
+    def numbers(self) -> MergedNumbers:
+        """What became of all images."""
+        return MergedNumbers([self.part(lambda labels: "")], Labels(self.class_names[: len(self.truth.labels)]))
+
+    def keep(self, numbers: MergedNumbers) -> Self:
+        """Made of parts, which are known."""
+        self.numbers = numbers
+        return self
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        weights = rearrange(weights, known_images(self.truth, self.pred), self.numbers.images)
+        chosen = self.class_names if label is None else [label]
+        places = [place for place, name in enumerate(self.numbers.truth.labels.all_names) if name in chosen]
+        gathered = [self.numbers.gather(place) for place in places]
+        drawn = [
+            [self.points(rows, self.threshold_of(score, label)).draw_precision(weights) for rows in gathered]
+            for score in scores
+        ]
+        return np.stack([mean_over_classes(own, len(weights)) for own in drawn], axis=1)
+
+    def points(self, rows: ClassRows, threshold: int) -> Points:
+        """What the curve of a class is made of."""
+        kept, weight = order_rows(rows, threshold, self.group_weight, self.is_reversed)
+        truths = rows.counts[:, OBJECTS] + self.group_weight * rows.counts[:, GROUPS]
+        return Points(rows.image[kept], rows.is_hit(threshold)[kept], rows.cell_image, truths, weight)
+
+
 def part_of_curves(
     results: CurveResults, about: Callable[[Labels], str], is_asked: Sequence[Bools], *, is_reversed: bool = False
 ) -> Part:
@@ -37,7 +73,7 @@ def part_of_curves(
     """
     truth, pred = results.truth, results.pred
     labels = Labels(results.class_names[: len(truth.labels)])
-    images = pred.images if len(pred.images) > len(truth.images) else truth.images
+    images = known_images(truth, pred)
     rows = [
         column_of(curve, place, t, len(results.curves), pred.image, slice(None, None, -1 if is_reversed else 1))
         for t, curves in enumerate(results.curves)
@@ -154,11 +190,17 @@ def merged_group_curves(
 def group_curve(name: str, rows: ClassRows, threshold: int, group_weight: float, is_reversed: bool) -> Curve:
     objects, groups = rows.counts.sum(axis=0, dtype=np.int64).tolist()
     wanted = objects + group_weight * groups
-    kept = np.flatnonzero(~rows.is_spared(threshold))
-    confidence = rows.confidence[kept]
-    if is_reversed:
-        kept = kept[np.lexsort((-np.arange(len(kept)), -confidence))]
-    is_group = rows.is_hit(threshold, GROUPS)[kept]
-    weight = np.where(is_group, group_weight, 1.0) if is_group.any() and group_weight != 1 else None
+    kept, weight = order_rows(rows, threshold, group_weight, is_reversed)
     to_find: float = int(wanted) if float(wanted).is_integer() else wanted
     return Curve(name, to_find, rows.confidence[kept], rows.is_hit(threshold)[kept], None, weight)
+
+
+def order_rows(
+    rows: ClassRows, threshold: int, group_weight: float, is_reversed: bool
+) -> tuple[NDArray[np.int64], Floats | None]:
+    """The rows that count by falling confidence, and how much the true ones count for where that is not one."""
+    kept = np.flatnonzero(~rows.is_spared(threshold))
+    if is_reversed:
+        kept = kept[np.lexsort((-np.arange(len(kept)), -rows.confidence[kept]))]
+    is_group = rows.is_hit(threshold, GROUPS)[kept]
+    return kept, np.where(is_group, group_weight, 1.0) if is_group.any() and group_weight != 1 else None

@@ -87,6 +87,10 @@ class CurveResults(Results):
         """The average precision of a curve."""
         return curve.average_precision("all")
 
+    def threshold_of(self, score: str, label: str | None = None) -> int:
+        """Which threshold a score is of; the AP of a class is of the first."""
+        return 0 if score == "AP" and label is not None else list(self.scores).index(self[score].name)
+
     def ap_values(self, threshold: int) -> list[float]:
         return [self.ap(label, threshold) for label in self.curves[threshold]]
 

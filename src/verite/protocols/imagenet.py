@@ -12,14 +12,15 @@ from verite.evaluation.candidates import box_candidates
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
+from verite.evaluation.redrawing import draw_ratio
 from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.formats.blacklists import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
-from verite.protocols.curve_parts import merged_group_curves, part_of_curves
-from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
+from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
+from verite.protocols.curve_results import IOU, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.records import record
 from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
@@ -73,6 +74,17 @@ class TopErrorResults(Results):
     def is_error(self, score: str) -> bool:
         return True
 
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        return np.stack([self.draw_score(self[score].name, weights, label) for score in scores], axis=1)
+
+    def draw_score(self, score: str, weights: Floats, label: str | None) -> Floats:
+        image, labels, is_wrong = self.errors[score].cells
+        if label is not None:
+            chosen = labels == self.class_names.index(label)
+            return draw_ratio(weights, image[chosen], is_wrong[chosen], np.ones(chosen.sum()))
+        share = 1 / np.bincount(image)[image]  # the labels of an image share its weight
+        return draw_ratio(weights, image, is_wrong * share, share)
+
     def class_table(self) -> Table:
         columns: dict[str, list[Any]] = {key.replace("_", " "): values for key, values in self.class_scores().items()}
         images = next(iter(self.errors.values())).images.tolist()
@@ -111,6 +123,7 @@ class Errors:
     mean: float  # over images; the labels of an image share its weight
     by_class: Floats
     images: NDArray[np.int64]  # that have the class
+    cells: tuple[NDArray[np.int64], NDArray[np.int64], Floats]  # image, label and whether it is wrong
 
 
 @protocol(
@@ -196,7 +209,8 @@ def errors_of(
     images = np.bincount(label, minlength=len(truth.labels))
     with np.errstate(invalid="ignore"):
         by_class = np.bincount(label, weights=is_wrong, minlength=len(truth.labels)) / images
-    return Errors(guesses, float((wrong[there] / counts[there]).mean()) if there.any() else np.nan, by_class, images)
+    mean = float((wrong[there] / counts[there]).mean()) if there.any() else np.nan
+    return Errors(guesses, mean, by_class, images, (image, label, is_wrong.astype(np.float64)))
 
 
 class DetectionSettings(CurveSettings):
@@ -214,7 +228,7 @@ class DetectionSettings(CurveSettings):
     threads: Option[int | None] = THREADS
 
 
-class DetectionResults(CurveResults):
+class DetectionResults(GroupedResults):
     """Average precision per class, with the curves it comes from."""
 
     def part(self, about: Callable[[Labels], str]) -> Part:
@@ -225,7 +239,7 @@ class DetectionResults(CurveResults):
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
         """Of what became of all images."""
         curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
-        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred)
+        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).keep(numbers)
 
 
 @protocol(

@@ -89,10 +89,12 @@ class LvisResults(CocoResults):
         return self.evaluation.mean(kind, threshold, area, limit, chosen)
 
     def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        *part, group = (*self.parts[self[score].name], "")[:5]
-        if label is not None or not group:
-            return super().part_of(score, label)
-        return (*part, [own == group for own in self.class_groups])
+        found = super().part_of(score, label)
+        group = (*self.parts.get(score, ()), "")[4:5]
+        if group in ((), ("",)):
+            return found
+        chosen = found[4] if label is not None else [True] * len(self.class_groups)
+        return (*found[:4], [is_one and own in group for is_one, own in zip(chosen, self.class_groups, strict=True)])
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int, group: str = "") -> Signature:
         signed = super().signature_of(kind, threshold, area, limit)

@@ -19,8 +19,8 @@ from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
 from verite.model.regions import BOX
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
-from verite.protocols.curve_parts import merged_group_curves, part_of_curves
-from verite.protocols.curve_results import IOU, CurveResults, CurveSettings
+from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
+from verite.protocols.curve_results import IOU, CurveSettings
 from verite.protocols.protocol import protocol
 from verite.records import record, replace
 from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
@@ -80,10 +80,15 @@ class OpenImagesSettings(CurveSettings):
         return self.change(unverified=unverified, group_of_weight=weight)
 
 
-class OpenImagesResults(CurveResults):
+class OpenImagesResults(GroupedResults):
     """Average precision per class at each threshold, with the curves it comes from."""
 
     settings: OpenImagesSettings
+    is_reversed = True
+
+    @property
+    def group_weight(self) -> float:  # type: ignore[override]
+        return self.settings.group_of_weight or 0.0
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         truth = self.truth
@@ -97,7 +102,7 @@ class OpenImagesResults(CurveResults):
         """Of what became of all images."""
         weight = settings.group_of_weight or 0.0
         curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
-        return cls("openimages", settings, curves, numbers.truth, numbers.pred)
+        return cls("openimages", settings, curves, numbers.truth, numbers.pred).keep(numbers)
 
 
 @protocol(

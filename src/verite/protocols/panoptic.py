@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.evaluation import Part, int64s, tell_as
+from verite.evaluation.parts import MergedNumbers
 from verite.evaluation.prepare import prepare
+from verite.evaluation.redrawing import mean_over_classes, rearrange
 from verite.evaluation.settings import THREADS, ShardedSettings
 from verite.model.display import Part as Piece
+from verite.model.images import known_images
 from verite.model.labels import Labels
 from verite.model.results import Results
 from verite.model.tables import Table
@@ -26,7 +30,6 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.parts import MergedNumbers
     from verite.model.annotations import Annotations
     from verite.model.outlines import Runs
 
@@ -43,13 +46,13 @@ class Counts:
     """For each class: matched segments and the sum of their IoU, false and missed ones."""
 
     iou: Floats
-    tp: Ints
-    fp: Ints
-    fn: Ints
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    fn: NDArray[Any]
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        return self.tp + self.fp + self.fn > 0
+        return np.asarray(self.tp + self.fp + self.fn > 0)
 
     def measures(self) -> dict[str, Floats]:
         """PQ, SQ and RQ of each class; NaN where it occurs on neither side. SQ is 0 where nothing matches."""
@@ -112,7 +115,7 @@ class PanopticResults(Results):
              np.concatenate([side.image[rows] for side, rows in ((truth, asked), (pred, known))])],
             [np.arange(len(asked) + len(known)) < len(asked), np.arange(len(asked) + len(known)) >= len(asked)],
         )  # fmt: skip
-        images = pred.images if len(pred.images) > len(truth.images) else truth.images
+        images = known_images(truth, pred)
         words = np.tile(np.array([0, 1, 0], dtype=np.uint32), (len(matched.truth), 1))
         rows = (truth.label[matched.truth], truth.image[matched.truth], matched.iou, words)
         with tell_as(DataError):
@@ -130,7 +133,26 @@ class PanopticResults(Results):
         counts = Counts(iou, tp, fp, asked - tp)
         if settings.labels is not None:
             counts = restrict(counts, numbers.truth, set(settings.labels))
-        return cls(settings, counts, numbers.truth, numbers.pred)
+        found = cls(settings, counts, numbers.truth, numbers.pred)
+        found.numbers = numbers
+        return found
+
+    @cached_property
+    def numbers(self) -> MergedNumbers:
+        """What became of all images."""
+        return MergedNumbers([self.part(lambda labels: "")], Labels(self.truth.labels.all_names))
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        weights = rearrange(weights, known_images(self.truth, self.pred), self.numbers.images)
+        measures = draw_counts(self.numbers, weights).measures()
+        chosen = np.array([label in (None, name) for name in self.class_names]) & self.counts.present
+        found = []
+        for score in scores:
+            name, _, group = self[score].name.partition("_")
+            kinds = np.array([GROUPS[f"_{group}"] in (None, kind) if group else True
+                              for kind in self.groups or [""] * len(chosen)])  # fmt: skip
+            found.append(mean_over_classes(measures[name].T[chosen & kinds], len(weights)))
+        return np.stack(found, axis=1)
 
     @property
     def class_names(self) -> list[str]:
@@ -216,6 +238,18 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     if settings.labels is not None:
         counts = restrict(counts, truth, set(settings.labels))
     return PanopticResults(settings, counts, truth, pred, findings, matched)
+
+
+def draw_counts(numbers: MergedNumbers, weights: Floats) -> Counts:
+    """The counts of every class in every draw, [draw, class]."""
+    columns = []
+    for place in range(len(numbers.truth.labels)):
+        rows = numbers.gather(place)
+        own, cells = weights[:, rows.image], weights[:, rows.cell_image]
+        asked, fp = (cells @ rows.counts.astype(np.float64)).T
+        tp = own.sum(axis=1)
+        columns.append((own @ rows.confidence, tp, fp, asked - tp))
+    return Counts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True)))
 
 
 def check_labels(labels: Sequence[str], truth: Annotations) -> None:

@@ -11,8 +11,10 @@ from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
 from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import prepare
+from verite.evaluation.redrawing import widen
 from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
+from verite.model.images import known_images
 from verite.model.labels import Labels
 from verite.model.results import Taken, choose_threshold
 from verite.protocols.coco import flag_class
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.evaluation.parts import MergedNumbers
+
+    Floats = NDArray[np.float64]
 
 On = Literal["box", "rotated"]
 Pixel = Literal["plus1", "continuous"]
@@ -93,8 +97,13 @@ class VocResults(CurveResults):
 
     def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""
-        part = ("precision", list(self.scores).index(self[score].name), 0, 0)
+        part = ("precision", self.threshold_of(score, label), 0, 0)
         return part if label is None else (*part, flag_class(self.class_names, label))
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        asked = [self.part_of(score, label) for score in scores]
+        drawn: Floats = self.evaluation.draw_means(asked, widen(weights, len(known_images(self.truth, self.pred))))
+        return drawn
 
     def needed_hits(self, truths: int) -> NDArray[np.int64]:
         if self.settings.interpolation == "all":
