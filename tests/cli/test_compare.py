@@ -70,6 +70,59 @@ def test_other_protocols_are_compared_surely_too(typed):  # noqa: F811
     assert "difference -" in err
 
 
+def test_every_verb_is_sure_by_both_predictions(typed):  # noqa: F811
+    """Hawk finds boxes well and classes badly; whoever is compared with himself surely misses nothing."""
+    for verb, score, better in (("openimages", "mAP", MAGPIE), ("imagenet-det", "mAP", MAGPIE), ("lvis", "AP", None),
+                                ("imagenet-loc", "top1_error", HAWK), ("interpret", "score", MAGPIE),
+                                ("localize", "iou", HAWK)):  # fmt: skip
+        words = (verb, TRUTH, HAWK, HAWK, "--require", f"{score}>base", "--sure", "0.95", "--quiet")
+        words = (*words, "--metric", "iou") if verb == "localize" else words
+        status, _, err = typed(*words)
+        if better is None:
+            assert (status, "an LVIS truth" in err) == (1, True)
+            continue
+        assert status == 3, (verb, err)
+        assert "difference +0.0000 to +0.0000" in complaint(err)
+        is_error = verb in ("imagenet-loc", "interpret")
+        worse = HAWK if better is MAGPIE else MAGPIE
+        words = (*words[:2], worse, better, "--require", f"{score}{'<=' if is_error else '>='}base", *words[6:])
+        status, _, err = typed(*words)
+        assert status == 0, (verb, err)
+
+
+def test_one_class_of_any_protocol_is_compared_surely(typed):  # noqa: F811
+    asked = ("--require", "AP[bird]>=base", "--sure", "0.95", "--quiet")
+    for protocol in ("coco", "voc", "openimages", "imagenet-det"):
+        status, _, err = typed("compare", TRUTH, HAWK, MAGPIE, "--protocol", protocol, *asked)
+        assert (status, err) == (0, ""), protocol
+        status, _, err = typed("compare", TRUTH, MAGPIE, HAWK, "--protocol", protocol, *asked)
+        assert status == 3, protocol
+    status, _, err = typed("compare", TRUTH, HAWK, MAGPIE, "--require", "AP@0.95>=base", *asked[2:])
+    assert status == 3
+    assert "AP@0.95" in complaint(err)
+
+
+def test_two_parts_are_compared_surely(typed, tmp_path):  # noqa: F811
+    for name in ("hawk", "magpie"):
+        typed("partial", "coco", TRUTH, HARBOUR / f"{name}.json", "-o", tmp_path / f"{name}.part", "-q")
+    base, new = tmp_path / "hawk.part", tmp_path / "magpie.part"
+    words = ("--require", "AP>=base-0.005", "--sure", "0.95", "--quiet")
+    status, out, err = typed("compare", base, new, *words)
+    assert status == 3
+    assert out.splitlines()[0].split() == ["score", "hawk", "magpie", "difference"]
+    assert "difference -0.1" in complaint(err)
+    assert typed("compare", base, tmp_path / "hawk*.part", *words)[0] == 0
+    status, _, err = typed("compare", base, TRUTH)
+    assert status == 2
+    assert "expected two parts or two saved results" in complaint(err)
+
+
+def test_lines_about_several_systems_name_them(typed):  # noqa: F811
+    _, _, err = typed("coco", TRUTH, HAWK, MAGPIE, HAWK, "--require", "AP>=base", "--quiet")
+    assert err.splitlines() == [err.splitlines()[0]]
+    assert err.startswith("verite: magpie: not met: AP>=base: found AP")
+
+
 def test_verbs_have_the_gate_with_a_named_base(typed, saved):  # noqa: F811
     words = ("coco", TRUTH, MAGPIE, "--base", saved[0], "--quiet")
     status, out, err = typed(*words, "--require", "AP[person]>=0.2", "--require", "AP>=base-0.005")
@@ -120,7 +173,34 @@ def test_summary_goes_to_githubs_file_and_failures_are_annotated(typed, saved, t
     assert lines[0] == "before"
     assert "| score | hawk | magpie | difference |" in lines
     assert any(line.startswith("- ❌ not met: AP") for line in lines)
+    assert "### AP fell most" in lines
     assert "::error title=not met::not met: AP>=base: found AP" in err
+
+
+def test_summary_has_numbers_costs_the_worst_classes_and_findings(typed, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    level = [{**one, "score": 0.5} for one in json.loads(HAWK.read_text())]
+    (tmp_path / "weak.json").write_text(json.dumps(level))
+    typed("coco", TRUTH, tmp_path / "weak.json", "--summary", "--quiet", "--checks", "warn")
+    lines = (tmp_path / "summary.md").read_text().splitlines()
+    assert lines[0] == "| score | weak |"
+    costs = lines.index("### weak: what is missing")
+    assert lines[costs + 5].startswith("| localization | █")
+    worst = lines.index("### weak: worst classes")
+    rows = [line.split(" | ") for line in lines[worst + 4 : worst + 9]]
+    assert [float(row[1]) for row in rows] == sorted(float(row[1]) for row in rows)
+    assert rows[0][0] == "| bird"
+    assert lines[worst + 9] == ""
+    assert any(line.startswith("warning: V") for line in lines)
+
+
+def test_what_stops_an_evaluation_is_annotated(typed, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    document = [{**one, "category_id": one["category_id"] + 1} for one in json.loads(HAWK.read_text())]
+    (tmp_path / "shifted.json").write_text(json.dumps(document))
+    status, _, err = typed("coco", TRUTH, tmp_path / "shifted.json", "--summary", "--quiet")
+    assert status == 1
+    assert "::error title=data::" in err
 
 
 def test_findings_are_annotations_in_one_line(typed, tmp_path, monkeypatch):  # noqa: F811
@@ -133,7 +213,8 @@ def test_findings_are_annotations_in_one_line(typed, tmp_path, monkeypatch):  # 
     _, _, err = typed("coco", TRUTH, tmp_path / "a.json", "--checks", "warn", "--summary", "--quiet")
     marked = [line for line in err.splitlines() if line.startswith("::")]
     assert marked
-    assert all(line.startswith(("::warning title=V", "::error title=V")) for line in marked)
+    assert all(line.startswith(("::warning title=V", "::error title=V", "::notice title=V")) for line in marked)
+    assert any(line.startswith(("::warning", "::error")) for line in marked)
 
 
 def test_long_summary_is_cut_with_a_sentence(typed, saved, tmp_path, monkeypatch):  # noqa: F811

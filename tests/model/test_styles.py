@@ -15,7 +15,7 @@ import verite as vt
 from tests.hostile import NAMES
 from verite.model.display import STYLES
 from verite.model.styles import latex_text, markdown_cell, markdown_code, markdown_sentence
-from verite.model.tables import Table
+from verite.model.tables import Bar, Table
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -46,6 +46,8 @@ HOSTILE = [
 ]
 
 
+# What a paper needs to have besides for our tables: ticks of studies, and `booktabs` if its rules are asked for.
+LATEX_HEAD = r"\documentclass{article}\usepackage{amssymb}\usepackage{booktabs}\begin{document}"
 IDLE = ("-1.5", "-", "---", "-->")  # a number, and nothing to compute
 
 
@@ -126,7 +128,22 @@ def test_latex_prints_special_characters():
     assert latex_text("a_b 5 % & #1 {x} $y$ ^ ~ \\z") == (
         r"a\_b 5 \% \& \#1 \{x\} \$y\$ \textasciicircum{} \textasciitilde{} \textbackslash{}z"
     )
-    assert latex_text("\x1b[31mred\nline") == "[31mred line"
+    assert latex_text("a\x1b[31mred\nline") == "a[31mred line"
+
+
+def test_latex_takes_no_name_for_what_belongs_to_the_row_or_to_another_letter():
+    assert latex_text("[a]*") == "{}[a]*"  # \\ [a] would be a distance
+    assert latex_text("* --- ,, ''") == "{}* -{}-{}- ,{}, '{}'"
+
+
+def test_bars_are_drawn_in_every_style():
+    drawn = Table.of("error", ["missed", "class"], {"": [Bar(0.75), Bar(math.nan)], "cost": [0.3, 0.1]})
+    assert str(drawn).splitlines()[2] == f"missed  {'█' * 18}{' ' * 6}  0.3000"
+    assert drawn.to_markdown().splitlines()[1:3] == ["| --- | --- | ---: |", "| missed | ██████████████████ | 0.3000 |"]
+    assert r"\begin{tabular}{llr}" in drawn.to_latex()
+    assert r"missed & \rule{6.00em}{1.4ex} & 0.3000 \\" in drawn.to_latex()
+    assert drawn.to_csv() == "error,,cost\nmissed,0.75,0.3\nclass,,0.1\n"
+    assert '<rect width="90.0" ' in drawn.to_html()
 
 
 def test_latex_has_rules_of_booktabs_if_asked_for():
@@ -138,8 +155,8 @@ def test_latex_compiles(tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip("needs pdflatex")
     names = [name for name in HOSTILE if name.isascii()]
-    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{amssymb}\begin{document}"
-    (tmp_path / "a.tex").write_text(f"{head}\n{table(names).to_latex()}\n\\end{{document}}\n")
+    tables = "\n".join(table(names).to_latex(booktabs=booktabs) for booktabs in (False, True))
+    (tmp_path / "a.tex").write_text(f"{LATEX_HEAD}\n{tables}\n\\end{{document}}\n")
     done = subprocess.run(["pdflatex", "-halt-on-error", "a.tex"], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout
 

@@ -123,6 +123,10 @@ class Analysis(Display):
     def main_table(self) -> Table:
         return next(iter(self.parts.values()), self.errors).main_table()
 
+    def breakdown(self) -> list[Part]:
+        """What each type of error costs, drawn; nothing where nothing is to be found."""
+        return [self.errors.bar_table()] if len(self.matches.present) else []
+
     def contents(self) -> list[Part]:
         """One screen: the headline, and the beginning of every part."""
         asked = self.settings.only

@@ -10,8 +10,8 @@ import numpy as np
 
 from verite.analysis.costs import find_costs
 from verite.analysis.error_types import TYPES, ErrorTypes, find_types
-from verite.analysis.part import AnalysisPart, draw_bar, sign, tell_set_aside
-from verite.model.tables import Table
+from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.model.tables import Bar, Table
 
 if TYPE_CHECKING:
     from verite.analysis.matches import Floats, Matches
@@ -105,7 +105,7 @@ class Errors(AnalysisPart):
     def bar_table(self) -> Table:
         """The same with bars; their length is the share of what is missing."""
         table, missing = self.table(), sum(self.cost.values())
-        bars = [draw_bar(cost / missing if missing else nan) for cost in self.cost.values()]
+        bars = [Bar(cost / missing if missing else nan) for cost in self.cost.values()]
         rows = tuple((name, bar, *rest) for (name, *rest), bar in zip(table.rows, bars, strict=True))
         assert table.mean is not None
         return Table((table.head[0], "", *table.head[1:]), rows, (table.mean[0], "", *table.mean[1:]))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from verite.model.tables import Table
 
 REVISION = "1"
-MOST_BARS = 24  # blocks of the longest bar
-BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 class AnalysisPart(Display):
@@ -82,14 +80,3 @@ def tell_set_aside(matches: Matches) -> str:
     reasons = "; ".join(f"{count:,} {because[key]}" for key, count in found.items())
     total = sum(found.values())
     return f"{total:,} prediction{'s are' if total > 1 else ' is'} set aside: {reasons}"
-
-
-def draw_bar(share: float) -> str:
-    """A bar of blocks, padded to the longest one.
-
-    >>> draw_bar(0.5)
-    '████████████            '
-    """
-    eighths = round(max(0.0, min(share, 1.0)) * MOST_BARS * 8) if share == share else 0
-    bar = BLOCKS[8] * (eighths // 8) + (BLOCKS[eighths % 8] if eighths % 8 else "")
-    return bar.ljust(MOST_BARS)

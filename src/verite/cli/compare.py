@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.evaluate import OUTPUT, evaluate_each, finish
-from verite.cli.gate import gate_options, pass_saved
+from verite.cli.evaluate import OUTPUT, evaluate_each, finish, system_names
+from verite.cli.gate import gate_options, pass_saved, requirements_of
 from verite.cli.options import checks_option, output_options, reading_options
 from verite.protocols import HOMES, protocol_named
+
+if TYPE_CHECKING:
+    from verite.model.results import Results
 
 
 @click.command(
@@ -20,9 +23,10 @@ Examples:
   verite compare main-results.json new-results.json --require "AP>=base-0.005" --require "AP[person]>=0.6"
   verite compare truth.json old.json new.json --require "AP>=base-0.005" --sure 0.95
   verite compare truth/ old/ new/ --protocol voc --require "mAP>=base"
+  verite compare main.part new.part --require "AP>=base-0.005" --sure 0.95
 Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met."""
 )
-@click.argument("paths", nargs=-1, required=True, metavar="BASE.json NEW.json | TRUTH BASE NEW")
+@click.argument("paths", nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW")
 @click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True,
               help="With TRUTH BASE NEW: whose numbers; its verb has more options.")  # fmt: skip
 @gate_options
@@ -31,13 +35,34 @@ Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command i
 @checks_option
 @output_options
 def compare(paths: tuple[str, ...], **given: Any) -> None:
-    """Two saved results, or two systems on one truth: what is better, what is worse, and is it good enough?"""
+    """Two saved results, or two systems on one truth: what is better, what is worse, and is it good enough?
+
+    A quoted glob of parts ('main/*.part') is one system.
+    """
     if len(paths) == 3:
         finish(evaluate_each(paths[0], paths[1:], given, protocol_named(given["protocol"])), given)
         return
     if len(paths) != 2:
         raise click.UsageError(f"expected BASE.json NEW.json, or TRUTH BASE NEW, found {len(paths)} files")
+    if any(is_part(path) for path in paths):
+        if not all(is_part(path) for path in paths):
+            raise click.UsageError("expected two parts or two saved results, found one of each")
+        requirements_of(given)
+        finish([merge_parts(path, name) for path, name in zip(paths, system_names(paths), strict=True)], given)
+        return
     from verite.analysis.saved import SavedComparison, read_saved
 
     base, new = (read_saved(path) for path in paths)
     pass_saved(base, new, SavedComparison(base, new), given)
+
+
+def is_part(path: str) -> bool:
+    return path.endswith(".part")
+
+
+def merge_parts(path: str, name: str) -> Results:
+    """The results of all parts that a word stands for."""
+    from verite.formats.shards import find_shards
+    from verite.scale.partial import Partial, compute
+
+    return compute([Partial.load(part) for part in find_shards(path)], name=name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.gate import gate_options, pass_gate, requirements_of
+from verite.cli.gate import gate_options, pass_gate, requirements_of, told_to_github
 from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
 from verite.formats.shards import is_pattern
 
@@ -32,7 +32,6 @@ PLOT_FORMAT = click.option(
 )  # fmt: skip
 
 
-REDRAWN = ("coco", "voc", "lvis")  # whose images can be drawn again
 RESAMPLE = click.option(
     "--resample", metavar="images|COLUMN",
     help="Draw the images (or groups of them) a thousand times: paired differences to the first PRED, with intervals.",
@@ -48,13 +47,11 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
         help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
         epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
     )
-    options = [*setting_options(protocol.settings), OUTPUT]
+    options = [*setting_options(protocol.settings), OUTPUT, RESAMPLE]
     if has_curves(protocol):
         options += [TABLE]
     if is_drawn(protocol):
         options += [NO_PLOT, PLOT_FORMAT]
-    if protocol.verb in REDRAWN:
-        options += [RESAMPLE]
     for add in (output_options, reading_options, gate_options, *reversed(options)):
         add(command)
     command.params[2:] = command.params[:1:-1]
@@ -104,7 +101,8 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
         describe("pred", predictions, quiet=quiet)
-        results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
+        with told_to_github(given):
+            results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
     note("", quiet=quiet)
     return results
@@ -145,7 +143,7 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     emit(outcome, given)
     if pointer := point_to_analysis(results):
         note(pointer, quiet=quiet or given["style"] != "text")
-    pass_gate(results, outcome, given)
+    pass_gate(results, given)
 
 
 def point_to_analysis(results: Sequence[Results]) -> str:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.output import Printable, emit, in_style, note
-from verite.errors import one_line
+from verite.cli.output import emit, in_style, note
+from verite.errors import DataError, one_line
+from verite.records import replace
 
 if TYPE_CHECKING:
     from verite.analysis.gate import Requirement, Verdict
-    from verite.analysis.saved import Saved
+    from verite.analysis.saved import Saved, SavedComparison
     from verite.model.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +26,7 @@ NOT_MET = 3
 MOST_BYTES = 1_000_000  # GitHub takes 1 MiB a step
 NO_IMAGES = (
     "--sure: expected both predictions, so that images can be drawn again, found saved results, which have no state "
-    "per image; give TRUTH BASE NEW"
+    "per image; give TRUTH BASE NEW, or two parts"
 )
 
 
@@ -61,35 +63,37 @@ def requirements_of(given: Given) -> list[Requirement]:
     return parsed
 
 
-def pass_gate(results: Sequence[Results], outcome: Printable, given: Given) -> None:
+def pass_gate(results: Sequence[Results], given: Given) -> None:
     """Compare with the base, judge every requirement, tell whoever is to be told; leave with 3 where one is not met."""
     requirements = requirements_of(given)
     if not (requirements or given["base"] or given["summary"]):
         return
     from verite.analysis.saved import Saved, SavedComparison, read_saved
 
-    shown: list[Printable] = [outcome]
+    comparisons: list[SavedComparison] = []
     verdicts: list[Verdict] = []
     base = read_saved(given["base"]) if given["base"] else None
     first = results[0] if base is None and len(results) > 1 else None
     reference = Saved.of(first) if first is not None else base
-    for result in results[1:] if first is not None else results:
+    judged = results[1:] if first is not None else results
+    for result in judged:
         new = Saved.of(result)
         if base is not None:
-            shown.append(SavedComparison(base, new))
+            comparisons.append(SavedComparison(base, new))
             if not given["as_json"]:
-                click.echo("\n" + in_style(shown[-1], given).rstrip("\n"))
-        verdicts += [one.judge(new, reference, interval_of(first, result, given)) for one in requirements]
-    conclude(shown, verdicts, results, given)
+                click.echo("\n" + in_style(comparisons[-1], given).rstrip("\n"))
+        own = [one.judge(new, reference, interval_of(first, result, given)) for one in requirements]
+        verdicts += own if len(judged) == 1 else [replace(one, line=f"{new.name}: {one.line}") for one in own]
+    conclude(results, comparisons, verdicts, given)
 
 
-def pass_saved(base: Saved, new: Saved, outcome: Printable, given: Given) -> None:
+def pass_saved(base: Saved, new: Saved, outcome: SavedComparison, given: Given) -> None:
     """The same for two saved results, which are printed in between."""
     if given["sure"] is not None:
         raise click.UsageError(NO_IMAGES)
     verdicts = [one.judge(new, base) for one in requirements_of(given)]
     emit(outcome, given)
-    conclude([outcome], verdicts, [], given)
+    conclude([], [outcome], verdicts, given)
 
 
 def interval_of(first: Results | None, result: Results, given: Given) -> Any:
@@ -103,14 +107,17 @@ def interval_of(first: Results | None, result: Results, given: Given) -> Any:
     return lambda score, label: paired_interval(first, result, score, label, given["sure"])
 
 
-def conclude(shown: Sequence[Printable], verdicts: Sequence[Verdict], results: Sequence[Results], given: Given) -> None:
+def conclude(
+    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Verdict], given: Given
+) -> None:
     """Say what holds and what does not, and leave with the status that says it."""
     for verdict in verdicts:
         note(f"verite: {verdict.line}", quiet=verdict.is_met and (given["quiet"] or given["as_json"]))
     if given["summary"]:
-        write_summary(shown, verdicts)
-        for finding in [finding for result in results for finding in result.findings]:
-            annotate("error" if finding.severity == "error" else "warning", finding.code, str(finding))
+        write_summary(results, comparisons, verdicts)
+        found = {str(finding): finding for result in results for finding in result.findings}
+        for said, finding in found.items():
+            annotate({"error": "error", "warning": "warning"}.get(finding.severity, "notice"), finding.code, said)
         for verdict in verdicts:
             if not verdict.is_met:
                 annotate("error", "not met", verdict.line)
@@ -118,19 +125,32 @@ def conclude(shown: Sequence[Printable], verdicts: Sequence[Verdict], results: S
         raise click.exceptions.Exit(NOT_MET)
 
 
-def write_summary(shown: Sequence[Printable], verdicts: Sequence[Verdict]) -> None:
+def write_summary(
+    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Verdict]
+) -> None:
     """Markdown at the end of the job's summary; what is too long is cut, and says so."""
+    from verite.analysis.summary import Summary
     from verite.model.styles import markdown_sentence
 
     lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
-    blocks = [*(one.in_style("markdown").strip("\n") for one in shown), "\n".join(lines)]
-    text = "\n\n".join(blocks).rstrip("\n")
+    text = "\n\n".join([*(["\n".join(lines)] * bool(lines)), Summary(results, comparisons).to_markdown().rstrip("\n")])
     raw = text.encode()
     if len(raw) > MOST_BYTES:
         kept = raw[:MOST_BYTES].decode(errors="ignore").rpartition("\n")[0]
         text = f"{kept}\n\nCut here: the summary of a step may have 1 MiB."
     with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as file:
         file.write(text + "\n\n")
+
+
+@contextmanager
+def told_to_github(given: Given) -> Iterator[None]:
+    """What stops an evaluation is an annotation, too, where that was asked for."""
+    try:
+        yield
+    except DataError as error:
+        if given.get("summary"):
+            annotate("error", "data", str(error))
+        raise
 
 
 def annotate(level: str, title: str, message: str) -> None:

@@ -69,7 +69,7 @@ def interpret(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         )
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
-    pass_gate(results, outcome, given)
+    pass_gate(results, given)
 
 
 class Traces(Display):

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 STYLES = ("text", "markdown", "latex", "csv", "html")
-MOST_ROWS, MOST_COLUMNS = 30, 20  # of a table in a notebook
 
 
 class Verbatim(str):
@@ -68,9 +67,9 @@ class Display:
         return render(self.contents(), "html") + "\n"
 
     def _repr_html_(self) -> str:
-        from verite.model.styles import html_style, render
+        from verite.model.styles import render_notebook
 
-        return render(self.contents(), html_style(MOST_ROWS, MOST_COLUMNS))
+        return render_notebook(self.contents())
 
     def in_style(self, style: str) -> str:
         """As text, markdown, latex, csv or html."""

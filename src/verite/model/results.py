@@ -139,6 +139,12 @@ class Results(Display):
             f"results: expected evaluations that read precision at recalls, such as vt.coco's, found {self.protocol}"
         )
 
+    def draw_scores(self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None) -> Any:
+        """Scores, of all classes or of one, as if each image were there so often: [draw, score], from [draw, image]."""
+        raise BadParameter(
+            f"sure: expected results whose images can be drawn again, found {self.protocol}, which are of one piece"
+        )
+
     def analyse(self, **settings: Any) -> Any:
         """Why the number is what it is: costs of errors that add up, and all that :func:`verite.analyse` tells.
 
@@ -167,7 +173,10 @@ class Results(Display):
         return name_flatly(prefix, [*found.items(), *((f"{headline}/{name}", value) for name, value in by_class)])
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """A picture of the results on matplotlib's axes, which are returned; `kind` is pr, f1 or classes."""
+        """A picture on matplotlib's axes, which are returned.
+
+        `kind` is pr, f1 or classes, and where an analysis can tell errors, froc, confusion, calibration or slices.
+        """
         return verite.plot(self, kind, ax)
 
     @property
@@ -179,6 +188,20 @@ class Results(Display):
     def contents(self) -> list[Part]:
         headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
         return [f"{self.name}   {headline}", self.class_table(), self.signature, *self.notes]
+
+    def breakdown(self) -> list[Part]:
+        """What is missing, type of error by type, where the objects are there to ask."""
+        evaluation = getattr(self, "evaluation", None)
+        if evaluation is None or not evaluation.has_objects:
+            return []
+        analysis: Any = verite.analyse(self)
+        return [*analysis.breakdown()]
+
+    def _repr_html_(self) -> str:
+        from verite.model.styles import render_notebook
+
+        first, *others = self.contents()
+        return render_notebook([first, *self.breakdown(), *others])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values; the keys are documented and stay."""

@@ -14,7 +14,7 @@ from typing import Any
 from verite.errors import one_line
 from verite.model.display import Part, Verbatim
 from verite.model.elements import Markup, element, escape, join
-from verite.model.tables import Table, show_cell
+from verite.model.tables import Bar, Table, show_cell
 from verite.records import record
 from verite.signature import Signature
 
@@ -95,6 +95,8 @@ def markdown_cell(value: Any) -> str:
     >>> markdown_cell("traffic light"), markdown_cell("<img src=x>"), markdown_cell("a|b"), markdown_cell(0.5)
     ('traffic light', '`<img src=x>`', '`a\\\\|b`', '0.5000')
     """
+    if isinstance(value, Bar):
+        return str(value).rstrip()
     text = flatten(show_cell(value))
     if PLAIN.fullmatch(text):
         return text
@@ -108,7 +110,7 @@ def markdown_row(cells: Iterable[Any]) -> str:
 
 
 def markdown_table(table: Table) -> str:
-    rule = ["---", *["---:"] * (len(table.head) - 1)]
+    rule = ["---" if is_left else "---:" for is_left in table.is_left]
     title = [f"### {markdown_sentence(table.title)}", ""] if table.title else []
     lines = [*title, markdown_row(table.head), f"| {' | '.join(rule)} |", *map(markdown_row, table.all_rows)]
     return "\n".join(lines)
@@ -133,12 +135,20 @@ def markdown_block(text: str) -> str:
 
 # LaTeX
 
-LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "–": "--", "…": r"\ldots{}", "·": r"$\cdot$",
-    "×": r"$\times$", "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\neq$", "ε": r"$\varepsilon$",
-    "✓": r"$\checkmark$", "★": r"$\star$", "│": r"\textbar{}", "─": "--",
+# Signs and letters that are mathematics there.
+MATHS = {
+    "·": "cdot", "×": "times", "±": "pm", "≤": "le", "≥": "ge", "≠": "neq", "−": "mathord-", "∩": "cap", "∪": "cup",
+    "∈": "in", "∅": "emptyset", "√": "surd", "→": "rightarrow", "⇒": "Rightarrow", "△": "triangle", "✓": "checkmark",
+    "★": "star", "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "η": "eta", "θ": "theta",
+    "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega",
+    "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ω": "Omega",
 }  # fmt: skip
+LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {c: rf"$\{name}$" for c, name in MATHS.items()} | {
+    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\texttt{\char34}", "`": r"\textasciigrave{}",
+    "–": r"\textendash{}", "─": r"\textendash{}", "│": r"\textbar{}", "…": r"\ldots{}", "₀": "$_0$", "ᵢ": "$_i$",
+}  # fmt: skip
+BAR_EM, BAR_PX = 8, 120  # how long a whole bar is
 
 
 def latex_text(value: Any) -> str:
@@ -147,8 +157,12 @@ def latex_text(value: Any) -> str:
     >>> latex_text("yasnoff1 100 %, a_b")
     'yasnoff1 100 \\\\%, a\\\\_b'
     """
+    if isinstance(value, Bar):
+        return rf"\rule{{{value.share * BAR_EM:.2f}em}}{{1.4ex}}"
     text = re.sub(r"\s+", " ", show_cell(value))
     spelled = "".join(LATEX.get(c, c) for c in text if c.isprintable())
+    spelled = re.sub(r"([-',])(?=\1)", r"\1{}", spelled)  # two of them would be one other
+    spelled = re.sub(r"^(?=[\[*])", "{}", spelled)  # behind the end of a row it would be said of that
     return re.sub(r"\\checkmark\$(\+/-|[+-])", r"\\checkmark^{\1}$", spelled)  # a sign belongs to its tick
 
 
@@ -157,7 +171,7 @@ def latex_table(table: Table, *, booktabs: bool = False) -> str:
     rows = [" & ".join(map(latex_text, row)) + r" \\" for row in (table.head, *table.all_rows)]
     if table.mean:
         rows.insert(-1, rules[1])
-    begin = rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}"
+    begin = rf"\begin{{tabular}}{{{''.join('l' if is_left else 'r' for is_left in table.is_left) or 'l'}}}"
     lines = [begin, rules[0], rows[0], rules[1], *rows[1:], rules[2], r"\end{tabular}"]
     return "\n".join([*([latex_comment(table.title)] if table.title else []), *lines])
 
@@ -193,7 +207,7 @@ def csv_cell(value: Any, safe: bool) -> str:
     """A value as a program reads it; a text that a spreadsheet would compute gets a quote before it, if asked for."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
-    text = str(value).encode("utf-8", "backslashreplace").decode()
+    text = (repr(float(value)) if isinstance(value, Bar) else str(value)).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if safe and is_formula(value) else text
 
 
@@ -230,6 +244,7 @@ CSS = (
     ".verite-outcome code{overflow-wrap:anywhere}"
 )
 LONGEST = 120  # characters of a cell in a notebook
+MOST_ROWS, MOST_COLUMNS = 30, 20  # of a table in a notebook
 
 
 def html_table(table: Table, rows: int | None = None, columns: int | None = None) -> Markup:
@@ -256,10 +271,18 @@ def html_row(cells: Sequence[Any], longest: int | None, *, is_head: bool = False
 
 def html_name(value: Any, longest: int | None = None) -> Markup:
     """A value; names are kept from turning the writing direction of what is around them."""
+    if isinstance(value, Bar):
+        return html_bar(value)
     text = show_cell(value)
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     return escape(text) if text.isascii() or not isinstance(value, str) else element("bdi", text)
+
+
+def html_bar(bar: Bar) -> Markup:
+    """A picture in the colour of the text, which needs no style and no script."""
+    drawn = element("rect", width=f"{bar.share * BAR_PX:.1f}", height=10, fill="currentColor", opacity="0.6")
+    return element("svg", drawn, width=BAR_PX, height=10, role="img", aria_label=f"{bar.share:.0%}")
 
 
 def html_style(rows: int | None = None, columns: int | None = None) -> Style:
@@ -272,6 +295,11 @@ def html_style(rows: int | None = None, columns: int | None = None) -> Style:
         lambda lines: element("p", *(join(Markup(line), element("br")) for line in lines)),
         lambda blocks: element("div", element("style", Markup(CSS)), *map(Markup, blocks), class_="verite-outcome"),
     )
+
+
+def render_notebook(parts: Iterable[Part]) -> str:
+    """The same with tables cut to what is looked at."""
+    return render(parts, html_style(MOST_ROWS, MOST_COLUMNS))
 
 
 STYLE_OF = {

@@ -11,6 +11,27 @@ from verite.model.display import Display, Part
 from verite.records import record
 
 ABSENT = "–"
+BLOCKS = " ▏▎▍▌▋▊▉█"
+MOST_BLOCKS = 24  # of the longest bar
+
+
+class Bar(float):
+    """A share from 0 to 1 that is drawn: of blocks in text, as a picture in HTML, as a rule in LaTeX; NaN is none.
+
+    >>> str(Bar(0.5)), Bar(0.5) + 0.25
+    ('████████████            ', 0.75)
+    """
+
+    __slots__ = ()
+
+    @property
+    def share(self) -> float:
+        """What is drawn."""
+        return max(0.0, min(float(self), 1.0)) if self == self else 0.0
+
+    def __str__(self) -> str:
+        whole, eighths = divmod(round(self.share * MOST_BLOCKS * 8), 8)
+        return (BLOCKS[8] * whole + BLOCKS[eighths] * (eighths > 0)).ljust(MOST_BLOCKS)
 
 
 @record()
@@ -47,6 +68,12 @@ class Table(Display):
     def all_rows(self) -> tuple[tuple[Any, ...], ...]:
         """The rows, and the mean after them."""
         return (*self.rows, self.mean) if self.mean else self.rows
+
+    @property
+    def is_left(self) -> list[bool]:
+        """Which columns begin at the left: the first, and those of bars."""
+        drawn = {i for row in self.rows for i, value in enumerate(row) if isinstance(value, Bar)}
+        return [i == 0 or i in drawn for i in range(len(self.head))]
 
     def contents(self) -> list[Part]:
         return [self]
@@ -90,7 +117,7 @@ def show_cell(value: Any) -> str:
     """
     if value is None:
         return ABSENT
-    if isinstance(value, float):
+    if isinstance(value, float) and not isinstance(value, Bar):
         return ABSENT if isnan(value) else f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
