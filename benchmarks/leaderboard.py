@@ -28,7 +28,7 @@ from verite.evaluation.changes import Changes
 from verite.leaderboards.board import Board
 from verite.leaderboards.draws import TruthDraws
 from verite.leaderboards.flips import find_flips
-from verite.leaderboards.leaderboard import Contest
+from verite.leaderboards.leaderboard import Contenders
 from verite.leaderboards.settings import LeaderboardSettings
 from verite.model.regions import Regions
 from verite.statistics.calibration import bin_pairs
@@ -186,7 +186,7 @@ def measure_calibration(folder: Path, worlds: int, draws: int, favours: float) -
         record = corrupt(truth, np.random.default_rng([7, world]), found if favours != 1 else None, favours, preds[1])
         results = [vt.coco(record, pred, checks="off") for pred in preds]
         settings = LeaderboardSettings(draws=draws, resample="none", seed=world)
-        contest = Contest(names, results, ["AP"], errors, None, settings)
+        contest = Contenders(names, results, ["AP"], errors, None, settings)
         drawn = {doubt: values[:, :, 0] for doubt, values in contest.draw().items()}
         board = Board("AP", names, np.array([one["AP"].value for one in results]), drawn)
         for pair in board.pairs:
@@ -237,7 +237,7 @@ def compare_written(folder: Path) -> None:
     names = tuple(f"d{i}" for i in range(3))
     results = [vt.coco(truth, pred) for pred in preds]
     errors = Detection(missing=0.05, spurious=0.02, label=0.01, jitter=(0.05, 0.15))
-    contest = Contest(names, results, ["AP"], errors, None, LeaderboardSettings(draws=3))
+    contest = Contenders(names, results, ["AP"], errors, None, LeaderboardSettings(draws=3))
     assert contest.truths is not None
     changes: Changes = contest.truths.changes(0, 3)
     drawn = results[0].evaluation.draw_means([results[0].part_of("AP")], None, changes)[:, 0]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import verite
 
 SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__file__).parent.parent / "src" / "verite"
+NATIVE = Path(__file__).parent.parent / "cpp"
 # From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
 FLOORS = (
     {"loading"},
@@ -193,13 +196,33 @@ def test_functions_are_no_bare_participles(path):
     assert not {name for name in participles if "_" not in name} - NOUNS
 
 
+def test_a_class_name_means_one_thing_in_the_whole_house():
+    homes = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(SOURCE)))
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+# Words that once meant several things; each is defined once, in Python and in the core together.
+SINGLE = ("outlines_of", "check_sizes", "joined", "keep", "prepare", "Settings", "Rules", "Sheet")
+
+
+@pytest.mark.parametrize("word", SINGLE)
+def test_words_that_had_several_meanings_have_one(word):
+    python = [p for p in FILES if re.search(rf"^\s*(def|class) {word}\b", p.read_text(), re.M)]
+    native = [p for p in NATIVE.rglob("*.hpp") if re.search(rf"^\S.* {word}(\(|\s*{{)", p.read_text(), re.M)]
+    # Rules are declared for Python and for the core, which are the two sides of one thing.
+    assert len(python) + len(native) <= (2 if word == "Rules" else 1), [*python, *native]
+
+
 def test_files_hold_one_idea():
     long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 450}
     assert not long
 
 
 # What each room of the core may include besides itself; bind/ alone knows Python.
-NATIVE = Path(__file__).parent.parent / "cpp"
 NATIVE_FLOORS = (
     {"columns"},
     {"json", "regions", "ranking"},

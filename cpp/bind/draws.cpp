@@ -42,7 +42,7 @@ std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t item
     return values;
 }
 
-verite::Records records(const KindArray& kind, const NumberTable& ways, const NumberCube& change) {
+verite::ItemRecords records(const KindArray& kind, const NumberTable& ways, const NumberCube& change) {
     if (ways.shape(0) != change.shape(0) || ways.shape(1) != change.shape(1) || ways.shape(1) == 0)
         throw std::invalid_argument("ways and change: expected the same kinds and ways");
     const std::span<const std::int32_t> kinds{kind.data(), kind.shape(0)};
@@ -54,7 +54,7 @@ verite::Records records(const KindArray& kind, const NumberTable& ways, const Nu
 
 Scores independent_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change, double rate,
                            const NumberArray& share, std::size_t draws, std::uint64_t seed, std::uint64_t first_draw) {
-    const verite::Records items = records(kind, ways, change);
+    const verite::ItemRecords items = records(kind, ways, change);
     if (share.shape(0) != 0 && share.shape(0) != kind.shape(0))
         throw std::invalid_argument("share: expected one number an item, or none");
     std::vector<double> out(draws * items.score_count);
@@ -68,7 +68,7 @@ Scores independent_changes(const KindArray& kind, const NumberTable& ways, const
 Scores chosen_changes(const KindArray& kind, const NumberTable& ways, const NumberCube& change,
                       const OffsetArray& groups, const CountTable& wrong, std::uint64_t seed,
                       std::uint64_t first_draw) {
-    const verite::Records items = records(kind, ways, change);
+    const verite::ItemRecords items = records(kind, ways, change);
     const auto begins = offsets(groups, kind.shape(0), "groups");
     if (wrong.shape(1) + 1 != groups.shape(0))
         throw std::invalid_argument("wrong: expected one column a group, found " + std::to_string(wrong.shape(1)));

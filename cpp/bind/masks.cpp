@@ -28,7 +28,7 @@ Runs runs_of(const RunArrays& arrays) {
 using OutlineArrays =
     std::tuple<RunArrays, PointArray, Column1<std::int64_t>, Column1<std::int64_t>, BoxArray, SizeArray>;
 
-Outlines outlines_of(const OutlineArrays& arrays) {
+Outlines read_outlines(const OutlineArrays& arrays) {
     const auto& [runs, points, rings, objects, boxes, images] = arrays;
     const std::size_t count = boxes.shape(0);
     const Runs given = runs_of(runs);
@@ -52,7 +52,7 @@ ArraysOf<std::uint32_t, std::int64_t, std::int32_t> draw_masks_(const RunArrays&
     Masks masks;
     {
         nb::gil_scoped_release released;
-        masks = draw_masks(outlines_of(arrays), threads);
+        masks = draw_masks(read_outlines(arrays), threads);
     }
     const std::size_t count = boxes.shape(0);
     return nb::make_tuple(to_numpy(std::move(masks.counts)), to_numpy(std::move(masks.offsets)),

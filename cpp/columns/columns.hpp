@@ -77,7 +77,7 @@ class Column {
             make_room(row);
         return values_ + row * width;
     }
-    void keep(std::size_t row) { rows_ = row + 1; }
+    void extend_to(std::size_t row) { rows_ = row + 1; }
 
     // Room for `rows` more rows, to be written and then kept.
     T* extend(std::size_t rows) {
@@ -88,7 +88,7 @@ class Column {
 
     void put(std::size_t row, T value) {
         *place(row) = value;
-        keep(row);
+        extend_to(row);
     }
 
     void push(T value) { put(rows_, value); }

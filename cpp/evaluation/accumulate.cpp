@@ -190,7 +190,7 @@ class Walk {
         for (std::size_t t = 0; t < given_.thresholds; ++t) {
             const std::size_t curve = range * width + t;
             if (found_[curve] < next_[curve]) continue;
-            keep(range, t);
+            store(range, t);
             std::size_t& level = level_[curve];
             for (; levels[level] <= found_[curve]; ++level)
                 if (!reached_at_.empty()) reached_at_[place(range, t, level)] = given_.confidence[slot];
@@ -199,7 +199,7 @@ class Walk {
         }
     }
 
-    void keep(std::size_t range, std::size_t t) {
+    void store(std::size_t range, std::size_t t) {
         const std::size_t curve = range * width + t;
         if (level_[curve] > 0) best_[place(range, t, level_[curve] - 1)] = best_now_[curve];
     }
@@ -208,7 +208,7 @@ class Walk {
     void finish() {
         for (std::size_t range = 0; range < ranges_; ++range)
             for (std::size_t t = 0; t < given_.thresholds; ++t) {
-                keep(range, t);
+                store(range, t);
                 for (std::size_t r = level_[range * width + t]; r-- > 1;) {
                     double& before = best_[place(range, t, r - 1)];
                     before = std::max(before, best_[place(range, t, r)]);

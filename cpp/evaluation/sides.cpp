@@ -174,7 +174,7 @@ Objects KeptEvaluation::lay_objects(Sided& side, const char* name) const {
                                         ": expected the size of every image to draw masks, found none for " +
                                         name_of(image) + "; give --image-size WIDTH,HEIGHT or --images FOLDER");
     }
-    objects.outlines = outlines_of(shapes, side.boxes.values, side.sizes);
+    objects.outlines = list_outlines(shapes, side.boxes.values, side.sizes);
     return objects;
 }
 

@@ -18,15 +18,15 @@ namespace verite::json {
 
 namespace {
 
-std::int64_t records_in(const Document& document, Section section) {
+std::int64_t records_in(const Document& document, DocumentSection section) {
     switch (section) {
-        case Section::none:
+        case DocumentSection::none:
             return 0;
-        case Section::images:
+        case DocumentSection::images:
             return static_cast<std::int64_t>(document.images.count);
-        case Section::categories:
+        case DocumentSection::categories:
             return static_cast<std::int64_t>(document.categories.count);
-        case Section::annotations:
+        case DocumentSection::annotations:
             return static_cast<std::int64_t>(document.annotations.count);
     }
     return 0;
@@ -37,7 +37,7 @@ struct Piece {
     Document document;
     std::optional<Position> start;  // nothing if no record was found, or one too large
     Position end;
-    std::optional<Stop> stop;
+    std::optional<Halt> stop;
 };
 
 // Pieces are read in any order and joined in file order. A piece counts only if what was joined before ends exactly
@@ -67,15 +67,15 @@ class Reading {
     }
 
   private:
-    std::string name_of(Section section) const {
+    std::string name_of(DocumentSection section) const {
         switch (section) {
-            case Section::none:
+            case DocumentSection::none:
                 return "";
-            case Section::images:
+            case DocumentSection::images:
                 return "images";
-            case Section::categories:
+            case DocumentSection::categories:
                 return "categories";
-            case Section::annotations:
+            case DocumentSection::annotations:
                 return document_.section_of_annotations();
         }
         return "";
@@ -221,7 +221,7 @@ class Reading {
     Pass spine_;
     Array<char> room_;  // for what the spine sees
     Document document_;
-    std::optional<Stop> stop_;
+    std::optional<Halt> stop_;
     bool is_finished_ = false;
     std::size_t annotations_start_ = 0;
     bool has_reserved_ = false;

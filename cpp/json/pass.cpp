@@ -25,11 +25,11 @@ std::string list_names(unsigned fields) {
     return text;
 }
 
-Section section_named(std::string_view key) {
-    if (key == "images") return Section::images;
-    if (key == "categories") return Section::categories;
-    if (key == "annotations") return Section::annotations;
-    return Section::none;
+DocumentSection section_named(std::string_view key) {
+    if (key == "images") return DocumentSection::images;
+    if (key == "categories") return DocumentSection::categories;
+    if (key == "annotations") return DocumentSection::annotations;
+    return DocumentSection::none;
 }
 
 // Whether the byte before `at`, blanks aside, is one that stands before an element of an array.
@@ -67,9 +67,10 @@ bool Pass::guess(std::size_t first, std::size_t last, Document& into) {
             ++at;
             continue;
         }
-        open_at({in_.byte_at(at), Section::none, false}, into);
+        open_at({in_.byte_at(at), DocumentSection::none, false}, into);
         const char* end = at;
-        if (reads_as(Section::annotations, at, end) || (!into.is_results && reads_as(Section::images, at, end)))
+        if (reads_as(DocumentSection::annotations, at, end) ||
+            (!into.is_results && reads_as(DocumentSection::images, at, end)))
             return true;
         at = end;  // what is inside a wrong one is no better, and trying it would take long
     }
@@ -77,17 +78,17 @@ bool Pass::guess(std::size_t first, std::size_t last, Document& into) {
 }
 
 // Reads a record on trial and leaves no trace but the section. `end` is where it ends or fails.
-bool Pass::reads_as(Section section, const char* record, const char*& end) {
+bool Pass::reads_as(DocumentSection section, const char* record, const char*& end) {
     section_ = section;
     until_defect([&] {
-        if (section == Section::images)
+        if (section == DocumentSection::images)
             read_record(out_->images, image_layout_);
         else
             read_record(out_->annotations, annotation_layout_);
     });
     // Any object with an id would pass for an image.
     constexpr FieldSet typical = field_bit(Images::file_name) | field_bit(Images::width) | field_bit(Images::height);
-    const bool is_likely = section == Section::annotations || (out_->images.presence.some & typical);
+    const bool is_likely = section == DocumentSection::annotations || (out_->images.presence.some & typical);
     const bool has_read = !stop_ && is_likely;
     end = std::max(in_.at, record + 1);
     out_->clear();
@@ -101,7 +102,7 @@ void Pass::run(std::size_t limit) {
     until_defect([&] {
         while (!is_at_end_ && in_.at < stop_at) {
             read_section(stop_at);
-            if (section_ == Section::none && !is_at_end_) read_up_to_section();
+            if (section_ == DocumentSection::none && !is_at_end_) read_up_to_section();
         }
     });
 }
@@ -111,22 +112,22 @@ void Pass::until_defect(Function&& function) {
     try {
         function();
     } catch (const Defect& defect) {
-        stop_ = Stop{in_.is_last(), defect, section_, current_record(), field_};
+        stop_ = Halt{in_.is_last(), defect, section_, current_record(), field_};
     }
 }
 
 std::int64_t Pass::current_record() const {
     std::size_t count = 0;
     switch (section_) {
-        case Section::none:
+        case DocumentSection::none:
             return -1;
-        case Section::images:
+        case DocumentSection::images:
             count = out_->images.count;
             break;
-        case Section::categories:
+        case DocumentSection::categories:
             count = out_->categories.count;
             break;
-        case Section::annotations:
+        case DocumentSection::annotations:
             count = out_->annotations.count;
             break;
     }
@@ -141,7 +142,7 @@ void Pass::read_opening() {
     in_.depth = 1;
     if (in_.skip_if('[')) {
         out_->is_results = true;
-        return enter_section(Section::annotations);
+        return enter_section(DocumentSection::annotations);
     }
     if (*in_.at != '{') in_.fail_expected(Fault::type, "an object with sections or an array of results");
     ++in_.at;
@@ -153,7 +154,7 @@ void Pass::read_opening() {
 
 // Starts behind a member of the top-level object.
 void Pass::read_up_to_section() {
-    while (section_ == Section::none && !is_at_end_) {
+    while (section_ == DocumentSection::none && !is_at_end_) {
         in_.skip_blanks();
         if (in_.skip_if('}')) return finish_document();
         in_.expect(',', "',' or '}'");
@@ -169,15 +170,15 @@ void Pass::read_member() {
     if (!out_->keys.insert(key).second) {
         in_.fail_at(start, Fault::repeated_key, "each key once", say_twice(key));
     }
-    const Section section = section_named(key);
-    if (section == Section::none) return in_.skip_value();
+    const DocumentSection section = section_named(key);
+    if (section == DocumentSection::none) return in_.skip_value();
     if (*in_.at != '[') in_.fail_expected(Fault::type, "an array of " + key);
     ++in_.at;
     enter_section(section);
 }
 
 // Starts behind the '[' of a section.
-void Pass::enter_section(Section section) {
+void Pass::enter_section(DocumentSection section) {
     section_ = section;
     in_.depth = depth_of_records();
     in_.skip_blanks();
@@ -185,7 +186,7 @@ void Pass::enter_section(Section section) {
 }
 
 void Pass::leave_section() {
-    section_ = Section::none;
+    section_ = DocumentSection::none;
     in_.depth = 1;
     if (out_->is_results) finish_document();
 }
@@ -198,13 +199,13 @@ void Pass::finish_document() {
 
 void Pass::read_section(const char* limit) {
     switch (section_) {
-        case Section::none:
+        case DocumentSection::none:
             return;
-        case Section::images:
+        case DocumentSection::images:
             return read_records(out_->images, image_layout_, limit);
-        case Section::categories:
+        case DocumentSection::categories:
             return read_records(out_->categories, category_layout_, limit);
-        case Section::annotations:
+        case DocumentSection::annotations:
             return read_records(out_->annotations, annotation_layout_, limit);
     }
 }

@@ -12,22 +12,22 @@
 
 namespace verite::json {
 
-enum class Section : std::uint8_t { none, images, categories, annotations };
+enum class DocumentSection : std::uint8_t { none, images, categories, annotations };
 
 // Where a reading stands: at the first byte of a record of some section, or at the end of the document.
 struct Position {
     std::size_t byte = 0;
-    Section section = Section::none;
+    DocumentSection section = DocumentSection::none;
     bool is_at_end = false;
 
     bool operator==(const Position&) const = default;
 };
 
 // What stopped a pass, and where. The record is counted within the document that the pass wrote to.
-struct Stop {
+struct Halt {
     bool is_certain;  // not if the stretch of the text was too short to tell
     Defect defect;
-    Section section;
+    DocumentSection section;
     std::int64_t record;
     std::string_view field;
 };
@@ -55,19 +55,19 @@ class Pass {
     void run(std::size_t limit);
 
     Position position() const { return {in_.byte_at(in_.at), section_, is_at_end_}; }
-    const std::optional<Stop>& stop() const { return stop_; }
+    const std::optional<Halt>& stop() const { return stop_; }
 
   private:
     template <class Function>
     void until_defect(Function&& function);
     std::int64_t current_record() const;
     int depth_of_records() const { return out_->is_results ? 2 : 3; }
-    bool reads_as(Section section, const char* record, const char*& end);
+    bool reads_as(DocumentSection section, const char* record, const char*& end);
 
     void read_opening();
     void read_up_to_section();
     void read_member();
-    void enter_section(Section section);
+    void enter_section(DocumentSection section);
     void leave_section();
     void finish_document();
 
@@ -82,11 +82,11 @@ class Pass {
 
     Scanner in_;
     Document* out_ = nullptr;
-    Section section_ = Section::none;
+    DocumentSection section_ = DocumentSection::none;
     bool is_in_record_ = false;
     std::string_view field_;
     bool is_at_end_ = false;
-    std::optional<Stop> stop_;
+    std::optional<Halt> stop_;
     Layout image_layout_, category_layout_, annotation_layout_;
 };
 

@@ -73,7 +73,7 @@ void PolygonReader::add_point(double x, double y) {
     double* point = polygons_.points.place(row);
     point[0] = x;
     point[1] = y;
-    polygons_.points.keep(row);
+    polygons_.points.extend_to(row);
 }
 
 void PolygonReader::append(const PolygonReader& next) {

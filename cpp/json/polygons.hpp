@@ -12,7 +12,9 @@ namespace verite::json {
 class PolygonReader {
   public:
     static constexpr std::string_view kind = "polygons";
-    static bool takes(RegionKind found) { return found == RegionKind::polygons || found == RegionKind::empty; }
+    static bool takes(SegmentationKind found) {
+        return found == SegmentationKind::polygons || found == SegmentationKind::empty;
+    }
 
     explicit PolygonReader(const RegionLimits& limits);
 

@@ -142,7 +142,7 @@ bool Annotations::read_box(Scanner& in) {
         if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox, or 5 of a rotated box", "more");
     }
     in.expect(']', "']'");
-    boxes.keep(count);
+    boxes.extend_to(count);
     return true;
 }
 
@@ -191,12 +191,12 @@ bool Annotations::read_keypoints(Scanner& in) {
 // Only notes what and where it is: most readers never ask for it.
 void Annotations::read_region(Scanner& in) {
     const char* start = in.at;
-    auto kind = RegionKind::runs;
+    auto kind = SegmentationKind::runs;
     if (*in.at == '[') {
         ++in.at;
         in.skip_blanks();
         if (*in.at != ']' && *in.at != '[') in.fail_expected(Fault::type, "polygons as an array of arrays");
-        kind = *in.at == ']' ? RegionKind::empty : RegionKind::polygons;
+        kind = *in.at == ']' ? SegmentationKind::empty : SegmentationKind::polygons;
         in.at = start;
     } else if (*in.at != '{') {
         in.fail_expected(Fault::type, "polygons (an array) or runs (an object)");

@@ -72,7 +72,7 @@ class Ids {
     void settle(Kind found, const char* start, const Scanner& in);
 };
 
-enum class RegionKind : std::uint8_t { absent, empty, polygons, runs };
+enum class SegmentationKind : std::uint8_t { absent, empty, polygons, runs };
 
 // Objects: the annotations of a truth, or results.
 struct Annotations {
@@ -102,7 +102,7 @@ struct Annotations {
     Column<double> angles;    // the fifth number of those that have five
     Column<double> scores, areas;
     Column<std::uint8_t> crowds, ignores;
-    Column<RegionKind> region_kinds;
+    Column<SegmentationKind> region_kinds;
     Column<std::uint64_t> region_bytes, region_lengths;  // where in the file each segmentation is
     RaggedColumn<double> points;                         // x, y and visibility of each keypoint, as written
     Column<std::int64_t> labelled;                       // how many of them are labelled, as the file says
@@ -244,7 +244,7 @@ inline const char* Annotations::read_quickly(const char* at, unsigned field) {
             return ids.read_quickly(at, count);
         case bbox: {
             const char* end = quick_box(at, boxes.place(count));
-            if (end) boxes.keep(count);
+            if (end) boxes.extend_to(count);
             return end;
         }
         case keypoints:

@@ -25,7 +25,7 @@ void check_records(const Annotations& annotations, std::span<const std::int64_t>
             throw std::invalid_argument("record " + std::to_string(record) + " of " +
                                         std::to_string(annotations.count));
         const bool has_kinds = annotations.region_kinds.rows() > 0;
-        if (!Reader::takes(has_kinds ? annotations.region_kinds[row] : RegionKind::absent))
+        if (!Reader::takes(has_kinds ? annotations.region_kinds[row] : SegmentationKind::absent))
             throw std::invalid_argument("the segmentation of record " + std::to_string(record) + " is not " +
                                         std::string(Reader::kind));
     }

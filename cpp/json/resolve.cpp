@@ -113,14 +113,14 @@ bool some_have(const Annotations& table, Annotations::Field field) {
     return table.count > 0 && (table.presence.some & field_bit(field)) != 0;
 }
 
-View<std::uint8_t> kinds_of(const View<RegionKind>& read) {
+View<std::uint8_t> kinds_of(const View<SegmentationKind>& read) {
     using Kind = verite::RegionKind;
     Array<std::uint8_t> kinds(read.size(), static_cast<std::uint8_t>(Kind::box));
     bool has_other = false;
     for (std::size_t i = 0; i < read.size(); ++i) {
-        const RegionKind found = read[i];
-        if (found != RegionKind::polygons && found != RegionKind::runs) continue;
-        kinds[i] = static_cast<std::uint8_t>(found == RegionKind::polygons ? Kind::polygon : Kind::mask);
+        const SegmentationKind found = read[i];
+        if (found != SegmentationKind::polygons && found != SegmentationKind::runs) continue;
+        kinds[i] = static_cast<std::uint8_t>(found == SegmentationKind::polygons ? Kind::polygon : Kind::mask);
         has_other = true;
     }
     return has_other ? keep(std::move(kinds)) : View<std::uint8_t>();

@@ -41,7 +41,7 @@ struct SharedColumns {
     View<double> boxes, scores, areas;
     View<std::uint8_t> crowds, ignores;
     View<std::int64_t> ids;
-    View<RegionKind> kinds;
+    View<SegmentationKind> kinds;
     RaggedView<double> keypoints;
     View<std::int64_t> labelled;
     View<double> angles;  // of rotated boxes

@@ -51,7 +51,7 @@ void RunReader::read(Scanner& in) {
     std::int32_t* place = runs_.sizes.place(row);
     place[0] = static_cast<std::int32_t>(height_);
     place[1] = static_cast<std::int32_t>(width_);
-    runs_.sizes.keep(row);
+    runs_.sizes.extend_to(row);
     runs_.starts.push(static_cast<std::int64_t>(runs_.lengths.rows()));
 }
 

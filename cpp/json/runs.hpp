@@ -15,7 +15,7 @@ namespace verite::json {
 class RunReader {
   public:
     static constexpr std::string_view kind = "runs";
-    static bool takes(RegionKind found) { return found == RegionKind::runs; }
+    static bool takes(SegmentationKind found) { return found == SegmentationKind::runs; }
 
     explicit RunReader(const RegionLimits& limits);
 

@@ -8,7 +8,7 @@
 namespace verite::json {
 namespace {
 
-std::vector<std::int64_t> records_of(const Annotations& objects, RegionKind kind) {
+std::vector<std::int64_t> records_of(const Annotations& objects, SegmentationKind kind) {
     std::vector<std::int64_t> records;
     const auto kinds = objects.region_kinds.values();
     for (std::size_t i = 0; i < kinds.size(); ++i)
@@ -31,13 +31,13 @@ Array<std::int64_t> spread(const Column<std::int64_t>& starts, std::span<const s
 Shapes read_shapes(const Content& content, const Document& document, const RegionLimits& limits, unsigned threads) {
     const Annotations& objects = document.annotations;
     Shapes shapes;
-    if (const auto records = records_of(objects, RegionKind::polygons); !records.empty()) {
+    if (const auto records = records_of(objects, SegmentationKind::polygons); !records.empty()) {
         Polygons found = read_polygons(content, document, records, limits, threads);
         shapes.ring_objects = keep(spread(found.object_starts, records, objects.count));
         shapes.points = keep(std::move(found.points));
         shapes.rings = keep(std::move(found.ring_starts));
     }
-    if (const auto records = records_of(objects, RegionKind::runs); !records.empty()) {
+    if (const auto records = records_of(objects, SegmentationKind::runs); !records.empty()) {
         Runs found = read_runs(content, document, records, limits, threads);
         shapes.run_objects = keep(spread(found.starts, records, objects.count));
         Array<std::int32_t> sizes(2 * objects.count, 0);
@@ -51,8 +51,8 @@ Shapes read_shapes(const Content& content, const Document& document, const Regio
 
 bool all_have_shapes(const Annotations& objects) {
     const auto kinds = objects.region_kinds.values();
-    return kinds.size() == objects.count && std::ranges::all_of(kinds, [](RegionKind kind) {
-               return kind == RegionKind::polygons || kind == RegionKind::runs;
+    return kinds.size() == objects.count && std::ranges::all_of(kinds, [](SegmentationKind kind) {
+               return kind == SegmentationKind::polygons || kind == SegmentationKind::runs;
            });
 }
 

@@ -11,7 +11,7 @@ namespace verite {
 namespace {
 
 // Pairs must speak of one image.
-void check_sizes(const Side& truths, const Side& preds, std::size_t i) {
+void check_grids(const Side& truths, const Side& preds, std::size_t i) {
     const Size a = truths.masks.size_of(truths.rows[i]), b = preds.masks.size_of(preds.rows[i]);
     if (a.height != b.height || a.width != b.width)
         throw std::invalid_argument("pair " + std::to_string(i) + ": expected regions of one image, found " +
@@ -27,7 +27,7 @@ struct Bench {
 
     // Reads pair i; true where both have a contour, and then both fields are built.
     bool open(const Side& truths, const Side& preds, std::size_t i) {
-        check_sizes(truths, preds, i);
+        check_grids(truths, preds, i);
         truth.read(truths, truths.rows[i]);
         pred.read(preds, preds.rows[i]);
         if (truth.pixels().empty() || pred.pixels().empty()) return false;
@@ -50,7 +50,7 @@ void overlaps(const Side& truths, const Side& preds, std::span<double> out) {
     Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
         pause();
-        check_sizes(truths, preds, i);
+        check_grids(truths, preds, i);
         const auto a = truths.masks.counts[truths.rows[i]], b = preds.masks.counts[preds.rows[i]];
         out[3 * i] = static_cast<double>(run_area(a));
         out[3 * i + 1] = static_cast<double>(run_area(b));
@@ -91,7 +91,7 @@ void sum_outside(const Side& truths, const Side& preds, std::span<double> out) {
     Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
         pause();
-        check_sizes(truths, preds, i);
+        check_grids(truths, preds, i);
         const std::int64_t row = preds.rows[i];
         truth.read(truths, truths.rows[i]);
         pred.read(preds.masks.counts[row], preds.masks.size_of(row));

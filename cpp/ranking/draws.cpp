@@ -54,7 +54,7 @@ class Random {
     std::uint64_t state_[4];
 };
 
-void add_wrong(const Records& records, std::size_t item, Random& random, double* scores) {
+void add_wrong(const ItemRecords& records, std::size_t item, Random& random, double* scores) {
     const std::size_t kind = static_cast<std::size_t>(records.kind[item]);
     std::size_t way = 0;
     if (records.way_count > 1) {
@@ -68,7 +68,7 @@ void add_wrong(const Records& records, std::size_t item, Random& random, double*
 
 }  // namespace
 
-void add_independent(const Records& records, double rate, std::span<const double> share, const Draws& draws,
+void add_independent(const ItemRecords& records, double rate, std::span<const double> share, const Draws& draws,
                      std::span<double> scores) {
     if (!(rate > 0)) return;
     // The number of right records before the next wrong one is geometric: only wrong ones cost time.
@@ -90,7 +90,7 @@ void add_independent(const Records& records, double rate, std::span<const double
     }
 }
 
-void add_chosen(const Records& records, std::span<const std::int64_t> offsets, std::span<const std::int32_t> wrong,
+void add_chosen(const ItemRecords& records, std::span<const std::int64_t> offsets, std::span<const std::int32_t> wrong,
                 const Draws& draws, std::span<double> scores) {
     const std::size_t groups = offsets.size() - 1;
     std::vector<std::int32_t> place(records.kind.size());

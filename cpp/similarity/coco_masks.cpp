@@ -63,7 +63,7 @@ Shared compare_run_by_run(std::span<const std::uint32_t> a, std::span<const std:
 
 }  // namespace
 
-Outlines outlines_of(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images) {
+Outlines list_outlines(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images) {
     Outlines found{{}, {}, {}, boxes, images};
     if (shapes.has_runs()) found.runs = {{shapes.counts.values, shapes.run_objects.values}, shapes.sizes.values};
     if (shapes.has_polygons()) {

@@ -26,7 +26,7 @@ struct Outlines {
 };
 
 // What kernels see of shapes; boxes and sizes of images are the caller's.
-Outlines outlines_of(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images);
+Outlines list_outlines(const Shapes& shapes, std::span<const double> boxes, std::span<const std::int32_t> images);
 
 // The ring of object i: its polygon, or the corners of its box, which are put into `corners`. Empty where it has
 // several.

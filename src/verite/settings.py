@@ -148,6 +148,17 @@ class Number(Setting[Given, Held]):
         return number_of(self, value, lambda v: self.least <= v <= self.most and isfinite(v), f"a number{bounds}")
 
 
+class Whole(Setting[Given, Held]):
+    """A whole number from 0 up."""
+
+    kind = "whole"
+
+    def hold(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise self.refuse("a whole number from 0 up", repr(value))
+        return value
+
+
 class Count(Setting[Given, Held]):
     """A whole number from 1 up."""
 
@@ -201,7 +212,7 @@ class Names(Setting[Given, Held]):
         return tuple([value] if isinstance(value, str) else value)
 
 
-class Source(Setting[Given, Held]):
+class FileOrContent(Setting[Given, Held]):
     """A file, or what is in it."""
 
     kind = "path"

@@ -14,7 +14,7 @@ from tests.analysis.worlds import SIX, scene, sides
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
 from verite.analysis.costs import value_sets
 from verite.analysis.error_types import find_types
-from verite.analysis.worst import Line
+from verite.analysis.worst import RankedLabel
 from verite.evaluation.evaluation import WRONG
 
 WORLDS = [
@@ -163,7 +163,7 @@ def test_single_costs_are_what_one_change_gains(seed: int) -> None:
     r = np.random.default_rng(seed)
     flags = r.random(r.integers(1, 50)) < r.random()
     truths = int(flags.sum() + r.integers(1, 10))
-    line = Line(flags, truths)
+    line = RankedLabel(flags, truths)
     base = raw_precision(flags, truths)
     assert line.ap == pytest.approx(base, abs=1e-15)
     for k in np.flatnonzero(~flags):
@@ -181,8 +181,8 @@ def test_single_costs_are_what_one_change_gains(seed: int) -> None:
 
 
 def test_forgetting_the_only_truth_of_a_class_gains_all_of_it_unless_something_wrong_is_left() -> None:
-    assert Line(np.zeros(0, dtype=bool), 1).forget() == 1
-    assert Line(np.zeros(2, dtype=bool), 1).forget() == 0
+    assert RankedLabel(np.zeros(0, dtype=bool), 1).forget() == 1
+    assert RankedLabel(np.zeros(2, dtype=bool), 1).forget() == 0
 
 
 def test_the_worst_image_has_the_costliest_errors() -> None:

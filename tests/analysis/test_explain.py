@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import verite as vt
-from verite.analysis.explain import Number, conventions
+from verite.analysis.explain import PrintedNumber, conventions
 from verite.cli import run
 from verite.errors import BadParameter
 from verite.protocols import HOMES, protocol_named
@@ -55,14 +55,14 @@ def test_several_numbers_narrow_it_down() -> None:
     ("text", "value", "tolerance"), [("0.5", 0.5, 0.05), ("52.3", 0.523, 0.0005), ("AP50=0.721", 0.721, 0.0005)]
 )
 def test_a_printed_number_says_how_exact_it_is(text: str, value: float, tolerance: float) -> None:
-    number = Number.of(text)
+    number = PrintedNumber.of(text)
     assert (number.value, number.tolerance) == (value, pytest.approx(tolerance))
 
 
 @pytest.mark.parametrize("text", ["half", "-0.1", "120", "AP50="])
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(BadParameter, match="number: expected"):
-        Number.of(text)
+        PrintedNumber.of(text)
 
 
 @pytest.mark.parametrize("verb", HOMES)

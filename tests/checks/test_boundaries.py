@@ -71,7 +71,7 @@ def test_an_explanation_wins_more_than_a_third_of_what_was_found():
 
 def explanation(overlaps, possible, reading=None, shift=0, outside=0.0):
     reading = reading or Reading("xywh")
-    return explanations.Explanation("pred", reading, shift, np.array(overlaps), possible, outside)
+    return explanations.Hypothesis("pred", reading, shift, np.array(overlaps), possible, outside)
 
 
 def test_half_of_the_truths_found_precisely_are_sound():

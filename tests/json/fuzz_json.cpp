@@ -66,7 +66,7 @@ std::string convert_regions(const Content& content, const Document& document, un
             limits.is_strict = is_strict;
             outcomes += outcome_of([&] {
                 Digest digest;
-                if (kinds[static_cast<std::size_t>(record)] == RegionKind::runs) {
+                if (kinds[static_cast<std::size_t>(record)] == SegmentationKind::runs) {
                     const Runs runs = read_runs(content, document, {&record, 1}, limits, threads);
                     digest.add(runs.lengths.values());
                 } else {

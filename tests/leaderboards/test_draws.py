@@ -10,7 +10,7 @@ import pytest
 import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
 from verite.leaderboards.draws import TruthDraws, scale_to, shift, sort_pool
-from verite.leaderboards.leaderboard import Contest
+from verite.leaderboards.leaderboard import Contenders
 from verite.leaderboards.pool import pool_boxes
 from verite.leaderboards.settings import LeaderboardSettings
 from verite.truth_errors import Detection
@@ -78,7 +78,7 @@ def test_a_drawn_truth_is_that_truth_written_out_and_read(tmp_path, kind, masks)
     for seed in range(8):
         document, truth, preds = read_contest(tmp_path, seed, masks=masks)
         results = [vt.coco(truth, pred, on=on, checks="off") for pred in preds.values()]
-        contest = Contest(tuple(preds), results, ["AP"], KINDS[kind], None, LeaderboardSettings(on=on, seed=seed))
+        contest = Contenders(tuple(preds), results, ["AP"], KINDS[kind], None, LeaderboardSettings(on=on, seed=seed))
         count = 25 if not masks else 6
         changes = contest.truths.changes(0, count)
         parts = [[one.part_of(score) for score in SCORES] for one in results]
@@ -168,7 +168,7 @@ def test_errors_that_favour_a_detector_are_likelier_where_it_profits(tmp_path):
     _, truth, preds = read_contest(tmp_path, 1)
     results = [vt.coco(truth, pred, checks="off") for pred in preds.values()]
     errors = Detection(spurious=0.1, missing=0.1, favours=("d1", 4))
-    contest = Contest(tuple(preds), results, ["AP"], errors, None, LeaderboardSettings())
+    contest = Contenders(tuple(preds), results, ["AP"], errors, None, LeaderboardSettings())
     rates = contest.truths.rates("spurious", 0)
     found = (results[1].evaluation.outcomes().pred >= 0)[contest.truths.records]
     assert rates[found].min() == pytest.approx(4 * rates[~found].max())

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tests.oracles import draws as oracle
 from verite import _core
 from verite.ranking.answers import Answers
-from verite.ranking.montecarlo import Moves, Sampler, by_kind, by_record, draw_changes
+from verite.ranking.montecarlo import Sampler, ScoreMoves, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.statistics.intervals import wilson
 from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
@@ -70,8 +70,8 @@ def test_both_ways_of_drawing_follow_the_item_by_item_law(model):
     expected = oracle.item_by_item(right, rates, 60_000, np.random.default_rng(1)) - outcomes.scores
     # Items on which all agree move all scores alike and are left out: compare differences.
     expected = expected[:, 1:] - expected[:, :1]
-    for way in (by_kind(Moves.of(outcomes), 60_000, np.random.default_rng(2)),
-                by_record(Moves.of(outcomes), model, 60_000, np.random.default_rng(3))):  # fmt: skip
+    for way in (by_kind(ScoreMoves.of(outcomes), 60_000, np.random.default_rng(2)),
+                by_record(ScoreMoves.of(outcomes), model, 60_000, np.random.default_rng(3))):  # fmt: skip
         assert_same_law(way[:, 1:] - way[:, :1], expected)
 
 
@@ -99,7 +99,7 @@ def test_dependent_errors_follow_their_law(model):
         rates = rng.beta(0.2, 0.8, (many, 10)) if model.correlation < 1 else rng.random((many, 10)) < 0.2
         wrong = rng.random((many, 60)) < np.repeat(rates, 6, axis=1)
     expected = np.stack([(right[:, j][None, :] ^ wrong).sum(axis=1) for j in range(4)], axis=1) - outcomes.scores
-    drawn = draw_changes(Moves.of(outcomes), model, many, np.random.default_rng(6))
+    drawn = draw_changes(ScoreMoves.of(outcomes), model, many, np.random.default_rng(6))
     assert_same_law(drawn[:, 1:] - drawn[:, :1], expected[:, 1:] - expected[:, :1])
 
 
@@ -147,7 +147,7 @@ def test_draws_do_not_depend_on_how_many_are_made_at_a_time():
 
 
 def test_draws_do_not_depend_on_threads(monkeypatch):
-    moves = Moves.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
+    moves = ScoreMoves.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("VERITE_THREADS", threads)
@@ -184,9 +184,9 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
     """Errors of single items in groups of their own are independent, whatever the correlation."""
     table = small_table()
     model = Shared(0.2, 0.7, list(range(60)))
-    moves = Moves.of(outcomes_of(table, model))
+    moves = ScoreMoves.of(outcomes_of(table, model))
     drawn = by_record(moves, model, 40_000, np.random.default_rng(1))
-    plain = by_kind(Moves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2))
+    plain = by_kind(ScoreMoves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2))
     assert_same_law(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
     monkeypatch.setattr(error_model, "HELD", 100)
     again = by_record(moves, model, 2000, np.random.default_rng(1))
@@ -195,5 +195,7 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
 
 def test_identical_algorithms_draw_nothing():
     table = Answers.of([1, 0], {"a": [1, 1], "b": [1, 1]})
-    changes = draw_changes(Moves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0))
+    changes = draw_changes(
+        ScoreMoves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0)
+    )
     assert changes.tolist() == [[0, 0]] * 10

@@ -8,7 +8,7 @@ import pytest
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
 from verite.studies.conventions import CONVENTIONS
-from verite.studies.explanations import Flip, choose_flips, explain, spell_reason
+from verite.studies.explanations import Flip, choose_flips, find_flip, spell_reason
 from verite.studies.pixelwise import SUMS, add_up, literal_values
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import Grid
@@ -28,10 +28,10 @@ def test_a_flip_counts_the_cells_it_gives_and_those_it_costs():
 def test_a_cell_goes_to_the_convention_with_the_best_price_or_is_not_explained():
     cheap, dear = Flip("cheap", (A,), ()), Flip("dear", (A, B), (C,))
     even = Flip("even", (C,), (A,))
-    assert explain(A, [dear, cheap]) == dear  # both gain one: the first
-    assert spell_reason(explain(B, [dear, cheap])) == "follows if dear (gives 2, costs 1)"
-    assert spell_reason(explain(C, [even])) == "not explained; it would follow if even, but that gives 1, costs 1"
-    assert spell_reason(explain(C, [cheap, dear])) == "not explained"
+    assert find_flip(A, [dear, cheap]) == dear  # both gain one: the first
+    assert spell_reason(find_flip(B, [dear, cheap])) == "follows if dear (gives 2, costs 1)"
+    assert spell_reason(find_flip(C, [even])) == "not explained; it would follow if even, but that gives 1, costs 1"
+    assert spell_reason(find_flip(C, [cheap, dear])) == "not explained"
 
 
 def test_conventions_that_explain_the_same_cells_are_taken_once():

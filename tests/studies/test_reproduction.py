@@ -11,7 +11,7 @@ from verite.studies.jei import ADVISED, agreement_by_row, reproduce_jei
 from verite.studies.property_tables import PropertyTable
 from verite.studies.published import JEI_TABLES, jei_scores, jei_table, read_table
 from verite.studies.readings import JEI
-from verite.studies.reproduction import Comparison
+from verite.studies.reproduction import TableComparison
 from verite.studies.sensitivity import sensitivity
 
 
@@ -39,7 +39,7 @@ def test_ticks_add_up_to_the_printed_final_scores_but_for_one():
 
 def test_a_differing_cell_is_counted_and_marked():
     cells = [{"symmetry": False, "separation": False, "triangle": False}] * 38
-    found = Comparison("T3", PropertyTable.of("distance", list(JEI), ["mask"] * 38, cells), jei_table("T3"))
+    found = TableComparison("T3", PropertyTable.of("distance", list(JEI), ["mask"] * 38, cells), jei_table("T3"))
     ticks = sum(cell == "1" for row in jei_table("T3").values() for cell in row.values())
     assert found.agreement == [114 - ticks, 114]
     assert len(found.differences) == ticks

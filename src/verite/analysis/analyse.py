@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.analysis.calibration import Calibration
-from verite.analysis.comparison import Pair, compare_pairs
+from verite.analysis.comparison import SystemPair, compare_pairs
 from verite.analysis.confusion import Confusion
 from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
@@ -195,7 +195,7 @@ class Analyses(Display):
         return self.systems[name]
 
     @cached_property
-    def comparison(self) -> list[Pair]:
+    def comparison(self) -> list[SystemPair]:
         """Every two of them: labels, objects and errors in which they differ."""
         first, *_ = self.systems.values()
         return compare_pairs(self.systems, first.settings.draws, first.settings.seed)

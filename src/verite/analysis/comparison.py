@@ -36,7 +36,7 @@ LEVEL = 0.95
 SHOWN = 5
 
 
-class Pair(Display):
+class SystemPair(Display):
     """Two systems on the same truth: labels, objects, errors. Differences are those of the second less the first."""
 
     def __init__(self, one: Analysis, two: Analysis, names: tuple[str, str], draws: int = 0, seed: int = 0) -> None:
@@ -223,9 +223,9 @@ class Pair(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def compare_pairs(systems: dict[str, Analysis], draws: int = 0, seed: int = 0) -> list[Pair]:
+def compare_pairs(systems: dict[str, Analysis], draws: int = 0, seed: int = 0) -> list[SystemPair]:
     """Every two systems, the order they were given in."""
-    return [Pair(systems[a], systems[b], (a, b), draws, seed) for a, b in combinations(systems, 2)]
+    return [SystemPair(systems[a], systems[b], (a, b), draws, seed) for a, b in combinations(systems, 2)]
 
 
 def find_objects(system: Analysis) -> Bools:

@@ -42,7 +42,7 @@ MOST_ROWS = 15  # shown; JSON has all
 
 
 @record()
-class Number:
+class PrintedNumber:
     """A number as it was printed: its value, what it may differ by, and which score it is, if somebody says so."""
 
     text: str
@@ -51,7 +51,7 @@ class Number:
     score: str = ""
 
     @classmethod
-    def of(cls, text: str | float) -> Number:
+    def of(cls, text: str | float) -> PrintedNumber:
         """From what was printed: 0.523, 52.3 (percent), or AP50=0.721.
 
         >>> Number.of("AP50=72.1")
@@ -114,7 +114,7 @@ class Explanation(Display):
 
     def __init__(
         self,
-        numbers: Sequence[Number],
+        numbers: Sequence[PrintedNumber],
         attempts: Iterable[Attempt],
         paths: tuple[str, str],
         findings: Sequence[Finding] = (),
@@ -222,7 +222,7 @@ def explain(
     >>> print(explain(truth, pred, 0.5455, protocols=["voc"]).verdict())
     0.5455: to the printed digits by voc: interpolation 11
     """
-    wanted = [Number.of(number) for number in numbers]
+    wanted = [PrintedNumber.of(number) for number in numbers]
     if not wanted:
         raise BadParameter("number: expected at least one, found none")
     for verb in protocols:

@@ -25,7 +25,7 @@ Interval = Callable[[str, "str | None"], tuple[float, float]]
 
 
 @record()
-class Verdict:
+class Decision:
     """Whether a requirement is met, and a line that says why."""
 
     is_met: bool
@@ -79,7 +79,7 @@ class Requirement:
             raise BadParameter(f"require: expected one of {known}, found {excerpt(self.score)}{near}")
         return scores[self.score]
 
-    def judge(self, new: Saved, base: Saved | None = None, interval: Interval | None = None) -> Verdict:
+    def judge(self, new: Saved, base: Saved | None = None, interval: Interval | None = None) -> Decision:
         """Met or not. With an interval of `new - base`, not met only if all of it misses the requirement."""
         value = self.look_up(new)
         if not self.has_base:
@@ -95,15 +95,15 @@ class Requirement:
         best = high if self.sign.startswith(">") else low
         plain = self.tell(value, limit, f"{about}; difference {low:+.4f} to {high:+.4f}")
         is_met = not isnan(value) and (isnan(best) or SIGNS[self.sign](best, self.number))
-        return Verdict(is_met, plain.line) if is_met == plain.is_met else self.say(is_met, plain.line)
+        return Decision(is_met, plain.line) if is_met == plain.is_met else self.say(is_met, plain.line)
 
-    def tell(self, value: float, limit: float, about: str) -> Verdict:
+    def tell(self, value: float, limit: float, about: str) -> Decision:
         """A value that is absent meets nothing."""
         is_met = not isnan(limit) and SIGNS[self.sign](value, limit)
         found = f"{self.what} {show_cell(value)}, expected {self.sign} {show_cell(limit)}{about}"
-        return Verdict(is_met, f"{'met' if is_met else 'not met'}: {self.text}: found {found}")
+        return Decision(is_met, f"{'met' if is_met else 'not met'}: {self.text}: found {found}")
 
-    def say(self, is_met: bool, line: str) -> Verdict:
+    def say(self, is_met: bool, line: str) -> Decision:
         """The interval decides otherwise than the values alone."""
         _, _, rest = line.partition(": ")
-        return Verdict(is_met, f"{'met, not surely missed' if is_met else 'not met'}: {rest}")
+        return Decision(is_met, f"{'met, not surely missed' if is_met else 'not met'}: {rest}")

@@ -30,7 +30,7 @@ LEVEL = 0.95
 
 
 @record(eq=False)
-class Sweep:
+class ConfidenceSweep:
     """What is kept at each distinct confidence, from the highest one down."""
 
     confidence: Floats
@@ -88,11 +88,11 @@ class Sweep:
         }
 
 
-def sweep(confidence: Floats, is_right: NDArray[np.bool_], truths: int, images: int) -> Sweep:
+def sweep(confidence: Floats, is_right: NDArray[np.bool_], truths: int, images: int) -> ConfidenceSweep:
     """Of predictions by falling confidence."""
     ends = ends_of_runs(confidence)
     right = np.cumsum(is_right, dtype=np.int64)[ends]
-    return Sweep(confidence[ends], right, ends + 1 - right, truths, images)
+    return ConfidenceSweep(confidence[ends], right, ends + 1 - right, truths, images)
 
 
 class Operating(AnalysisPart):
@@ -117,13 +117,13 @@ class Operating(AnalysisPart):
         return rows[np.argsort(self.matches.place[rows])]
 
     @cached_property
-    def micro(self) -> Sweep:
+    def micro(self) -> ConfidenceSweep:
         """Of all labels together."""
         matches, rows = self.matches, self.falling
         total = int(matches.truths.sum())
         return sweep(matches.confidence[rows], matches.is_right[rows], total, len(matches.truth.images))
 
-    def of_label(self, label: int) -> Sweep:
+    def of_label(self, label: int) -> ConfidenceSweep:
         matches = self.matches
         rows = matches.counted[matches.slices[label]]
         return sweep(
@@ -131,7 +131,7 @@ class Operating(AnalysisPart):
         )
 
     @cached_property
-    def labels(self) -> dict[int, Sweep]:
+    def labels(self) -> dict[int, ConfidenceSweep]:
         """Of each label that has truths."""
         return {int(k): self.of_label(int(k)) for k in self.matches.present}
 
@@ -162,7 +162,7 @@ class Operating(AnalysisPart):
         found = {self.matches.names[k]: one.tell(self.best_of(one)) for k, one in self.labels.items()}
         return {name: told["confidence"] for name, told in found.items() if told["tp"]}
 
-    def best_of(self, one: Sweep) -> int | None:
+    def best_of(self, one: ConfidenceSweep) -> int | None:
         return one.best(one.f(self.beta))
 
     def macro_at(self, confidence: float) -> dict[str, float]:
@@ -180,17 +180,17 @@ class Operating(AnalysisPart):
             "<= 1 wrong per image": self.at_false(1.0),
         }
 
-    def at_precision(self, least: float, one: Sweep | None = None) -> dict[str, Any]:
+    def at_precision(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
         """The largest recall whose precision is at least so."""
         one = one or self.micro
         return one.tell(one.best(one.recall, one.precision >= least), self.beta)
 
-    def at_recall(self, least: float, one: Sweep | None = None) -> dict[str, Any]:
+    def at_recall(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
         """The largest precision whose recall is at least so."""
         one = one or self.micro
         return one.tell(one.best(one.precision, one.recall >= least), self.beta)
 
-    def at_false(self, most: float, one: Sweep | None = None) -> dict[str, Any]:
+    def at_false(self, most: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
         """The largest recall with at most so many wrong predictions per image."""
         one = one or self.micro
         return one.tell(one.best(one.recall, one.per_image <= most), self.beta)
@@ -227,9 +227,9 @@ class Operating(AnalysisPart):
             inside = is_first[image]
             found, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & right, inside))
             asked = int(truths[is_first].sum())
-            first = Sweep(matches.confidence[rows[ends]], found, kept - found, asked, 1)
+            first = ConfidenceSweep(matches.confidence[rows[ends]], found, kept - found, asked, 1)
             other = found_so_far - found
-            second = Sweep(first.confidence, other, kept_so_far - kept - other, int(truths.sum()) - asked, 1)
+            second = ConfidenceSweep(first.confidence, other, kept_so_far - kept - other, int(truths.sum()) - asked, 1)
             for chosen, judged in ((first, second), (second, first)):
                 best = self.best_of(chosen)
                 if best is not None and judged.truths:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
-from verite.settings import Choice, Names, Number, Option, Setting, Source, Thresholds
+from verite.settings import Choice, FileOrContent, Names, Number, Option, Setting, Thresholds, Whole
 
 Name = Literal["coco", "voc", "lvis"]
 MATCHING = ("same-first", "label-free")
@@ -27,16 +27,6 @@ class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
             if word not in PARTS:
                 raise self.refuse(f"parts out of {', '.join(PARTS)}", f"{word!r}{did_you_mean(word, PARTS)}")
         return tuple(part for part in PARTS if part in words)
-
-
-class Whole(Number[Any, Any]):
-    """A whole number."""
-
-    def hold(self, value: Any) -> int:
-        number = super().hold(value)
-        if number != int(number):
-            raise self.refuse("a whole number", value)
-        return int(number)
 
 
 class Cut(Floor):
@@ -80,11 +70,13 @@ class AnalyseSettings(ProtocolSettings):
         metavar="NAME[:EDGES]",
         default_text="those that are built in, and all columns of --meta",
     )
-    meta: Setting[Any, Any] = Source(None, "CSV of what is known about images, by name or id.", metavar="FILE.csv")
+    meta: Setting[Any, Any] = FileOrContent(
+        None, "CSV of what is known about images, by name or id.", metavar="FILE.csv"
+    )
     prior: Option[float] = Number(
         0.05, "Share of records wrong in each way, before anybody looked.", least=1e-6, most=0.3
     )
-    audit: Option[int] = Whole(50, "Records to be checked in audit.csv of -o.", least=0)
-    draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.", least=0)
-    seed: Option[int] = Whole(0, "Of all random draws.", least=0)
+    audit: Option[int] = Whole(50, "Records to be checked in audit.csv of -o.")
+    draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.")
+    seed: Option[int] = Whole(0, "Of all random draws.")
     only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")

@@ -137,7 +137,7 @@ PRED_KEYS = ("label", "error", "confidence", "iou", "truth_label", "row", "cost"
 TRUTH_KEYS = ("label", "row", "cost")
 
 
-class Line:
+class RankedLabel:
     """The predictions of one label by falling confidence, and what one change of it gains in AP."""
 
     def __init__(self, is_right: Bools, truths: int) -> None:
@@ -182,7 +182,7 @@ def find_single_costs(matches: Matches, types: ErrorTypes) -> tuple[Floats, Floa
     share = 1 / max(len(matches.present), 1)
     for label in matches.present.tolist():
         rows = matches.counted[matches.slices[label]]
-        line = Line(types.is_right[rows], int(matches.truths[label]))
+        line = RankedLabel(types.is_right[rows], int(matches.truths[label]))
         at = np.flatnonzero(~types.is_right[rows])
         wrong = rows[at]
         is_mended = types.is_mended[wrong] & (types.kind[wrong] == LOCALIZATION)

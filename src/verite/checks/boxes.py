@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite import _core
-from verite.checks.explanations import Explanation, boxes_under
+from verite.checks.explanations import Hypothesis, boxes_under
 from verite.checks.findings import EXAMPLES, Finding, Fix, SideName
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, Reading, code_of, fix_of
 from verite.checks.sample import Sample
 from verite.checks.sides import Pair
-from verite.checks.values import spell
+from verite.checks.values import spell_box
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 
@@ -48,12 +48,12 @@ def whose(side: SideName) -> str:
     return "the truth's" if side == "truth" else "the predictions'"
 
 
-def percent(e: Explanation) -> str:
+def percent(e: Hypothesis) -> str:
     return f"{100 * min(1.0, e.found / max(e.possible, 1)):.0f} %"
 
 
 def examples(
-    truth: Annotations, pred: Annotations, sample: Sample, plain: Explanation, found: Explanation
+    truth: Annotations, pred: Annotations, sample: Sample, plain: Hypothesis, found: Hypothesis
 ) -> tuple[str, ...]:
     """Truths that win most: the numbers of the side in question, with both overlaps."""
     gains = found.overlaps - plain.overlaps
@@ -68,7 +68,7 @@ def examples(
         numbers = group.numbers[best] if found.side == "pred" else sample.truth.numbers[t]
         name = truth.images.name(int(truth.image[sample.truth.rows[t]]))
         lines.append(
-            f"{name}: {spell(numbers)} overlaps by {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} so"
+            f"{name}: {spell_box(numbers)} overlaps by {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} so"
         )
     return tuple(lines)
 
@@ -92,7 +92,7 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
         + " look like fractions of the image read as pixels"
         + (": pixel rules and size classes are meaningless for them" if is_both else ""),
         sum(len(truth if side == "truth" else pred) for side in sides),
-        tuple(spell(numbers) for numbers in groups[sides[0]].numbers[:EXAMPLES]),
+        tuple(spell_box(numbers) for numbers in groups[sides[0]].numbers[:EXAMPLES]),
         f"add {advice}{wants_size}, and say what the numbers are with --{sides[0]}-boxes: {', '.join(NAMES)}",
     )
 
@@ -114,7 +114,7 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
         f"the boxes of both sides look like {Reading('xyxy').words} read as {Reading('xywh').words}: "
         f"the second point lies behind the first in all {len(truth) + len(pred):,} lines",
         len(truth) + len(pred),
-        tuple(spell(numbers) for numbers in truth.regions.values[:EXAMPLES]),
+        tuple(spell_box(numbers) for numbers in truth.regions.values[:EXAMPLES]),
         f"add {' '.join(fixes)}, or --truth-boxes xywh --pred-boxes xywh if they are widths and heights",
     )
 

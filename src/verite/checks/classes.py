@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.checks.evidence import FEWEST, ODDS, best_pairs
-from verite.checks.explanations import Explanation, find_overlapping
+from verite.checks.explanations import Hypothesis, find_overlapping
 from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
 from verite.checks.names import fold
 from verite.checks.sample import Sample, speaks_by_id
@@ -81,7 +81,7 @@ class Mapping:
     examples: tuple[str, ...]
 
 
-def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, explanation: Explanation) -> Mapping | None:
+def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, explanation: Hypothesis) -> Mapping | None:
     """A shift of class ids, or ids counted without the truth's gaps, under which overlapping objects agree."""
     numbers = class_numbers(truth, pred)
     if numbers is None:
@@ -141,7 +141,7 @@ def in_order(ordered: Ints, index: Ints) -> Ints:
     return np.where((index >= 0) & (index < len(ordered)), ordered[np.clip(index, 0, len(ordered) - 1)], -1)
 
 
-def pairings(sample: Sample, explanation: Explanation) -> Iterator[tuple[Ints, Ints]]:
+def pairings(sample: Sample, explanation: Hypothesis) -> Iterator[tuple[Ints, Ints]]:
     """Truths that are found, each with the prediction that overlaps it most; then each with the most confident one."""
     which, by, overlap = find_overlapping(sample, explanation)
     yield best_pairs(which, by, overlap)

@@ -13,7 +13,7 @@ import numpy as np
 
 from verite import _core
 from verite.checks.chance import NATS, imbalance, surprise
-from verite.checks.sample import Group
+from verite.checks.sample import SampledObjects
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 
@@ -42,7 +42,7 @@ def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
     return which[first], by[first]
 
 
-def most_possible(truth: Group, pred: Group) -> int:
+def most_possible(truth: SampledObjects, pred: SampledObjects) -> int:
     """How many truths could be found at all, given how many predictions each image has."""
     return int(np.minimum(truth.counts, pred.counts).sum())
 

@@ -17,7 +17,7 @@ SOUND = 0.5  # share of truths overlapped precisely from which nothing else is t
 
 
 @record(eq=False)
-class Explanation:
+class Hypothesis:
     """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
 
     side: SideName
@@ -64,7 +64,7 @@ def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) 
     return float(leaves.any(axis=1).mean())
 
 
-def find_overlapping(sample: Sample, e: Explanation) -> tuple[Ints, Ints, Floats]:
+def find_overlapping(sample: Sample, e: Hypothesis) -> tuple[Ints, Ints, Floats]:
     """Every pair of a truth and a prediction that overlap by half, predictions by confidence, and their overlaps."""
     truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
     pred = sample.preds[e.shift]

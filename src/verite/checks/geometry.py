@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verite.checks.evidence import FEWEST, MORE, is_dominant, most_possible, places, wins
-from verite.checks.explanations import Explanation, overlaps_under, share_outside
+from verite.checks.explanations import Hypothesis, overlaps_under, share_outside
 from verite.checks.hypotheses import Tried, plain_readings, scaled_readings
 from verite.checks.plausibility import OUTSIDE, PLACES, is_plausible, reach
 from verite.checks.readings import SCALED
@@ -16,10 +16,10 @@ from verite.checks.scaling import estimate, round_off
 TWOFOLD = 2.0  # truths won for each one found before, where two things are changed
 
 
-def explain(sample: Sample) -> tuple[Explanation, Explanation | None]:
+def weigh_readings(sample: Sample) -> tuple[Hypothesis, Hypothesis | None]:
     """The files as read, and what explains far more than that, if anything does."""
     reading = sample.pred.reading
-    plain = Explanation(
+    plain = Hypothesis(
         "pred",
         reading,
         0,
@@ -37,13 +37,13 @@ def explain(sample: Sample) -> tuple[Explanation, Explanation | None]:
     return plain, best
 
 
-def best_of(sample: Sample, plain: Explanation, tried: Iterator[Tried]) -> Explanation | None:
+def best_of(sample: Sample, plain: Hypothesis, tried: Iterator[Tried]) -> Hypothesis | None:
     """The best explanation that dominates the plain one and is plausible."""
     own = {"pred": sample.pred.reading, "truth": sample.truth.reading}
     found = []
     for side, reading, shift, weight in tried:
         overlaps = overlaps_under(sample, side, reading, shift)
-        e = Explanation(side, reading, shift, overlaps, most_possible(sample.truth, sample.preds[shift]), weight=weight)
+        e = Hypothesis(side, reading, shift, overlaps, most_possible(sample.truth, sample.preds[shift]), weight=weight)
         changes = max(1, (reading.layout != own[side].layout) + (reading.measure in SCALED) + (shift != 0))
         is_dominating = dominates(e, plain, changes)
         if is_dominating or plain.outside >= OUTSIDE:
@@ -57,7 +57,7 @@ def best_of(sample: Sample, plain: Explanation, tried: Iterator[Tried]) -> Expla
     return next(e for e in ranked if e.side == best.side)  # something is scaled: how, the best fit says
 
 
-def dominates(e: Explanation, plain: Explanation, changes: int) -> bool:
+def dominates(e: Hypothesis, plain: Hypothesis, changes: int) -> bool:
     """Does it find far more? What was estimated, or changes two things, must explain more than what was not."""
     is_scaled = e.reading.measure in SCALED
     if e.found < (0.4 if is_scaled or changes > 1 else 0.35) * e.possible:
@@ -66,13 +66,13 @@ def dominates(e: Explanation, plain: Explanation, changes: int) -> bool:
     return is_dominant(e.overlaps, plain.overlaps, more, FEWEST * (1 + is_scaled) * changes)
 
 
-def stays_inside(e: Explanation, plain: Explanation) -> bool:
+def stays_inside(e: Hypothesis, plain: Hypothesis) -> bool:
     """Do boxes that leave their images as read stay inside, and find more? Then less of a difference is enough."""
     won, lost = wins(e.overlaps, plain.overlaps)
     return e.reading.measure not in SCALED and plain.outside - e.outside >= OUTSIDE and won >= FEWEST + lost
 
 
-def on_the_right_side(sample: Sample, found: Explanation) -> Explanation:
+def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
     """Overlaps do not say which side was resized; the images' own size may."""
     if found.side == "truth" or found.reading.measure not in SCALED or not sample.truth.is_sized:
         return found
@@ -89,7 +89,7 @@ def on_the_right_side(sample: Sample, found: Explanation) -> Explanation:
     return replace(found, side="truth", reading=reading, overlaps=overlaps) if is_as_good else found
 
 
-def with_round_numbers(sample: Sample, found: Explanation) -> Explanation:
+def with_round_numbers(sample: Sample, found: Hypothesis) -> Hypothesis:
     wrong, right = (sample.pred, sample.truth) if found.side == "pred" else (sample.truth, sample.pred)
     reading = round_off(wrong, right, found.reading)
     return replace(found, reading=reading, overlaps=overlaps_under(sample, found.side, reading, 0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from verite.checks.findings import SideName
 from verite.checks.readings import NAMES, READINGS, SCALED, Measure, Reading
-from verite.checks.sample import Group, Sample
+from verite.checks.sample import Sample, SampledObjects
 from verite.checks.scaling import USUAL, estimate
 from verite.model.layouts import Floats
 
@@ -31,7 +31,7 @@ def plain_readings(sample: Sample) -> Iterator[Tried]:
                 yield side, reading, shift, 1 - penalty
 
 
-def likely_measure(group: Group) -> Measure:
+def likely_measure(group: SampledObjects) -> Measure:
     """Pixels or fractions, by the size of the numbers."""
     if group.reading.measure == "rel" and not looks_like_pixels(group.numbers):
         return "rel"

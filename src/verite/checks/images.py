@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks.chance import NATS
 from verite.checks.evidence import FEWEST, FOUND
-from verite.checks.explanations import Explanation, overlaps_under
+from verite.checks.explanations import Hypothesis, overlaps_under
 from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
 from verite.checks.sample import Sample, speaks_by_id
 from verite.checks.sides import Pair
@@ -73,11 +73,11 @@ def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
     return all(name.isdecimal() and len(name) < 19 for name in names) and bool(np.isin(np.array(names, int), ids).all())
 
 
-def share(e: Explanation) -> str:
+def share(e: Hypothesis) -> str:
     return f"{100 * e.found / max(e.possible, 1):.0f} % of {e.possible:,} sampled objects are found"
 
 
-def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | None, plain: Explanation | None) -> int:
+def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | None, plain: Hypothesis | None) -> int:
     """The shift of -1 or +1 under which every image is known and overlaps are no worse; 0 if there is none."""
     for shift in (1, -1):
         if not np.isin(used_ids + shift, truth_ids).all():

@@ -20,7 +20,7 @@ SHOWN_LABELS = 10
 
 
 @record()
-class Summary:
+class FileSummary:
     """One file in numbers."""
 
     path: str
@@ -40,7 +40,7 @@ class Summary:
     poses: dict[str, int] | None  # objects with keypoints, the most points of one, objects with a labelled one
 
     @staticmethod
-    def of(annotations: Annotations, *, is_truth: bool) -> Summary:
+    def of(annotations: Annotations, *, is_truth: bool) -> FileSummary:
         images, source = annotations.images, annotations.source
         used = np.bincount(annotations.image, minlength=len(images)) > 0
         counts = np.bincount(annotations.label, minlength=len(annotations.labels))
@@ -52,7 +52,7 @@ class Summary:
         finite = confidence[np.isfinite(confidence)] if confidence is not None else np.empty(0)
         sizes = np.stack([images.widths, images.heights], axis=1)
         by_area = np.argsort(sizes.prod(axis=1, dtype=np.int64), kind="stable")
-        return Summary(
+        return FileSummary(
             path=source.path,
             is_truth=is_truth,
             format=source.format,
@@ -67,7 +67,7 @@ class Summary:
             box_sides={name: float(np.quantile(sides, q)) for name, q in QUANTILES.items()} if len(sides) else None,
             confidences=(float(finite.min()), float(finite.max())) if len(finite) else None,
             flags={name: int(column.sum()) for name, column in annotations.flags.items()},
-            poses=Summary.count_poses(annotations),
+            poses=FileSummary.count_poses(annotations),
         )
 
     @staticmethod
@@ -123,15 +123,15 @@ def pair(size: Any) -> tuple[int, int]:
 class Inspection(Display):
     """Files in numbers, and what is suspicious about each."""
 
-    files: tuple[Summary, ...]
+    files: tuple[FileSummary, ...]
     by_file: tuple[tuple[Finding, ...], ...]
 
     @staticmethod
     def of(
         truth: Annotations | None, preds: Sequence[Annotations], findings: Sequence[Sequence[Finding]]
     ) -> Inspection:
-        summaries = [Summary.of(truth, is_truth=True)] if truth is not None else []
-        summaries += [Summary.of(pred, is_truth=False) for pred in preds]
+        summaries = [FileSummary.of(truth, is_truth=True)] if truth is not None else []
+        summaries += [FileSummary.of(pred, is_truth=False) for pred in preds]
         return Inspection(tuple(summaries), tuple(tuple(found) for found in findings))
 
     @property
@@ -152,14 +152,14 @@ class Inspection(Display):
     def contents(self) -> list[Part]:
         parts: list[Part] = []
         for summary, found in zip(self.files, self.by_file, strict=True):
-            listed = Table.of("finding", [f.code for f in found], columns_of(found))
+            listed = Table.of("finding", [f.code for f in found], tabulate_findings(found))
             parts += [Verbatim(summary), listed if found else "nothing suspicious"]
         return parts
 
     def main_table(self) -> Table:
         """Every finding of every file."""
         paths = [summary.path for summary, found in zip(self.files, self.by_file, strict=True) for _ in found]
-        return Table.of("finding", [f.code for f in self.findings], {"file": paths, **columns_of(self.findings)})
+        return Table.of("finding", [f.code for f in self.findings], {"file": paths, **tabulate_findings(self.findings)})
 
     def __repr__(self) -> str:
         return str(self)
@@ -177,7 +177,7 @@ class Inspection(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def columns_of(findings: Sequence[Finding]) -> dict[str, list[Any]]:
+def tabulate_findings(findings: Sequence[Finding]) -> dict[str, list[Any]]:
     """Findings as columns of a table."""
     heads = {"severity": "severity", "count": "count", "message": "what", "remedy": "what to do"}
     return {head: [getattr(finding, name) for finding in findings] for name, head in heads.items()}

@@ -12,7 +12,7 @@ import numpy as np
 from verite import _core
 from verite.checks.findings import EXAMPLES, Finding
 from verite.checks.sides import Side
-from verite.checks.values import object_name, spell
+from verite.checks.values import object_name, spell_box
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 ALIKE = 0.75  # overlap of a box and the box around its outline from which they agree ...
@@ -36,7 +36,7 @@ def find_other_boxes(side: Side) -> Iterator[Finding]:
             f"{len(rows):,} of {len(side):,} objects have a box that is not around their polygon or mask",
             len(rows),
             tuple(
-                f"{object_name(side, row)}: box {spell(boxes[row])}, outline {spell(around[row])}"
+                f"{object_name(side, row)}: box {spell_box(boxes[row])}, outline {spell_box(around[row])}"
                 for row in rows[:EXAMPLES]
             ),
             "which of the two is right? evaluations of boxes and of masks see different objects",

@@ -9,7 +9,7 @@ import numpy as np
 from verite.checks.findings import EXAMPLES, Finding, Fix, Severity
 from verite.checks.readings import Reading
 from verite.checks.sides import Side
-from verite.checks.values import count_boxes, found_boxes, image_name, spell
+from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
 from verite.model.layouts import Floats
 
 FEWEST = 5  # boxes before their layout is called proven wrong
@@ -46,7 +46,7 @@ def find_impossible_layout(side: Side) -> Iterator[Finding]:
         f"{whose} boxes cannot be {Reading('xywh').words}: {tally.count:,} of {len(side):,} leave their "
         f"image as read, none when read as {Reading('xyxy').words}",
         tally.count,
-        tuple(spell(regions.values[row]) for row in tally.rows),
+        tuple(spell_box(regions.values[row]) for row in tally.rows),
         Fix(side.name, (("boxes", "xyxy"),)) if takes_option else "write them as the format asks",
         side.name,
     )

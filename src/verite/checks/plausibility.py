@@ -19,9 +19,9 @@ from verite.checks.evidence import (
     relative_to_images,
     turns,
 )
-from verite.checks.explanations import Explanation, boxes_under, find_overlapping, overlaps_under
+from verite.checks.explanations import Hypothesis, boxes_under, find_overlapping, overlaps_under
 from verite.checks.readings import SCALED
-from verite.checks.sample import Group, Sample
+from verite.checks.sample import Sample, SampledObjects
 from verite.checks.scaling import estimate
 from verite.model.layouts import Floats
 
@@ -30,7 +30,7 @@ BIAS = 0.1  # of a box's side: by how much the edges of a detector's boxes are o
 PLACES = 4  # parts of the image with objects, so that a reading cannot fit by chance
 
 
-def is_plausible(sample: Sample, plain: Explanation, found: Explanation) -> bool:
+def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
     """Do boxes lie where boxes can lie, and fit better than chance would have it?"""
     if is_about_fractions(sample, found):
         return True
@@ -53,7 +53,7 @@ def is_plausible(sample: Sample, plain: Explanation, found: Explanation) -> bool
     return is_image_specific or (where > 1 and is_precise(sample, found) and beats_random_boxes(sample, found))
 
 
-def lies_in_images(sample: Sample, plain: Explanation, found: Explanation) -> bool:
+def lies_in_images(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
     """Do boxes stay in their images? Where sizes are not known: do truths reach no farther than predictions?"""
     if found.found > 1.2 * found.possible:  # several truths on one prediction
         return False
@@ -64,14 +64,14 @@ def lies_in_images(sample: Sample, plain: Explanation, found: Explanation) -> bo
     return found.side == "pred" or not np.any(is_farther)
 
 
-def is_precise(sample: Sample, found: Explanation) -> bool:
+def is_precise(sample: Sample, found: Hypothesis) -> bool:
     """Do as many predictions as there are truths, the most confident ones, find a good part of these precisely?"""
     truth, confident = sample.truth, sample.preds[found.shift].first(sample.truth.counts)
     few = overlaps_under(Sample(truth, {found.shift: confident}), found.side, found.reading, found.shift)
     return int((few >= PRECISE).sum()) >= 0.35 * most_possible(truth, confident)
 
 
-def is_biased(sample: Sample, found: Explanation) -> bool:
+def is_biased(sample: Sample, found: Hypothesis) -> bool:
     """Are boxes off in one direction? A detector errs to all sides; a wrong reading that happens to fit does not."""
     one, other = best_pairs(*find_overlapping(sample, found))
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
@@ -82,13 +82,13 @@ def is_biased(sample: Sample, found: Explanation) -> bool:
     return bool(np.any(np.abs(middle) > np.maximum(BIAS, 4 * noise)))
 
 
-def is_about_fractions(sample: Sample, found: Explanation) -> bool:
+def is_about_fractions(sample: Sample, found: Hypothesis) -> bool:
     """Is one side in fractions and the other in pixels? Then something is wrong for certain."""
     own = sample.truth.reading if found.side == "truth" else sample.pred.reading
     return found.reading.measure != own.measure and found.reading.measure in ("abs", "rel")
 
 
-def fills_the_images(sample: Sample, found: Explanation) -> bool:
+def fills_the_images(sample: Sample, found: Hypothesis) -> bool:
     """Do predictions stay in the images' first part as read, and reach to their ends once scaled?"""
     pred = sample.pred
     if found.reading.measure not in SCALED or not pred.is_sized or 2 * found.found < found.possible:
@@ -97,12 +97,12 @@ def fills_the_images(sample: Sample, found: Explanation) -> bool:
     return bool(before.max() <= 0.7 and after.min() >= 0.75 and after.max() <= 1.1)
 
 
-def reach(group: Group, boxes: Floats) -> Floats:
+def reach(group: SampledObjects, boxes: Floats) -> Floats:
     """How far to the right and down boxes reach, in parts of the image."""
     return np.asarray(np.quantile(boxes[:, 2:] / group.sizes, 0.98, axis=0))
 
 
-def beats_random_boxes(sample: Sample, found: Explanation) -> bool:
+def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
     """Are most truths found, or many predictions right, or many of the most confident, where random ones are not?"""
     truth, pred = sample.truth, sample.preds[found.shift]
     confident = pred.first(truth.counts)
@@ -121,7 +121,7 @@ def beats_random_boxes(sample: Sample, found: Explanation) -> bool:
     return False
 
 
-def chance_of(sample: Sample, found: Explanation) -> list[Floats]:
+def chance_of(sample: Sample, found: Hypothesis) -> list[Floats]:
     """The overlaps with predictions of other images, stretched to it. What was estimated is estimated there as well."""
     truth, pred = sample.truth, sample.preds[found.shift]
     frames = frames_of(truth, pred)
@@ -143,7 +143,7 @@ def chance_of(sample: Sample, found: Explanation) -> list[Floats]:
     return out
 
 
-def frames_of(truth: Group, pred: Group) -> Floats:
+def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
     """Width and height of each image; where they are not known, as far as its boxes reach."""
     if truth.is_sized:
         return truth.image_sizes

@@ -21,7 +21,7 @@ PER_IMAGE = 100
 
 
 @record(eq=False)
-class Group:
+class SampledObjects:
     """Objects of the sampled images, image by image, the most confident first."""
 
     rows: Ints  # which objects of the annotations
@@ -59,27 +59,27 @@ class Group:
         """The boxes under a reading, as read if none is given."""
         return (reading or self.reading).corners(self.numbers, self.sizes)
 
-    def first(self, counts: Ints) -> Group:
+    def first(self, counts: Ints) -> SampledObjects:
         """At most so many objects of each image, the most confident."""
         rank = np.arange(len(self)) - np.repeat(self.cells[:-1], self.counts)
         kept = np.flatnonzero(rank < counts[self.image])
         cells = offsets_of(np.minimum(self.counts, counts))
-        return Group(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
+        return SampledObjects(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
 
-    def turn(self, turn: int) -> Group:
+    def turn(self, turn: int) -> SampledObjects:
         """The same objects, those of image i + turn in place of those of image i."""
         rows = np.roll(np.arange(len(self)), -self.cells[turn])
         cells = offsets_of(np.roll(self.counts, -turn))
-        return Group(self.rows[rows], cells, self.sizes[rows], self.numbers[rows], self.reading)
+        return SampledObjects(self.rows[rows], cells, self.sizes[rows], self.numbers[rows], self.reading)
 
 
-class ByShift(dict[int, Group]):
+class ByShift(dict[int, SampledObjects]):
     """Predictions by the number added to their image ids, grouped when they are first asked for."""
 
-    def __init__(self, group: Callable[[int], Group]) -> None:
+    def __init__(self, group: Callable[[int], SampledObjects]) -> None:
         self.group = group
 
-    def __missing__(self, shift: int) -> Group:
+    def __missing__(self, shift: int) -> SampledObjects:
         self[shift] = self.group(shift)
         return self[shift]
 
@@ -88,12 +88,12 @@ class ByShift(dict[int, Group]):
 class Sample:
     """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
 
-    truth: Group
-    preds: dict[int, Group]
+    truth: SampledObjects
+    preds: dict[int, SampledObjects]
     shifts: tuple[int, ...] = (0,)
 
     @property
-    def pred(self) -> Group:
+    def pred(self) -> SampledObjects:
         return self.preds[0]
 
 
@@ -141,7 +141,7 @@ def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.in
 
 def group_objects(
     side: Annotations, images: NDArray[np.int64], usable: NDArray[np.bool_] | None, sizes: Floats | None = None
-) -> Group:
+) -> SampledObjects:
     """The objects of these images (-1: none), at most PER_IMAGE of each."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
@@ -164,4 +164,4 @@ def group_objects(
     if reading.measure == "rel" and not np.all(sizes > 0):
         reading = Reading(reading.layout)
     numbers = reading.numbers(boxes, sizes[cell])
-    return Group(rows, offsets_of(np.minimum(counts, PER_IMAGE)), sizes[cell], numbers, reading)
+    return SampledObjects(rows, offsets_of(np.minimum(counts, PER_IMAGE)), sizes[cell], numbers, reading)

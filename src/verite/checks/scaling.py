@@ -14,7 +14,7 @@ import numpy as np
 from verite import _core
 from verite.checks.evidence import FEWEST, FOUND, best_overlaps, best_pairs
 from verite.checks.readings import Measure, Reading, scale_and_pad
-from verite.checks.sample import Group
+from verite.checks.sample import SampledObjects
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, offsets_of
 
@@ -25,7 +25,7 @@ BIN = 0.08
 NETWORK = 640.0  # a usual input size, where only the quotient of two sizes is known
 
 
-def pairs_within(truth: Group, pred: Group) -> tuple[Ints, Ints]:
+def pairs_within(truth: SampledObjects, pred: SampledObjects) -> tuple[Ints, Ints]:
     """Truths with the most confident predictions of their image, up to a bound."""
     tops = np.minimum(pred.counts, np.maximum(2 * truth.counts, 5))[truth.image]  # predictions for each truth
     chosen = np.arange(0, len(truth), 1 + int(tops.sum()) // PAIRS)
@@ -88,7 +88,7 @@ def refine_ratio(
     return ratio, one, other
 
 
-def estimate(pred: Group, truth: Group, layout: str, measure: Measure) -> Reading | None:
+def estimate(pred: SampledObjects, truth: SampledObjects, layout: str, measure: Measure) -> Reading | None:
     """The reading with this layout and measure under which most predictions fit; None if too few agree."""
     is_unsized = not truth.is_sized and measure in ("rel", "frame")
     if not truth.is_sized and measure not in ("factor", "rel", "frame"):
@@ -142,7 +142,7 @@ def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:
     return measure not in ("rel", "frame") or 0.4 <= size[0] / size[1] <= 2.5
 
 
-def round_off(pred: Group, truth: Group, reading: Reading) -> Reading:
+def round_off(pred: SampledObjects, truth: SampledObjects, reading: Reading) -> Reading:
     """The likeliest numbers near the estimate that fit about as well."""
 
     def fit(candidate: Reading) -> float:
@@ -157,7 +157,7 @@ def round_off(pred: Group, truth: Group, reading: Reading) -> Reading:
     return reading
 
 
-def ways_to_put(reading: Reading, truth: Group) -> Iterator[Reading]:
+def ways_to_put(reading: Reading, truth: SampledObjects) -> Iterator[Reading]:
     """The same scale as a factor and as a frame, where all images have one size and both mean the same."""
     yield reading
     if reading.measure not in ("factor", "frame") or not truth.is_sized or np.ptp(truth.sizes, axis=0).any():

@@ -16,7 +16,7 @@ from verite.records import record
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
-    from verite.checks.explanations import Explanation
+    from verite.checks.explanations import Hypothesis
     from verite.checks.findings import SideName
     from verite.checks.sample import Sample
 
@@ -124,11 +124,11 @@ class Pair:
         return draw(self.truth, self.pred)
 
     @cached_property
-    def explanations(self) -> tuple[Explanation | None, Explanation | None]:
+    def explanations(self) -> tuple[Hypothesis | None, Hypothesis | None]:
         """The files as read, and what explains far more than that, if anything does."""
-        from verite.checks.geometry import explain
+        from verite.checks.geometry import weigh_readings
 
-        return explain(self.sample) if self.sample else (None, None)
+        return weigh_readings(self.sample) if self.sample else (None, None)
 
 
 def tallies(found: dict[str, tuple[int, list[int]]]) -> dict[str, Tally]:

@@ -163,7 +163,7 @@ def box_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
     """Boxes with their images and ids, in numbers as the file has them."""
     label = "x1 y1 x2 y2" if side.annotations.regions.kept == "xyxy" else "x y w h"
     boxes = (side.annotations.columns.describe(row)[1] for row in rows)
-    return tuple(f"{object_name(side, row)}: {label} = {spell(box)}" for row, box in zip(rows, boxes, strict=True))
+    return tuple(f"{object_name(side, row)}: {label} = {spell_box(box)}" for row, box in zip(rows, boxes, strict=True))
 
 
 def confidence_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
@@ -181,5 +181,5 @@ def image_name(annotations: Annotations, row: int) -> str:
     return annotations.images.name(annotations.columns.describe(row)[0])
 
 
-def spell(numbers: Sequence[float]) -> str:
+def spell_box(numbers: Sequence[float]) -> str:
     return " ".join(f"{v:.6g}" for v in numbers)

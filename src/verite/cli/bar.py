@@ -23,7 +23,7 @@ def show_progress() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    bar = Bar()
+    bar = ProgressBar()
     try:
         with listen(bar):
             yield
@@ -31,7 +31,7 @@ def show_progress() -> Iterator[None]:
         bar.wipe()  # an error may leave work before it could say that it is over
 
 
-class Bar:
+class ProgressBar:
     """One line, drawn anew a few times a second. Those who asked for quiet see nothing of it."""
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format. Photos are looked for in --images, else beside TRUTH; where
     there is none, objects are drawn on an empty ground.
     """
-    from verite.cli.output import can_draw, describe, note, warn
+    from verite.cli.output import can_draw, describe_reading, note, warn
     from verite.files import fill_folder
     from verite.protocols import protocol_named
     from verite.reporting.draw import save_overlays
@@ -58,9 +58,9 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     settings = {name: given[name] for name in ("on", "iou") if given[name] is not None}
     protocol.settings(**settings)
     truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=given["quiet"])
+    describe_reading("truth", truths, quiet=given["quiet"])
     preds = read_side(pred, "pred", given, truths)
-    describe("pred", preds, quiet=given["quiet"])
+    describe_reading("pred", preds, quiet=given["quiet"])
     results = protocol(truths, preds, checks=given["checks"], **settings)
     warn(results.findings, {"truth": truth, "pred": pred}, set())
     pictures = Pictures(results.truth, given["images"])

@@ -89,18 +89,18 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
     """The results of every system, read as the options say; what is suspicious is said on the way."""
-    from verite.cli.output import describe, note, warn
+    from verite.cli.output import describe_reading, note, warn
 
     if "requirements" in given:  # a verb that has a gate
         requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=quiet)
+    describe_reading("truth", truths, quiet=quiet)
     results: list[R] = []
     said: set[str] = set()
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
-        describe("pred", predictions, quiet=quiet)
+        describe_reading("pred", predictions, quiet=quiet)
         with told_to_github(given):
             results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)

@@ -31,17 +31,17 @@ def explain(truth: str, pred: str, **given: Any) -> None:
     TRUTH and PRED are files or folders in any known format. Each convention is tried alone, and where none gives the
     number to its printed digits, two at a time.
     """
-    from verite.analysis.explain import PROTOCOLS, Number
+    from verite.analysis.explain import PROTOCOLS, PrintedNumber
     from verite.analysis.explain import explain as evaluate
-    from verite.cli.output import describe, emit, note, warn
+    from verite.cli.output import describe_reading, emit, note, warn
 
     for number in given["numbers"]:
-        Number.of(number)  # what is wrong with the command is told before a large file is read
+        PrintedNumber.of(number)  # what is wrong with the command is told before a large file is read
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=quiet)
+    describe_reading("truth", truths, quiet=quiet)
     preds = read_side(pred, "pred", given, truths)
-    describe("pred", preds, quiet=quiet)
+    describe_reading("pred", preds, quiet=quiet)
     note("", quiet=quiet)
     whose = given["protocols"] or PROTOCOLS
     found = evaluate(truths, preds, *given["numbers"], protocols=whose, checks=given["checks"])

@@ -111,14 +111,14 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
-    from verite.cli.output import count_of, describe, note
+    from verite.cli.output import count_of, describe_reading, note
     from verite.formats import format_named, read, read_given, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
     annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
-    describe("in", annotations, quiet=quiet)
+    describe_reading("in", annotations, quiet=quiet)
     for flaw in annotations.source.flaws:
         note(
             f"{flaw.code} {count_of(flaw.count, 'record')} left out: {flaw.what} (first: {flaw.places[0]})", quiet=False

@@ -16,7 +16,7 @@ from verite.errors import DataError, one_line
 from verite.records import replace
 
 if TYPE_CHECKING:
-    from verite.analysis.gate import Requirement, Verdict
+    from verite.analysis.gate import Decision, Requirement
     from verite.analysis.saved import Saved, SavedComparison
     from verite.model.results import Results
 
@@ -71,7 +71,7 @@ def pass_gate(results: Sequence[Results], given: Given) -> None:
     from verite.analysis.saved import Saved, SavedComparison, read_saved
 
     comparisons: list[SavedComparison] = []
-    verdicts: list[Verdict] = []
+    verdicts: list[Decision] = []
     base = read_saved(given["base"]) if given["base"] else None
     first = results[0] if base is None and len(results) > 1 else None
     reference = Saved.of(first) if first is not None else base
@@ -108,7 +108,7 @@ def interval_of(first: Results | None, result: Results, given: Given) -> Any:
 
 
 def conclude(
-    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Verdict], given: Given
+    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision], given: Given
 ) -> None:
     """Say what holds and what does not, and leave with the status that says it."""
     for verdict in verdicts:
@@ -126,7 +126,7 @@ def conclude(
 
 
 def write_summary(
-    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Verdict]
+    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
 ) -> None:
     """Markdown at the end of the job's summary; what is too long is cut, and says so."""
     from verite.analysis.summary import Summary

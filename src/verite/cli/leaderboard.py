@@ -12,7 +12,7 @@ from verite.errors import BadParameter
 from verite.leaderboards.settings import LeaderboardSettings
 
 if TYPE_CHECKING:
-    from verite.leaderboards.calibration import Calibration
+    from verite.leaderboards.calibration import BoardCalibration
     from verite.leaderboards.result import Leaderboard
     from verite.truth_errors.detection import Detection
 
@@ -128,7 +128,7 @@ def make_board(
 
 def calibrate(
     truth: str, paths: tuple[str, ...], settings: LeaderboardSettings, errors: Detection, given: Given
-) -> Calibration:
+) -> BoardCalibration:
     """What was predicted of the orders on one truth, and what a better truth says."""
     from verite.cli.evaluate import system_names
     from verite.leaderboards.calibration import calibrate as compare

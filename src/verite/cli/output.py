@@ -77,7 +77,7 @@ def note(text: str, *, quiet: bool) -> None:
         print(one_line(text), file=sys.stderr)
 
 
-def describe(what: str, annotations: Annotations, *, quiet: bool) -> None:
+def describe_reading(what: str, annotations: Annotations, *, quiet: bool) -> None:
     """What a file was taken for, and why."""
     from verite.formats import format_named
 

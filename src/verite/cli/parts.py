@@ -93,7 +93,7 @@ def evaluate_in_parts(
 
 def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
     """Evaluate the images of two files and write what became of them."""
-    from verite.cli.output import describe, note, warn
+    from verite.cli.output import describe_reading, note, warn
     from verite.scale.partial import partial as evaluate_part
 
     settings = settings_given(protocol.settings, given)
@@ -101,7 +101,7 @@ def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any)
     truths = read_side(truth, "truth", given)
     preds = read_side(pred, "pred", given, truths)
     for what, side in (("truth", truths), ("pred", preds)):
-        describe(what, side, quiet=given["quiet"])
+        describe_reading(what, side, quiet=given["quiet"])
     part = evaluate_part(truths, preds, protocol.verb, **{**settings, "checks": given["checks"]})
     warn(part.findings, {"truth": truth, "pred": pred}, set())
     part.save(given["output"])

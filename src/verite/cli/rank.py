@@ -14,7 +14,7 @@ from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
-    from verite.ranking.calibration import Calibration
+    from verite.ranking.calibration import OrderCalibration
     from verite.ranking.result import Ranking
 
 
@@ -168,7 +168,7 @@ def check_company(name: str, named: dict[str, Option]) -> None:
         raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
 
 
-def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> Calibration:
+def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> OrderCalibration:
     """What was predicted about the orders of a table, and what a better truth says."""
     from verite.ranking.answers import Answers
     from verite.ranking.calibration import calibrate, read_truth
@@ -204,7 +204,7 @@ def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
     """The ranking of detectors by the objects they find."""
     from verite.cli.evaluate import system_names
-    from verite.cli.output import describe, note
+    from verite.cli.output import describe_reading, note
     from verite.model.comparison import distinct_names
     from verite.ranking.detectors import Finds
     from verite.ranking.rank import rank as assess
@@ -219,11 +219,11 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     settings = pick_settings(given)
     check_settings(settings, "found")
     truth = read_side(paths[0], "truth", given)
-    describe("truth", truth, quiet=quiet)
+    describe_reading("truth", truth, quiet=quiet)
     predictions = {}
     for path, name in zip(paths[1:], distinct_names(system_names(paths[1:])), strict=True):
         predictions[name] = read_side(path, "pred", given, truth)
-        describe("pred", predictions[name], quiet=quiet)
+        describe_reading("pred", predictions[name], quiet=quiet)
     note("", quiet=quiet)
     ranking = assess(Finds.of(truth, predictions, checks=given["checks"], **settings), errors, **pick_doubts(given))
     return replace(ranking, published=find_published(truth, predictions))

@@ -110,19 +110,19 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 def evaluate(truth: str, preds: tuple[str, ...], settings: dict[str, Any], given: dict[str, Any]) -> list[Results]:
     """The results of every system."""
     from verite.cli.evaluate import system_names
-    from verite.cli.output import describe, warn
+    from verite.cli.output import describe_reading, warn
     from verite.protocols import protocol_named
 
     protocol = protocol_named(given["protocol"])
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
     truths = read_side(truth, "truth", given)
-    describe("truth", truths, quiet=given["quiet"])
+    describe_reading("truth", truths, quiet=given["quiet"])
     found: list[Results] = []
     said: set[str] = set()
     more = {} if given["threads"] is None else {"threads": given["threads"]}
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
-        describe("pred", predictions, quiet=given["quiet"])
+        describe_reading("pred", predictions, quiet=given["quiet"])
         found.append(protocol(truths, predictions, name=name, checks=given["checks"], **settings, **more))
         warn(found[-1].findings, {"truth": truth, "pred": path}, said)
     return found

@@ -39,7 +39,7 @@ class Targets(click.Group):
         return super().resolve_command(context, args)
 
 
-class Tolerance(click.ParamType):  # type: ignore[type-arg]
+class Leeway(click.ParamType):  # type: ignore[type-arg]
     """NAME=VALUE, one of the study's tolerances."""
 
     name = "NAME=VALUE"
@@ -80,7 +80,7 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
 )
 @click.option("--quick", is_flag=True, help="A tenth of the results; says which properties they can still decide.")
 @click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="A published study beside what comes out here.")
-@click.option("--tolerance", "tolerances", type=Tolerance(), multiple=True, help="Another tolerance; may be repeated.")
+@click.option("--tolerance", "tolerances", type=Leeway(), multiple=True, help="Another tolerance; may be repeated.")
 @click.option("--sensitivity", "asks_sensitivity", is_flag=True,
               help="How verdicts change with tolerances and truths.")  # fmt: skip
 @click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")

@@ -192,7 +192,7 @@ class MeanAveragePrecision(Base):
 
     def compute(self) -> dict[str, Any]:
         """The numbers of all images so far."""
-        labels = [to_numpy(join(getattr(self, f"{side}_labels"))) for side in ("detection", "groundtruth")]
+        labels = [to_numpy(join_states(getattr(self, f"{side}_labels"))) for side in ("detection", "groundtruth")]
         classes = np.unique(np.concatenate(labels).astype(np.int64)).tolist()
         found: dict[str, Any] = {}
         for kind in self.iou_type:
@@ -252,7 +252,7 @@ class MeanAveragePrecision(Base):
 
     def list_records(self, side: str, kind: str, *, is_micro: bool) -> tuple[list[Any], list[Any]]:
         """Images and annotations of one side, as COCO's files have them."""
-        columns = {name: to_numpy(join(getattr(self, name))) for name in STATES if name.startswith(side)}
+        columns = {name: to_numpy(join_states(getattr(self, name))) for name in STATES if name.startswith(side)}
         kept = {name.removeprefix(f"{side}_"): values for name, values in columns.items()}
         counts = kept["counts"].astype(np.int64)
         boxes = kept["box"].reshape(-1, 4).tolist()
@@ -341,7 +341,7 @@ def to_numpy(values: Any) -> Array:
     return np.asarray(values)
 
 
-def join(state: Any) -> Any:
+def join_states(state: Any) -> Any:
     """What was collected piece by piece, or put together by a synchronisation already."""
     if not isinstance(state, list):
         return state

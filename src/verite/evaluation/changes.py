@@ -45,9 +45,9 @@ class Changes:
         """From the rows of each draw; what is not given is empty in all of them, labels are the objects' own."""
         count = max(len(removed), len(added), len(again))
         lists = [one or [()] * count for one in (list(removed), list(added), list(again))]
-        flat = [join(rows) for rows in lists]
+        flat = [join_lists(rows) for rows in lists]
         if labels is not None:
-            names = join(list(labels))[0]
+            names = join_lists(list(labels))[0]
         else:
             names = np.zeros(0, np.int32) if objects is None else objects.label[flat[1][0]]
         return cls(objects, *flat[0], flat[1][0], names, flat[1][1], *flat[2])
@@ -76,7 +76,7 @@ class Changes:
         )
 
 
-def join(rows: Sequence[Any]) -> tuple[Rows, Offsets]:
+def join_lists(rows: Sequence[Any]) -> tuple[Rows, Offsets]:
     """Lists one after the other, and where each begins."""
     parts = [np.asarray(one, dtype=np.int32) for one in rows]
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)

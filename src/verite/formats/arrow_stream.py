@@ -95,7 +95,7 @@ def read_stream(table: Any) -> dict[str, Values]:
             schema.release(ctypes.addressof(schema))
         if stream.release:
             stream.release(address)
-    columns = {name: join(part, none) for name, part, none in zip(names, parts, empty, strict=True)}
+    columns = {name: join_stretches(part, none) for name, part, none in zip(names, parts, empty, strict=True)}
     return {name: values for name, values in columns.items() if values is not None}
 
 
@@ -113,7 +113,7 @@ def next_batch(stream: ArrowStream, address: int) -> ArrowArray | None:
     return batch if batch.release else None
 
 
-def join(parts: list[Values | None], empty: Values | None) -> Values | None:
+def join_stretches(parts: list[Values | None], empty: Values | None) -> Values | None:
     """The stretches of one column."""
     if not parts:
         return empty

@@ -47,10 +47,10 @@ def header_columns(look: Look, known: Sequence[str]) -> dict[str, int]:
     if len(files) != 1:
         return {}
     header = Look(files[0]).head.partition("\n")[0]
-    return columns_of(cells(header, separator_of(header)), known)
+    return find_columns(cells(header, separator_of(header)), known)
 
 
-def columns_of(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
+def find_columns(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
     """Where the columns we know are, whatever the case of their names."""
     names = {name.casefold(): name for name in known}
     found: dict[str, int] = {}
@@ -65,14 +65,14 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
     file = the_file(path)
     lines = lines_of(file, longest)
     number, header = next(lines, (1, []))
-    columns = columns_of(header, known)
+    columns = find_columns(header, known)
     for name in required:
         if name not in columns:
             found = excerpt(",".join(header)) if header else "an empty file"
             others = (cell.strip() for i, cell in enumerate(header) if i not in columns.values())
             remedy = f"{did_you_mean(name, others).removeprefix('; ') or 'its header must name it'} (V415)"
             raise ReadError(f"{file}:{number}", expected=f"a column {name}", found=found, remedy=remedy)
-    again = next((c for i, c in enumerate(header) if i not in columns.values() and columns_of([c], known)), None)
+    again = next((c for i, c in enumerate(header) if i not in columns.values() and find_columns([c], known)), None)
     if again is not None:
         raise ReadError(f"{file}:{number}", expected="each column once", found=f"a second {excerpt(again)}")
     return CsvTable(file, len(header), columns, list(lines))

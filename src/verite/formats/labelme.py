@@ -40,7 +40,7 @@ class Shape(msgspec.Struct):
     score: float | None = None
 
 
-class Document(msgspec.Struct, rename="camel"):
+class LabelmeDocument(msgspec.Struct, rename="camel"):
     shapes: list[Shape]
     image_path: str | None = None
     image_width: int | None = None
@@ -72,7 +72,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def add_file(rows: Rows, file: Path) -> None:
     """The objects of one image."""
-    document = decode(file, Document)
+    document = decode(file, LabelmeDocument)
     name = document.image_path or file.stem
     rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
     for group in group_shapes(document.shapes, rows):

@@ -30,7 +30,7 @@ from verite.records import record
 
 
 @record()
-class Kind:
+class MemoryKind:
     """One kind of object: its name in messages, how it is known, and how it becomes annotations."""
 
     title: str
@@ -46,10 +46,10 @@ def take(given: object, options: Options) -> Annotations:
             source = annotations.source
             return annotations.changed(source=replace(source, why="; ".join(w for w in (kind.title, source.why) if w)))
     listed = ", ".join(kind.title for kind in KINDS)
-    raise BadParameter(f"annotations: expected a path or {listed}; found {describe(given)}")
+    raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")
 
 
-def describe(given: object) -> str:
+def describe_object(given: object) -> str:
     """What somebody handed over, in a few words."""
     name = type(given).__name__
     if isinstance(given, Mapping):
@@ -57,7 +57,7 @@ def describe(given: object) -> str:
             f"a {name} with the keys {excerpt(', '.join(map(str, list(given)[:5])))}" if given else f"an empty {name}"
         )
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        return f"a {name} of {describe(given[0])}" if len(given) else f"an empty {name}"
+        return f"a {name} of {describe_object(given[0])}" if len(given) else f"an empty {name}"
     return f"{name} {excerpt(given)}" if isinstance(given, (int, float, bytes)) else name
 
 
@@ -167,7 +167,9 @@ def take_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> An
     ids = [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(given)]
     keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
     parts = [
-        Part(f"image {id}", item["boxes"], item["labels"], **{name: item.get(key) for name, key in keys.items()})
+        ImageObjects(
+            f"image {id}", item["boxes"], item["labels"], **{name: item.get(key) for name, key in keys.items()}
+        )
         for id, item in zip(ids, given, strict=True)
     ]
     if all(isinstance(id, int) for id in ids):
@@ -183,13 +185,13 @@ def take_supervision(given: Any, options: Options) -> Annotations:
     """Detections of one image, a list with one per image, or a dictionary by image name."""
     named = given if isinstance(given, Mapping) else None
     items = list(named.values()) if named is not None else list(given) if isinstance(given, (list, tuple)) else [given]
-    parts = [Part(f"image {i}", d.xyxy, d.class_id, d.confidence, d.mask) for i, d in enumerate(items)]
+    parts = [ImageObjects(f"image {i}", d.xyxy, d.class_id, d.confidence, d.mask) for i, d in enumerate(items)]
     images = Images(list(map(str, named)) if named is not None else None, None if named else np.arange(len(items)))
     return join_parts(parts, images, options, "supervision.Detections")
 
 
 @record()
-class Part:
+class ImageObjects:
     """The objects of one image, as a framework hands them over."""
 
     where: str
@@ -208,7 +210,7 @@ class Part:
         return found
 
 
-def join_parts(parts: Sequence[Part], images: Images, options: Options, name: str) -> Annotations:
+def join_parts(parts: Sequence[ImageObjects], images: Images, options: Options, name: str) -> Annotations:
     """The columns of all images, their classes known by number; names may be given or are the truth's."""
     boxes = [to_array(part.boxes).reshape(-1, 4).astype(np.float64) for part in parts]
     counts = [len(part) for part in boxes]
@@ -255,14 +257,14 @@ def join_columns(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate([*parts, np.empty((0, *parts[0].shape[1:]) if parts else 0)]).astype(dtype)
 
 
-def whole(part: Part, values: NDArray[Any]) -> NDArray[np.int64]:
+def whole(part: ImageObjects, values: NDArray[Any]) -> NDArray[np.int64]:
     """Class numbers, which are whole."""
     if len(values) and not np.array_equal(values, values.astype(np.int64)):
         raise BadParameter(f"{part.where}: expected whole numbers as labels, found {excerpt(str(values[0]))}")
     return values.astype(np.int64)
 
 
-def masks_of(parts: Sequence[Part], counts: Sequence[int]) -> Runs | None:
+def masks_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Runs | None:
     """Masks of [n, height, width] or [n, 1, height, width]; as in torchvision, above a half is inside."""
     if not any(part.masks is not None and n for part, n in zip(parts, counts, strict=True)):
         return None
@@ -280,7 +282,7 @@ def masks_of(parts: Sequence[Part], counts: Sequence[int]) -> Runs | None:
     return Runs.of(found)
 
 
-def keypoints_of(parts: Sequence[Part], counts: Sequence[int]) -> Keypoints | None:
+def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoints | None:
     """Keypoints of [n, point, 3], as torchvision has them."""
     if not any(part.keypoints is not None and n for part, n in zip(parts, counts, strict=True)):
         return None
@@ -322,15 +324,15 @@ def take_pycocotools(given: Any, options: Options) -> Annotations:
 
 # In the order in which they are asked; the titles are what a message lists.
 KINDS = (
-    Kind("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
-    Kind("a COCO dictionary", is_coco_dictionary, take_coco),
-    Kind("a list of COCO results", is_results, take_results),
-    Kind("a pycocotools COCO object", is_pycocotools, take_pycocotools),
-    Kind("a list of torchvision dictionaries", is_torchvision, take_torchvision),
-    Kind("supervision.Detections (one, a list, or by image name)", is_supervision, take_supervision),
-    Kind("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
+    MemoryKind("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
+    MemoryKind("a COCO dictionary", is_coco_dictionary, take_coco),
+    MemoryKind("a list of COCO results", is_results, take_results),
+    MemoryKind("a pycocotools COCO object", is_pycocotools, take_pycocotools),
+    MemoryKind("a list of torchvision dictionaries", is_torchvision, take_torchvision),
+    MemoryKind("supervision.Detections (one, a list, or by image name)", is_supervision, take_supervision),
+    MemoryKind("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
         given, "__arrow_c_stream__"), take_stream),
-    Kind("a pandas table", is_frame, take_frame),
-    Kind("a numpy structured array", is_structured, take_structured),
-    Kind("a dictionary of columns", is_columns, take_columns),
+    MemoryKind("a pandas table", is_frame, take_frame),
+    MemoryKind("a numpy structured array", is_structured, take_structured),
+    MemoryKind("a dictionary of columns", is_columns, take_columns),
 )  # fmt: skip

@@ -42,7 +42,7 @@ class Annotated(msgspec.Struct):
     segments_info: list[Segment]
 
 
-class Picture(msgspec.Struct):
+class PanopticImage(msgspec.Struct):
     id: int | str
     file_name: str | None = None
     width: int = 0
@@ -55,9 +55,9 @@ class Category(msgspec.Struct):
     isthing: int | bool | None = None
 
 
-class Document(msgspec.Struct):
+class PanopticDocument(msgspec.Struct):
     annotations: list[Annotated]
-    images: list[Picture] = []
+    images: list[PanopticImage] = []
     categories: list[Category] = []
 
 
@@ -72,19 +72,19 @@ class Sections:
     """The records of a document by their numbers, without those that are wrong where that is tolerated."""
 
     annotations: dict[int, Annotated]
-    images: dict[int, Picture]
+    images: dict[int, PanopticImage]
     categories: dict[int, Category]
 
 
 def read_sections(file: Path, tolerance: Tolerance) -> Sections:
     if not is_listing():
-        document = decode(file, Document)
+        document = decode(file, PanopticDocument)
         lists = (document.annotations, document.images, document.categories)
         return Sections(*(dict(enumerate(records)) for records in lists))
     loose = decode(file, Loose)
     return Sections(
         convert_records(f"{file}: annotations", loose.annotations, Annotated, tolerance),
-        convert_records(f"{file}: images", loose.images, Picture, tolerance),
+        convert_records(f"{file}: images", loose.images, PanopticImage, tolerance),
         convert_records(f"{file}: categories", loose.categories, Category, tolerance),
     )
 
@@ -155,7 +155,7 @@ def image_table(
 ) -> tuple[Images, dict[int, int]]:
     """The images, and which of them each annotation is of. Results often list annotations alone."""
     section = "images" if document.images else "annotations"
-    records = document.images or {row: Picture(a.image_id, None) for row, a in document.annotations.items()}
+    records = document.images or {row: PanopticImage(a.image_id, None) for row, a in document.annotations.items()}
     if len({type(one.id) for one in records.values()}) > 1:
         raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
     first: dict[int | str, int] = {}

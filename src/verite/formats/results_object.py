@@ -16,7 +16,7 @@ from verite.model.annotations import Annotations
 START = re.compile(r'\{[^\[]*"predictions"\s*:\s*\[')
 
 
-class Document(msgspec.Struct):
+class ResultsDocument(msgspec.Struct):
     predictions: msgspec.Raw
 
 
@@ -28,7 +28,7 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    return read_results(path, bytes(decode(path, Document).predictions), options, "results-object")
+    return read_results(path, bytes(decode(path, ResultsDocument).predictions), options, "results-object")
 
 
 FORMAT = Format(

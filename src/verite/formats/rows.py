@@ -149,9 +149,9 @@ class Rows:
                 with self.tolerance:
                     place = f"{expected} as in {self.where[0]}"
                     raise ReadError(self.where[row], expected=place, found=found, remedy=remedy)
-        self.keep([row for row, is_given in enumerate(given) if is_given == given[0]])
+        self.select([row for row, is_given in enumerate(given) if is_given == given[0]])
 
-    def keep(self, rows: list[int]) -> None:
+    def select(self, rows: list[int]) -> None:
         """Only these objects."""
         for name in ("image", "label", "boxes", "confidence", "polygons", "runs", "where"):
             values = getattr(self, name)

@@ -10,13 +10,12 @@ import numpy as np
 
 from verite.faults import Tolerance
 from verite.files import write_atomically
-from verite.formats.csv_lines import check_width, columns_of, header_columns, lines_of, the_file
+from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, the_file
 from verite.formats.format import Format, Look, Options
 from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, POSE, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
-from verite.model.frames import SIDES
-from verite.model.frames import columns_of as columns_of_objects
+from verite.model.frames import SIDES, object_columns
 from verite.model.styles import csv_text
 
 LONGEST = 131_072
@@ -37,7 +36,7 @@ def read(path: Path, options: Options) -> Annotations:
     tolerance = Tolerance()
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
-    at = columns_of(header, [*KNOWN, *wanted])
+    at = find_columns(header, [*KNOWN, *wanted])
     cells: dict[str, list[str]] = {name: [] for name in at}
     numbers = []
     for number, line in lines:
@@ -65,7 +64,7 @@ def guess(values: Sequence[str]) -> Any:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    columns = columns_of_objects(annotations)
+    columns = object_columns(annotations)
     rows: list[Sequence[object]] = [list(columns)]
     rows += zip(*(values.tolist() for values in columns.values()), strict=True)
     write_atomically(path, csv_text(rows))

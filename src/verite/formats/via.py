@@ -38,13 +38,13 @@ class Region(msgspec.Struct):
     region_attributes: dict[str, Any] = {}
 
 
-class Picture(msgspec.Struct):
+class ViaImage(msgspec.Struct):
     filename: str
     regions: list[Region] | dict[str, Region] = []
 
 
 class Project(msgspec.Struct):
-    pictures: dict[str, Picture] = msgspec.field(name="_via_img_metadata")
+    pictures: dict[str, ViaImage] = msgspec.field(name="_via_img_metadata")
 
 
 Placed = tuple[str, str, Region]  # where it stands, its image, and the region
@@ -84,7 +84,7 @@ def read(path: Path, options: Options) -> Annotations:
 def document_regions(path: Path, rows: Rows) -> Iterable[Placed]:
     """Of a project, or of an export, which is the project's table of images alone."""
     is_project = '"_via_img_metadata"' in Look(path).head
-    pictures = decode(path, Project).pictures if is_project else decode(path, dict[str, Picture])
+    pictures = decode(path, Project).pictures if is_project else decode(path, dict[str, ViaImage])
     for key, picture in pictures.items():
         rows.add_image(f"{path}: {key}", picture.filename)
         regions = picture.regions.values() if isinstance(picture.regions, dict) else picture.regions

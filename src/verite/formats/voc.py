@@ -104,11 +104,15 @@ def object_text(annotations: Annotations, row: int, box: list[float], flags: lis
     if annotations.confidence is not None:
         lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
     sides = zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
-    lines += ["    <bndbox>", *(f"      <{side}>{plain(value)}</{side}>" for side, value in sides), "    </bndbox>"]
+    lines += [
+        "    <bndbox>",
+        *(f"      <{side}>{print_number(value)}</{side}>" for side, value in sides),
+        "    </bndbox>",
+    ]
     return "\n".join([*lines, "  </object>"]) + "\n"
 
 
-def plain(value: float) -> str:
+def print_number(value: float) -> str:
     """A number as VOC prints it: whole where it is whole, exact where it is not."""
     return str(int(value)) if value.is_integer() else repr(value)
 

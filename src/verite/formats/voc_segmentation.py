@@ -31,7 +31,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class SegmentedImage:
     """The objects of one image."""
 
     size: tuple[int, int]  # height and width
@@ -71,7 +71,7 @@ def read_segmentation(path: Any) -> Annotations:
     )
 
 
-def read_picture(objects: Path, classes: Path) -> Picture:
+def read_picture(objects: Path, classes: Path) -> SegmentedImage:
     """The masks and labels of one image."""
     owner = indices(objects)
     if not classes.exists():
@@ -93,7 +93,7 @@ def read_picture(objects: Path, classes: Path) -> Picture:
             raise ReadError(classes, expected=f"a class from 1 to {len(NAMES)} for object {number}", found=found)
         masks.append(runs_of(mask[None]).counts)
         labels.append(label - 1)
-    return Picture((int(owner.shape[0]), int(owner.shape[1])), masks, labels)
+    return SegmentedImage((int(owner.shape[0]), int(owner.shape[1])), masks, labels)
 
 
 def indices(path: Path) -> NDArray[np.uint8]:

@@ -18,9 +18,9 @@ from verite.interpretation.class_distances import ClassDistances, class_distance
 from verite.interpretation.localization import localization_metric, localization_score
 from verite.interpretation.overlaps import find_overlaps
 from verite.interpretation.score import (
-    Judgement,
     Objects,
     Possible,
+    Ruling,
     ScoreRules,
     judge,
     recognition_score,
@@ -120,7 +120,7 @@ class InterpretationResults(Results):
             how.distances.check_covers(side.labels, side.label)
         self.members = Objects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
         self.overlap, self.possible = self.compare(truths, preds)
-        self.judged: Judgement = judge(self.members, self.possible, how.rules, self.excused)
+        self.judged: Ruling = judge(self.members, self.possible, how.rules, self.excused)
         signature = how.signature
         super().__init__(
             protocol="interpret",

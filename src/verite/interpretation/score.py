@@ -75,7 +75,7 @@ class Possible:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Ruling:
     """What became of every scene and object."""
 
     matches: Possible
@@ -109,7 +109,7 @@ def local_score(localization: Floats, recognition: Floats, alpha: float) -> Floa
     return alpha * localization + (1 - alpha) * recognition
 
 
-def judge(objects: Objects, pairs: Possible, rules: ScoreRules, excused: Bools | None = None) -> Judgement:
+def judge(objects: Objects, pairs: Possible, rules: ScoreRules, excused: Bools | None = None) -> Ruling:
     """The score of every scene. Preds that are `excused` count only if they have a match.
 
     >>> one = np.zeros(1, np.int64)
@@ -138,7 +138,7 @@ def judge(objects: Objects, pairs: Possible, rules: ScoreRules, excused: Bools |
     total = np.bincount(scene, weights=local, minlength=objects.scenes) + compensated
     count = matched + compensated
     score = np.divide(total, count, out=np.zeros(objects.scenes), where=count > 0)
-    return Judgement(pairs, local, missed, spurious, matched, compensated, np.minimum(score, 1.0))
+    return Ruling(pairs, local, missed, spurious, matched, compensated, np.minimum(score, 1.0))
 
 
 def match_one_to_one(

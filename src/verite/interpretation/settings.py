@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from verite.evaluation.settings import ComparisonSettings
-from verite.settings import Choice, Flag, Number, Option, Setting, Source
+from verite.settings import Choice, FileOrContent, Flag, Number, Option, Setting
 
 if TYPE_CHECKING:
     from verite.interpretation.class_distances import ClassDistances
@@ -35,7 +35,7 @@ class InterpretSettings(ComparisonSettings):
     localization: Option[str | Metric] = Setting(
         "martin", "The paper's measure, or a metric of the catalogue from 0 to 1.", metavar="METRIC"
     )
-    distance: Option[Distance] = Source(
+    distance: Option[Distance] = FileOrContent(
         None, "A matrix of class distances (.csv), a taxonomy (.json, indented .txt), or voc.", metavar="FILE|voc"
     )
     certain: Option[bool] = Flag(False, "Take every prediction as certain.")

@@ -60,7 +60,7 @@ def audit_table(rows: Sequence[AuditRow]) -> Table:
     return Table(COLUMNS, tuple(tuple(getattr(row, name) for name in COLUMNS) for row in rows))
 
 
-class Verdicts:
+class AuditVerdicts:
     """What somebody said about records."""
 
     def __init__(self, rows: Iterable[AuditRow] = (), positions: Sequence[int] = ()) -> None:
@@ -97,13 +97,13 @@ class Verdicts:
         return known
 
 
-def read_verdicts(source: str | PathLike[str] | Sequence[AuditRow], truth: Annotations) -> Verdicts:
+def read_verdicts(source: str | PathLike[str] | Sequence[AuditRow], truth: Annotations) -> AuditVerdicts:
     """The rows of a table, or of a leaderboard's own list, that have a verdict."""
     place = str(source) if isinstance(source, (str, PathLike)) else "audit"
     rows = read_rows(source) if isinstance(source, (str, PathLike)) else list(source)
     said = [row for row in rows if row.verdict in ("right", "wrong")]
     positions = [find_record(row, truth, place) if row.kind != "missing" else -1 for row in said]
-    return Verdicts(said, positions)
+    return AuditVerdicts(said, positions)
 
 
 def read_rows(path: str | PathLike[str]) -> list[AuditRow]:

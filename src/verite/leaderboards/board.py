@@ -21,7 +21,7 @@ DOUBTS = ("errors", "images", "both")
 
 
 @record(eq=False)
-class Pair:
+class DetectorPair:
     """Two detectors, the one ahead on the record first; by doubt how often their order is kept, level and reversed."""
 
     first: str
@@ -143,7 +143,7 @@ class Board:
         return {d: self.standings[d].whole if d in self.standings else None for d in DOUBTS}
 
     @cached_property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[DetectorPair]:
         """Every two detectors, the better one of the record first."""
         found = []
         for i in range(len(self.names)):
@@ -156,7 +156,7 @@ class Board:
                     at = self.standings[doubt]
                     shares[doubt] = (float(at.ahead[i, j]), float(at.level[i, j]), float(at.ahead[j, i]))
                 count = len(next(iter(self.by_doubt.values()), ()))
-                found.append(Pair(self.names[i], self.names[j], shares, count))
+                found.append(DetectorPair(self.names[i], self.names[j], shares, count))
         return found
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(Display):
+class BoardCalibration(Display):
     """What was predicted about every pair on one truth, and what a better one says."""
 
     signature: str
@@ -66,7 +66,7 @@ def calibrate(
     preds: Mapping[str, Annotations],
     errors: Detection,
     settings: LeaderboardSettings,
-) -> Calibration:
+) -> BoardCalibration:
     """Set what the model predicts of every pair on one truth beside their order on a better one of the same images."""
     if errors.is_none:
         raise BadParameter("errors: expected rates to predict with, found none; --errors missing=0.05,spurious=0.02")
@@ -91,4 +91,4 @@ def calibrate(
     bins, every, brier = bin_pairs(predicted, np.array([after[pair.first] - after[pair.second] for pair in pairs]))
     scores = {name: (float(score), after[name]) for name, score in zip(board.names, board.scores, strict=True)}
     signature = f"{board.metric}|{errors}|draws:{asked.draws}|seed:{asked.seed}"
-    return Calibration(signature, board.metric, errors.words, scores, brier, every, bins)
+    return BoardCalibration(signature, board.metric, errors.words, scores, brier, every, bins)

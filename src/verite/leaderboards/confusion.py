@@ -65,7 +65,7 @@ def read_confusions(path: str | Path, truth: Annotations) -> Floats:
 
 
 @record(eq=False)
-class Moves:
+class ClassMoves:
     """Where records may move: row `row[i]` of a ragged table is the record's, with the classes and their weights."""
 
     row: NDArray[np.int64]
@@ -84,7 +84,7 @@ class Moves:
         return records[can], self.labels[at]
 
 
-def find_moves(truth: Annotations, records: NDArray[Any], table: Floats) -> Moves:
+def find_moves(truth: Annotations, records: NDArray[Any], table: Floats) -> ClassMoves:
     """By class; in a federated truth by record, to classes that somebody looked for in its image.
 
     Where a class is never confused with one it may move to, all of them are as likely.
@@ -99,7 +99,7 @@ def find_moves(truth: Annotations, records: NDArray[Any], table: Floats) -> Move
         np.fill_diagonal(weights, 0.0)
         labels = np.tile(np.arange(size, dtype=np.int32), size)
         starts = np.arange(size + 1, dtype=np.int64) * size
-        return Moves(truth.label[records].astype(np.int64), starts, labels, np.cumsum(weights))
+        return ClassMoves(truth.label[records].astype(np.int64), starts, labels, np.cumsum(weights))
     cells = find_verified(truth)
     image, label = np.divmod(cells, size)
     first = np.searchsorted(image, truth.image[records])
@@ -111,4 +111,4 @@ def find_moves(truth: Annotations, records: NDArray[Any], table: Floats) -> Move
     chosen = weights[own, labels]
     lonely = np.bincount(owner, chosen, len(records))[owner] == 0
     chosen = np.where(labels == own, 0.0, np.where(lonely, 1.0, chosen))
-    return Moves(np.arange(len(records)), starts, labels, np.cumsum(chosen))
+    return ClassMoves(np.arange(len(records)), starts, labels, np.cumsum(chosen))

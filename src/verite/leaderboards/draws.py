@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import DataError
-from verite.evaluation.changes import Changes, join
-from verite.leaderboards.confusion import Moves, find_moves
+from verite.evaluation.changes import Changes, join_lists
+from verite.leaderboards.confusion import ClassMoves, find_moves
 from verite.leaderboards.pool import Pool
 from verite.leaderboards.resampling import generator
 from verite.model.regions import Regions
@@ -109,7 +109,7 @@ class TruthDraws:
         )
 
     @cached_property
-    def moves(self) -> Moves:
+    def moves(self) -> ClassMoves:
         size = len(self.truth.labels)
         table = np.zeros((size, size)) if self.confusions is None else self.confusions
         return find_moves(self.truth, self.records, table)
@@ -326,8 +326,10 @@ class TruthDraws:
                 added[i] = np.concatenate([added[i], np.arange(base, base + len(boxes))])
                 labels[i] = np.concatenate([labels[i], self.truth.label[boxes[:, 0].astype(np.int64)]])
                 base += len(boxes)
-        flat_added, added_offsets = join(added)
-        return Changes(table, *join(removed), flat_added, join(labels)[0], added_offsets, *join(again))
+        flat_added, added_offsets = join_lists(added)
+        return Changes(
+            table, *join_lists(removed), flat_added, join_lists(labels)[0], added_offsets, *join_lists(again)
+        )
 
 
 def has_areas(truth: Annotations) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.formats import read
-from verite.leaderboards.audit import Verdicts, read_verdicts
+from verite.leaderboards.audit import AuditVerdicts, read_verdicts
 from verite.leaderboards.board import Board
 from verite.leaderboards.columns import groups_of
 from verite.leaderboards.confusion import count_confusions, read_confusions
@@ -103,7 +103,7 @@ def rank_results(
     metrics = [find_metric(given[0], metric) for metric in settings.metrics]
     for metric in metrics:
         check_scored(results, metric)
-    contest = Contest(names, given, metrics, errors, audit, settings)
+    contest = Contenders(names, given, metrics, errors, audit, settings)
     drawn = contest.draw()
     boards = {}
     for k, metric in enumerate(metrics):
@@ -144,7 +144,7 @@ def find_metric(results: Results, metric: str) -> str:
     return metric
 
 
-class Contest:
+class Contenders:
     """Detectors on one truth, and all that draws need."""
 
     def __init__(
@@ -160,7 +160,7 @@ class Contest:
         self.truth: Annotations = results[0].evaluation.truth
         self.asked = results[0].evaluation.outcomes().is_asked
         self.threads = thread_count(settings.threads)
-        self.verdicts = read_verdicts(audit, self.truth) if audit is not None else Verdicts()
+        self.verdicts = read_verdicts(audit, self.truth) if audit is not None else AuditVerdicts()
         self.errors = self.verdicts.complete(Detection() if errors is None else errors)
         self.has_errors = not self.errors.is_none or bool(len(self.verdicts))
         self.groups = self.find_groups()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.leaderboards.audit import AuditRow, audit_table
-from verite.leaderboards.board import SIDES, Board, Pair
+from verite.leaderboards.board import SIDES, Board, DetectorPair
 from verite.model.display import Display, Part
 from verite.model.results import digest_for, to_json
 from verite.model.tables import ABSENT, Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.leaderboards.flips import Flips
-    from verite.leaderboards.leaderboard import Contest
+    from verite.leaderboards.leaderboard import Contenders
     from verite.leaderboards.pool import Pool
     from verite.leaderboards.settings import LeaderboardSettings
     from verite.model.annotations import Annotations
@@ -51,7 +51,7 @@ class Leaderboard(Display):
     pooling: dict[str, float] = field(default_factory=dict)  # what its own boxes in the pool are worth to a detector
     vanishing: float | None = None  # classes that are in no image of a draw, in the mean
     findings: list[tuple[str, Any]] = field(default_factory=list)
-    contest: Contest | None = None  # all that more draws need
+    contest: Contenders | None = None  # all that more draws need
 
     def kept_at(self, factor: float, draws: int) -> list[float]:
         """How often neighbours keep their order where every rate of errors is so many times as high."""
@@ -82,7 +82,7 @@ class Leaderboard(Display):
         return dict(zip(self.board.names, self.board.scores.tolist(), strict=True))
 
     @property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[DetectorPair]:
         return self.board.pairs
 
     @property
@@ -312,7 +312,7 @@ def spell_resample(value: Any) -> str:
     return value if isinstance(value, str) else "given groups"
 
 
-def shares_of(pair: Pair, doubt: str) -> tuple[float, float, float]:
+def shares_of(pair: DetectorPair, doubt: str) -> tuple[float, float, float]:
     shares = pair.shares[doubt]
     assert shares is not None
     return shares

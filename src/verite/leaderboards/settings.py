@@ -7,22 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, EvaluationSettings
-from verite.settings import Choice, Count, Names, Number, Option, Setting, Source
+from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 
 On = Literal["box", "mask", "boundary"]
 Which = Literal["coco", "voc", "lvis"]
 NONE = "none"
-
-
-class Whole(Number[int, int]):
-    """A whole number from 0 up."""
-
-    kind = "whole"
-
-    def hold(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise self.refuse("a whole number from 0 up", repr(value))
-        return value
 
 
 class Level(Number[float, float]):
@@ -55,7 +44,7 @@ class LeaderboardSettings(EvaluationSettings):
         "pool", "Candidates for missing objects: the detectors' own boxes (pool), a file, or none.",
         metavar="pool|FILE|none",
     )  # fmt: skip
-    confusion: Setting[str | Path | None, Any] = Source(
+    confusion: Setting[str | Path | None, Any] = FileOrContent(
         None, "Table recorded,CLASS…: where wrong labels move to.", default_text="the detectors' own confusions"
     )
     resample: Setting[Any, Any] = Groups(

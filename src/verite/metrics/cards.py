@@ -11,7 +11,7 @@ from typing import Any
 from verite.errors import UnknownMetric, did_you_mean, excerpt
 from verite.metrics.catalogue import metric, records
 from verite.metrics.metric import Metric, spell_best
-from verite.metrics.names import spell, word_of
+from verite.metrics.names import spell_metric, word_of
 from verite.metrics.record import Record, spell_settled
 from verite.model.display import Display, Part
 from verite.model.results import to_json
@@ -115,7 +115,9 @@ def card_of(chosen: Metric) -> Card:
         cite=record.cite,
         unit=chosen.unit,
         symmetric=chosen.symmetric,
-        aliases={alias: spell(record.name, dict(given)) if given else "" for alias, given in record.aliases.items()},
+        aliases={
+            alias: spell_metric(record.name, dict(given)) if given else "" for alias, given in record.aliases.items()
+        },
         parameters={key: parameter(record, key, default) for key, default in record.defaults.items()},
         variants={key: variant.text for key, variant in record.variants.items()},
         empty=empty_rules(chosen),

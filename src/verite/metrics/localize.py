@@ -17,7 +17,7 @@ from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
-from verite.metrics.objects import Matched, match
+from verite.metrics.objects import MatchedObjects, match
 from verite.metrics.settings import LocalizeSettings, Unmatched
 from verite.model.annotations import Annotations
 from verite.model.display import Part
@@ -124,7 +124,7 @@ class LocalizationResults(Results):
         findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.metrics = settings, metrics
-        self.matched: Matched = match(truth, pred, settings)
+        self.matched: MatchedObjects = match(truth, pred, settings)
         found = self.matched
         is_scored = settings.unmatched == "score"
         missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))

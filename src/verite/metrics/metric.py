@@ -38,7 +38,7 @@ class Metric:
     def name(self) -> str:
         """As people write it; parameters at their default are left out."""
         defaults = self.record.defaults
-        return names.spell(self.record.name, {k: v for k, v in self.parameters.items() if v != defaults[k]})
+        return names.spell_metric(self.record.name, {k: v for k, v in self.parameters.items() if v != defaults[k]})
 
     @property
     def path(self) -> str:

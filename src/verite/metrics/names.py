@@ -55,7 +55,7 @@ def value_of(word: str) -> Any:
     return word
 
 
-def spell(name: str, parameters: dict[str, Any]) -> str:
+def spell_metric(name: str, parameters: dict[str, Any]) -> str:
     """The inverse of :func:`parse`.
 
     >>> spell("hausdorff", {"quantile": 0.95, "variant": "pooled"})

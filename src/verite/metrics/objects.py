@@ -20,7 +20,7 @@ SOME = float(np.nextafter(0, 1))  # objects that share nothing never match, what
 
 
 @dataclass(frozen=True, eq=False)
-class Matched:
+class MatchedObjects:
     """Objects of both sides, by their rows: truth[i] with pred[i], and those that stayed alone."""
 
     truth: NDArray[np.int64]
@@ -30,7 +30,7 @@ class Matched:
     spurious: NDArray[np.int64]  # predictions without a truth
 
 
-def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> Matched:
+def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
     """In the order of falling confidence each prediction takes the free truth of its image and label it overlaps most.
 
     A prediction that finds none but reaches the threshold with an ignored truth is neither matched nor spurious.
@@ -46,7 +46,7 @@ def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> 
     found = np.flatnonzero((taken >= 0) & ~np.append(ignored, False)[taken])
     missed = ~ignored
     missed[taken[found]] = False
-    return Matched(
+    return MatchedObjects(
         truth=taken[found],
         pred=found,
         overlap=candidates.overlap[pair[found]],

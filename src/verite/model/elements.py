@@ -11,7 +11,7 @@ VOID = frozenset({"br", "hr", "img", "meta", "link", "input"})
 
 
 class Markup(str):
-    """Text that is HTML already. Only :func:`element` and :func:`join` make it."""
+    """Text that is HTML already. Only :func:`element` and :func:`join_elements` make it."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ def escape(text: str) -> Markup:
     return text if isinstance(text, Markup) else Markup(text.translate(ESCAPES))
 
 
-def join(*children: str) -> Markup:
+def join_elements(*children: str) -> Markup:
     """Several pieces after each other."""
     return Markup("".join(escape(child) for child in children))
 
@@ -37,4 +37,4 @@ def element(name: str, /, *children: str, **attributes: str | int) -> Markup:
     '<p class="verite-note">1 &lt; 2 <b>yes</b></p>'
     """
     listed = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(str(v))}"' for key, v in attributes.items())
-    return Markup(f"<{name}{listed}>" + ("" if name in VOID else f"{join(*children)}</{name}>"))
+    return Markup(f"<{name}{listed}>" + ("" if name in VOID else f"{join_elements(*children)}</{name}>"))

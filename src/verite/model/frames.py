@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SIDES = {"xywh": ("x", "y", "width", "height"), "xyxy": ("x1", "y1", "x2", "y2")}
 
 
-def columns_of(annotations: Annotations) -> dict[str, NDArray[Any]]:
+def object_columns(annotations: Annotations) -> dict[str, NDArray[Any]]:
     """The objects as columns; images and classes without an object, sizes and outlines are in none."""
     images, labels, regions = annotations.images, annotations.labels, annotations.regions
     columns: dict[str, Any] = {}
@@ -42,12 +42,12 @@ def to_pandas(annotations: Annotations) -> pandas.DataFrame:
         import pandas
     except ImportError:
         raise BadParameter("to_pandas: expected pandas, found none; pip install pandas") from None
-    return pandas.DataFrame(columns_of(annotations))
+    return pandas.DataFrame(object_columns(annotations))
 
 
 def to_arrow(annotations: Annotations) -> pyarrow.Table:
     """A table for pyarrow, and so for polars and DuckDB."""
-    return import_pyarrow().table(columns_of(annotations))
+    return import_pyarrow().table(object_columns(annotations))
 
 
 def import_pyarrow() -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from verite.errors import one_line
 from verite.model.display import Part, Verbatim
-from verite.model.elements import Markup, element, escape, join
+from verite.model.elements import Markup, element, escape, join_elements
 from verite.model.tables import Bar, Table, show_cell
 from verite.records import record
 from verite.signature import Signature
@@ -259,7 +259,7 @@ def html_table(table: Table, rows: int | None = None, columns: int | None = None
         parts.append(element("tfoot", html_row(table.mean[wide], longest)))
     more = [f"{count:,} more {what}" for count, what in zip(hidden, ("rows", "columns"), strict=True) if count]
     note = [element("p", f"{' and '.join(more)}: to_frame(), to_csv()")] if more else []
-    return join(element("table", *parts), *note)
+    return join_elements(element("table", *parts), *note)
 
 
 def html_row(cells: Sequence[Any], longest: int | None, *, is_head: bool = False) -> Markup:
@@ -292,7 +292,7 @@ def html_style(rows: int | None = None, columns: int | None = None) -> Style:
         lambda text: element("bdi", text),
         lambda text: element("code", text),
         lambda text: element("pre", text),
-        lambda lines: element("p", *(join(Markup(line), element("br")) for line in lines)),
+        lambda lines: element("p", *(join_elements(Markup(line), element("br")) for line in lines)),
         lambda blocks: element("div", element("style", Markup(CSS)), *map(Markup, blocks), class_="verite-outcome"),
     )
 

@@ -107,7 +107,7 @@ def is_finite(side: Annotations) -> bool:
     return all(values is None or bool(np.isfinite(values).all()) for values in given)
 
 
-def columns_of(item: Item, side: str, i: int) -> Columns:
+def read_batch(item: Item, side: str, i: int) -> Columns:
     """What a dictionary says, as arrays of one length; what it does not say is absent."""
     if not isinstance(item, Mapping):
         raise BadParameter(f"{side}[{i}]: expected a dictionary, found {type(item).__name__}")

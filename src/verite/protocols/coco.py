@@ -39,7 +39,7 @@ SHORT = {"small": "s", "medium": "m", "large": "l"}
 
 @protocol(
     CocoSettings,
-    kept=lambda *given: keep(*given),
+    kept=lambda *given: evaluate_and_settle(*given),
     examples="""
 verite coco instances_val.json detections.json
 verite coco instances_val.json segments.json --on mask
@@ -74,11 +74,11 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    evaluation, settings, findings = keep(truth, pred, settings)
+    evaluation, settings, findings = evaluate_and_settle(truth, pred, settings)
     return CocoResults(evaluation, settings, settings, findings)
 
 
-def keep(
+def evaluate_and_settle(
     truth: Annotations, pred: Annotations, settings: CocoSettings
 ) -> tuple[Evaluation, CocoSettings, list[Finding]]:
     """The evaluation that numbers come from, with settings that say what the truth decided."""

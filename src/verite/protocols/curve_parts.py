@@ -40,7 +40,7 @@ class GroupedResults(CurveResults):
         """What became of all images."""
         return MergedNumbers([self.part(lambda labels: "")], Labels(self.class_names[: len(self.truth.labels)]))
 
-    def keep(self, numbers: MergedNumbers) -> Self:
+    def hold_numbers(self, numbers: MergedNumbers) -> Self:
         """Made of parts, which are known."""
         self.numbers = numbers
         return self

@@ -23,7 +23,7 @@ from verite.protocols.curve_parts import GroupedResults, merged_group_curves, pa
 from verite.protocols.curve_results import IOU, CurveSettings, curves_of
 from verite.protocols.protocol import protocol
 from verite.records import record
-from verite.settings import Counts, Fact, Number, Option, Overlaps, Setting, Source, Threshold
+from verite.settings import Counts, Fact, FileOrContent, Number, Option, Overlaps, Setting, Threshold
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TopErrorResults(Results):
     def __init__(
         self,
         settings: TopErrorSettings,
-        errors: dict[str, Errors],
+        errors: dict[str, TopErrors],
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
@@ -110,13 +110,13 @@ class TopErrorSettings(EvaluationSettings):
     iou: Option[float] = Threshold(0.5, "IoU from which a box is in place.", short="-t")
     pixel = Fact("plus1")
     image = Fact("mean of its labels")
-    blacklist: Option[Path | Iterable[str] | None] = Source(
+    blacklist: Option[Path | Iterable[str] | None] = FileOrContent(
         None, "Images that count for classification alone: one per line."
     )
 
 
 @record(eq=False)
-class Errors:
+class TopErrors:
     """Of one kind, with so many guesses."""
 
     guesses: int
@@ -197,7 +197,7 @@ def guess_table(
 
 def errors_of(
     truth: Annotations, cells: NDArray[np.int64], is_wrong: Bools, guesses: int, excluded: Bools | None
-) -> Errors:
+) -> TopErrors:
     labels = max(len(truth.labels), 1)
     image, label = cells // labels, cells % labels
     if excluded is not None:
@@ -210,7 +210,7 @@ def errors_of(
     with np.errstate(invalid="ignore"):
         by_class = np.bincount(label, weights=is_wrong, minlength=len(truth.labels)) / images
     mean = float((wrong[there] / counts[there]).mean()) if there.any() else np.nan
-    return Errors(guesses, mean, by_class, images, (image, label, is_wrong.astype(np.float64)))
+    return TopErrors(guesses, mean, by_class, images, (image, label, is_wrong.astype(np.float64)))
 
 
 class DetectionSettings(CurveSettings):
@@ -222,7 +222,7 @@ class DetectionSettings(CurveSettings):
     pixel = Fact("plus1")
     match = Fact("best unused")
     ties = Fact("stable")
-    blacklist: Option[Path | Iterable[tuple[str, str]] | None] = Source(
+    blacklist: Option[Path | Iterable[tuple[str, str]] | None] = FileOrContent(
         None, "Classes that do not count in an image: IMAGE CLASS per line."
     )
     threads: Option[int | None] = THREADS
@@ -239,7 +239,7 @@ class DetectionResults(GroupedResults):
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
         """Of what became of all images."""
         curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
-        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).keep(numbers)
+        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
 
 
 @protocol(

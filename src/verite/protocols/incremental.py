@@ -12,7 +12,7 @@ from verite.evaluation.parts import MergedNumbers
 from verite.model.annotations import Annotations
 from verite.model.labels import Labels
 from verite.model.layouts import layout_name
-from verite.protocols.batches import Batch, Item, columns_of, image_of, is_finite, join_batches, used_labels
+from verite.protocols.batches import Batch, Item, image_of, is_finite, join_batches, read_batch, used_labels
 from verite.protocols.coco import CocoResults, coco, evaluate, rules_of
 from verite.protocols.coco_settings import CocoSettings
 from verite.protocols.keypoints import name_sigmas
@@ -91,7 +91,7 @@ class CocoEvaluator:
             )
         # Everything is checked before anything is kept, so that a bad batch leaves no trace.
         found = [
-            (columns_of(pred, "predictions", i), columns_of(target, "targets", i), image_of(pred, target, i))
+            (read_batch(pred, "predictions", i), read_batch(target, "targets", i), image_of(pred, target, i))
             for i, (pred, target) in enumerate(zip(predictions, truths, strict=True))
         ]
         ids = [image for _, _, image in found]

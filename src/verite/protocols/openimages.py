@@ -23,7 +23,7 @@ from verite.protocols.curve_parts import GroupedResults, merged_group_curves, pa
 from verite.protocols.curve_results import IOU, CurveSettings
 from verite.protocols.protocol import protocol
 from verite.records import record, replace
-from verite.settings import Choice, Fact, Number, Option, Overlaps, Source
+from verite.settings import Choice, Fact, FileOrContent, Number, Option, Overlaps
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ class OpenImagesSettings(CurveSettings):
         Unverified,
         default_text="count in v2 without labels, else drop",
     )
-    hierarchy: Option[Hierarchy | Path | None] = Source(
+    hierarchy: Option[Hierarchy | Path | None] = FileOrContent(
         None, "JSON of classes and those below them; boxes count for all above."
     )
     ties = Fact("reversed")
-    image_labels: Option[Annotations | Path | None] = Source(
+    image_labels: Option[Annotations | Path | None] = FileOrContent(
         None, "CSV of the classes that were verified in each image.", is_signed=False
     )
-    descriptions: Option[Mapping[str, str] | Path | None] = Source(
+    descriptions: Option[Mapping[str, str] | Path | None] = FileOrContent(
         None, "CSV of classes and their names, to print names.", is_signed=False
     )
     threads: Option[int | None] = THREADS
@@ -102,7 +102,7 @@ class OpenImagesResults(GroupedResults):
         """Of what became of all images."""
         weight = settings.group_of_weight or 0.0
         curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
-        return cls("openimages", settings, curves, numbers.truth, numbers.pred).keep(numbers)
+        return cls("openimages", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
 
 
 @protocol(

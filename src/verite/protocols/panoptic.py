@@ -42,7 +42,7 @@ BLOCK = 64  # images that are compared at once: enough to be quick, few enough t
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class SegmentCounts:
     """For each class: matched segments and the sum of their IoU, false and missed ones."""
 
     iou: Floats
@@ -77,11 +77,11 @@ class PanopticResults(Results):
     def __init__(
         self,
         settings: PanopticSettings,
-        counts: Counts,
+        counts: SegmentCounts,
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
-        matched: Matched | None = None,
+        matched: MatchedSegments | None = None,
     ) -> None:
         self.settings, self.counts, self.matched = settings, counts, matched
         self.by_class = counts.measures()
@@ -130,7 +130,7 @@ class PanopticResults(Results):
         iou = np.array([fsum(rows.confidence.tolist()) for rows in gathered])
         tp = np.array([len(rows.confidence) for rows in gathered], dtype=np.int64)
         asked, fp = np.array([rows.counts.sum(axis=0, dtype=np.int64) for rows in gathered]).reshape(-1, 2).T
-        counts = Counts(iou, tp, fp, asked - tp)
+        counts = SegmentCounts(iou, tp, fp, asked - tp)
         if settings.labels is not None:
             counts = restrict(counts, numbers.truth, set(settings.labels))
         found = cls(settings, counts, numbers.truth, numbers.pred)
@@ -240,7 +240,7 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     return PanopticResults(settings, counts, truth, pred, findings, matched)
 
 
-def draw_counts(numbers: MergedNumbers, weights: Floats) -> Counts:
+def draw_counts(numbers: MergedNumbers, weights: Floats) -> SegmentCounts:
     """The counts of every class in every draw, [draw, class]."""
     columns = []
     for place in range(len(numbers.truth.labels)):
@@ -249,7 +249,7 @@ def draw_counts(numbers: MergedNumbers, weights: Floats) -> Counts:
         asked, fp = (cells @ rows.counts.astype(np.float64)).T
         tp = own.sum(axis=1)
         columns.append((own @ rows.confidence, tp, fp, asked - tp))
-    return Counts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True)))
+    return SegmentCounts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True)))
 
 
 def check_labels(labels: Sequence[str], truth: Annotations) -> None:
@@ -259,23 +259,25 @@ def check_labels(labels: Sequence[str], truth: Annotations) -> None:
             raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
 
 
-def restrict(counts: Counts, truth: Annotations, chosen: set[str]) -> Counts:
+def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> SegmentCounts:
     """Only these classes count; the others still occupy their pixels."""
     kept = np.array([name in chosen for name in truth.labels.all_names])
-    return Counts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
+    return SegmentCounts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
 
 
-def evaluate(truth: Annotations, pred: Annotations, threads: int) -> Matched:
+def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegments:
     """Which segments match, which are missed and which are false."""
     masks = segment_masks(truth, threads), segment_masks(pred, threads)
     found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
     if not found:
         none = np.empty(0, dtype=np.int64)
-        return Matched(none, np.empty(0), none, none)
-    return Matched(*(np.concatenate([getattr(m, name) for m in found]) for name in Matched.__dataclass_fields__))
+        return MatchedSegments(none, np.empty(0), none, none)
+    return MatchedSegments(
+        *(np.concatenate([getattr(m, name) for m in found]) for name in MatchedSegments.__dataclass_fields__)
+    )
 
 
-def count(matched: Matched, truth: Annotations, pred: Annotations) -> Counts:
+def count(matched: MatchedSegments, truth: Annotations, pred: Annotations) -> SegmentCounts:
     """The counts of every class of the truth. Sums are exact, so that they are the same in whatever order."""
     classes = len(truth.labels)
     labels = truth.label[matched.truth]
@@ -285,7 +287,7 @@ def count(matched: Matched, truth: Annotations, pred: Annotations) -> Counts:
         np.bincount(own, minlength=classes)
         for own in (labels, truth.label[matched.missed], false[false < classes])
     )  # fmt: skip
-    return Counts(np.array(iou), tp, fp, fn)
+    return SegmentCounts(np.array(iou), tp, fp, fn)
 
 
 def segment_masks(side: Annotations, threads: int) -> Runs:
@@ -312,7 +314,7 @@ def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedPixels:
     """Pixels that segments share, by their places among the rows of a block; -1 is no segment, void in the truth."""
 
     truth: Ints
@@ -327,19 +329,19 @@ class Shared:
         return found
 
 
-def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]) -> Shared:
+def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]) -> SharedPixels:
     """Every pair of segments that share pixels, and how many; what no segment of the truth covers is void."""
     bases = image_bases(masks, rows, sides)
     truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
     cuts = np.unique(np.concatenate([truth[0], truth[1], pred[0], pred[1]]))
     if len(cuts) < 2:
-        return Shared(*(np.empty(0, np.int64) for _ in range(3)))
+        return SharedPixels(*(np.empty(0, np.int64) for _ in range(3)))
     lengths, places = np.diff(cuts), cuts[:-1]
     one, two = find_cover(truth, places), find_cover(pred, places)
     width = len(rows[1]) + 1
     found, inverse = np.unique((one + 1) * width + two + 1, return_inverse=True)
     pixels = np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
-    return Shared(found // width - 1, found % width - 1, pixels)
+    return SharedPixels(found // width - 1, found % width - 1, pixels)
 
 
 def image_bases(
@@ -398,14 +400,14 @@ def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Matched:
+class MatchedSegments:
     truth: Ints  # rows of the truth that were found
     iou: Floats  # with what found them
     missed: Ints  # rows of the truth
     false: Ints  # rows of the predictions
 
 
-def match(shared: Shared, truth: Annotations, pred: Annotations, rows: tuple[Ints, Ints]) -> Matched:
+def match(shared: SharedPixels, truth: Annotations, pred: Annotations, rows: tuple[Ints, Ints]) -> MatchedSegments:
     """Which segments match, which are missed and which are false, in one block."""
     ours, theirs = rows
     is_void = shared.truth < 0
@@ -423,4 +425,4 @@ def match(shared: Shared, truth: Annotations, pred: Annotations, rows: tuple[Int
     is_missed[one[hit]] = False
     is_false = 2 * spared <= pred_area
     is_false[two[hit]] = False
-    return Matched(ours[one[hit]], iou[hit], ours[is_missed], theirs[is_false])
+    return MatchedSegments(ours[one[hit]], iou[hit], ours[is_missed], theirs[is_false])

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.progress import begin
 from verite.ranking.contest import Contest
-from verite.ranking.curves import Curves
-from verite.ranking.result import Certain, Pair
-from verite.ranking.sums import Sides
+from verite.ranking.curves import OrderCurves
+from verite.ranking.result import AlgorithmPair, Certain
+from verite.ranking.sums import SideChances
 from verite.statistics.intervals import wilson
 from verite.statistics.standings import Standings, differs, stand
 from verite.truth_errors.model import check_count
@@ -45,8 +45,8 @@ class Assessment:
             raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
 
     @cached_property
-    def curves(self) -> Curves:
-        return Curves(self.contest, self.draws, self.seed)
+    def curves(self) -> OrderCurves:
+        return OrderCurves(self.contest, self.draws, self.seed)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -90,7 +90,7 @@ class Assessment:
                 raise self.no_exact_way(f"rank {len(self.contest.names)} algorithms on {self.contest.items:,} items")
         return self.drawn, False
 
-    def sides(self, first: int, second: int) -> tuple[Sides, bool]:
+    def sides(self, first: int, second: int) -> tuple[SideChances, bool]:
         """How first ends relative to second, and whether that is exact."""
         if self.method != "montecarlo":
             found = self.contest.pair(first, second)
@@ -100,7 +100,7 @@ class Assessment:
                 raise self.no_exact_way(f"compare {self.contest.names[first]} and {self.contest.names[second]}")
         drawn = self.drawn
         shares = (drawn.ahead[second, first], drawn.level[first, second], drawn.ahead[first, second])
-        return Sides(*(log(p) if p > 0 else -inf for p in shares)), False
+        return SideChances(*(log(p) if p > 0 else -inf for p in shares)), False
 
     def no_exact_way(self, to: str) -> BadParameter:
         return BadParameter(
@@ -114,7 +114,7 @@ class Assessment:
         return self.contest.expected_errors
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[AlgorithmPair, ...]:
         """Every pair, in the recorded order."""
         found, couples = [], list(combinations(self.order, 2))
         with begin("comparing", len(couples), "pairs") as advance:
@@ -123,7 +123,7 @@ class Assessment:
                 advance(1)
         return tuple(found)
 
-    def pair(self, first: int, second: int) -> Pair:
+    def pair(self, first: int, second: int) -> AlgorithmPair:
         contest = self.contest
         tied = self.is_tied(first, second)
         to_tie, to_reverse = contest.errors_to(first, second)
@@ -133,7 +133,7 @@ class Assessment:
             if not is_exact:
                 found = {"kept": logs.above, "tie": logs.level, "reversed": logs.below}
                 intervals = {key: wilson(exp(value), self.draws) for key, value in found.items()}
-        return Pair(
+        return AlgorithmPair(
             first=contest.names[first],
             second=contest.names[second],
             tied=tied,
@@ -160,7 +160,7 @@ class Assessment:
         return [(i, j) for upper, lower in pairwise(tiers) for i in upper for j in lower]
 
     @cached_property
-    def step_pairs(self) -> list[Pair]:
+    def step_pairs(self) -> list[AlgorithmPair]:
         names = self.contest.names
         by_names = {(p.first, p.second): p for p in self.pairs}
         return [by_names[names[i], names[j]] for i, j in self.steps]
@@ -257,7 +257,7 @@ def level_scores(scores: NDArray[Any], tolerance: float) -> Array:
     return result
 
 
-def standings_of_two(found: Sides, recorded: NDArray[Any], tolerance: float) -> Standings:
+def standings_of_two(found: SideChances, recorded: NDArray[Any], tolerance: float) -> Standings:
     """Two algorithms: everything follows from how the first ends relative to the second."""
     above, level, below = exp(found.above), exp(found.level), exp(found.below)
     ahead = np.array([[0.0, above], [below, 0.0]])

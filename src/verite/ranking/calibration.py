@@ -27,7 +27,7 @@ from verite.truth_errors.model import ErrorModel
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(Display):
+class OrderCalibration(Display):
     """What was predicted about the orders of a table, and what a better truth says."""
 
     signature: str
@@ -59,7 +59,7 @@ class Calibration(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None = None) -> Calibration:
+def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None = None) -> OrderCalibration:
     """Set what a model predicts about every pair beside what a better truth, one value per item, says.
 
     Without a model: independent errors at the rate at which records are wrong where the algorithms differ.
@@ -92,7 +92,7 @@ def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None =
         raise DataError(f"errors: expected a model that gives probabilities, found {model}")
     lead = np.array([after[pair.first] - after[pair.second] for pair in pairs])
     bins, every, brier = bin_pairs(predicted, lead)
-    return Calibration(str(found.signature), str(model), len(table), *rates, brier, every, bins)
+    return OrderCalibration(str(found.signature), str(model), len(table), *rates, brier, every, bins)
 
 
 def read_truth(path: str | Path, table: Answers) -> list[str]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
 from verite.ranking.confusion import resolve_confusion
-from verite.ranking.montecarlo import Moves
+from verite.ranking.montecarlo import ScoreMoves
 from verite.statistics.standings import order_holds
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel, fingerprint
@@ -317,7 +317,7 @@ def soft_losses(table: Confidences, given: Array) -> Array:
     return changed
 
 
-def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64]) -> Moves:
+def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ScoreMoves:
     """What a moved label adds to each score (minus the loss): one kind per item, one way per label."""
     confusion = table.confusion
     items = np.arange(len(table))
@@ -329,10 +329,10 @@ def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.i
         else confusion[table.truth[:, None], others]
     )
     change = lost[:, items, table.truth][:, :, None] - lost[:, items[:, None], others]
-    return Moves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
+    return ScoreMoves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
 
 
-def enumerate_errors(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | None:
+def enumerate_errors(moves: ScoreMoves, model: ErrorModel) -> tuple[Array, Array] | None:
     """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
     matter = matters(moves)
     if too_many(moves, matter):
@@ -354,7 +354,7 @@ def enumerate_errors(moves: Moves, model: ErrorModel) -> tuple[Array, Array] | N
     return change, weights
 
 
-def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
+def by_errors(moves: ScoreMoves, recorded: Array, tolerance: float) -> Array | None:
     """Probabilities given that so many of the records that matter are wrong; None if they are too many.
 
     Of first ending below, level with and above second, and of the whole order. One enumeration serves every rate that
@@ -372,19 +372,19 @@ def by_errors(moves: Moves, recorded: Array, tolerance: float) -> Array | None:
     return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
 
 
-def matters(moves: Moves) -> NDArray[np.bool_]:
+def matters(moves: ScoreMoves) -> NDArray[np.bool_]:
     """The items that can change an order: those that do not move all scores alike."""
     alike: NDArray[np.bool_] = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) == 0
     return ~alike
 
 
-def too_many(moves: Moves, matter: NDArray[np.bool_]) -> bool:
+def too_many(moves: ScoreMoves, matter: NDArray[np.bool_]) -> bool:
     """Whether there are more ways of being wrong than can be gone through."""
     ways = np.count_nonzero(moves.ways[matter], axis=1) + 1.0
     return bool(np.log(ways).sum() > log(COMBINATIONS))
 
 
-def combine(moves: Moves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+def combine(moves: ScoreMoves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
     """All combinations of right and wrong records of some items: changes, probabilities and numbers of wrong ones."""
     size = moves.change.shape[2]
     change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)

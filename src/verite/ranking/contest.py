@@ -17,10 +17,10 @@ from verite.ranking.detectors import Finds
 from verite.ranking.exact import Drops, sides, worst_drops
 from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
-from verite.ranking.montecarlo import Moves, draw_changes
-from verite.ranking.outcomes import Duel, Outcomes, outcomes_of
+from verite.ranking.montecarlo import ScoreMoves, draw_changes
+from verite.ranking.outcomes import Duel, ItemOutcomes, outcomes_of
 from verite.ranking.ratios import RatioContest
-from verite.ranking.sums import Sides, three_sides
+from verite.ranking.sums import SideChances, three_sides
 from verite.ranking.three import three_independent
 from verite.statistics.standings import Standings, stand
 from verite.truth_errors.laws import binomial
@@ -64,7 +64,7 @@ class Contest(Protocol):
         """The same answers under another error model."""
         ...
 
-    def pair(self, first: int, second: int) -> Sides | None:
+    def pair(self, first: int, second: int) -> SideChances | None:
         """How first ends relative to second, exactly; None if no way is known that ends in time."""
         ...
 
@@ -76,7 +76,7 @@ class Contest(Protocol):
         """The fewest wrong records after which first is not ahead any more, and after which it is behind."""
         ...
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
         """`pair` as a function of the rate of errors; they are independent, or shared as in the model."""
         ...
 
@@ -110,7 +110,7 @@ class AnswerContest:
         return len(self.table)
 
     @cached_property
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> ItemOutcomes:
         return outcomes_of(self.table, self.model)
 
     @property
@@ -130,7 +130,7 @@ class AnswerContest:
     def duel(self, first: int, second: int) -> Duel:
         return self.outcomes.between(first, second)
 
-    def pair(self, first: int, second: int) -> Sides | None:
+    def pair(self, first: int, second: int) -> SideChances | None:
         return sides(self.duel(first, second), self.model)
 
     @cached_property
@@ -138,11 +138,11 @@ class AnswerContest:
         """The same items under a model whose rate can be varied."""
         return self.under(self.model.at(0.5))
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
         groups = [] if model.is_independent else split_groups(duel)
 
-        def at(epsilon: float) -> Sides | None:
+        def at(epsilon: float) -> SideChances | None:
             varied = model.at(epsilon)
             return three_sides(duel.steps(epsilon)) if varied.is_independent else group_sides(duel, groups, varied)
 
@@ -169,7 +169,7 @@ class AnswerContest:
         return exact_standings(self.outcomes, self.model)
 
     def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        scores: NDArray[Any] = draw_changes(Moves.of(self.outcomes), self.model, draws, rng) + self.scores
+        scores: NDArray[Any] = draw_changes(ScoreMoves.of(self.outcomes), self.model, draws, rng) + self.scores
         return scores
 
 
@@ -202,7 +202,7 @@ class ConfidenceContest:
         return scores
 
     @cached_property
-    def moves(self) -> Moves:
+    def moves(self) -> ScoreMoves:
         self.model.check(len(self.table))
         rates, which = self.model.rates_of(self.table)
         groups = self.model.groups_of(self.table)
@@ -220,30 +220,30 @@ class ConfidenceContest:
     def under(self, model: ErrorModel) -> ConfidenceContest:
         return replace(self, model=model)
 
-    def pair(self, first: int, second: int) -> Sides | None:
+    def pair(self, first: int, second: int) -> SideChances | None:
         both = replace(self, table=self.table.only([first, second])).standings()
         if both is None:
             return None
         logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
-        return Sides(*(min(value, 0.0) for value in logs))
+        return SideChances(*(min(value, 0.0) for value in logs))
 
     @cached_property
     def at_rates(self) -> ConfidenceContest:
         """The same items under a model whose rate can be varied."""
         return self.under(self.model.at(0.5))
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
         model = self.at_rates.model
         if not model.is_independent:
             return lambda epsilon: self.under(model.at(epsilon)).pair(first, second)
         both = replace(self.at_rates, table=self.table.only([first, second]))
         given = by_errors(both.moves, both.scores, self.tolerance)
 
-        def at(epsilon: float) -> Sides | None:
+        def at(epsilon: float) -> SideChances | None:
             if given is None:
                 return None
             found = given[:3] @ errors_at(given.shape[1] - 1, epsilon)
-            return Sides(*(min(log(p), 0.0) if p > 0 else -inf for p in found))
+            return SideChances(*(min(log(p), 0.0) if p > 0 else -inf for p in found))
 
         return at
 

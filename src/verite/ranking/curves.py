@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from verite.ranking.contest import Contest
 from verite.ranking.exact import largest_epsilon
-from verite.ranking.sums import Sides
+from verite.ranking.sums import SideChances
 from verite.statistics.standings import Standings, stand
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ FEWEST = 2_000  # draws at a rate that are worth it
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class OrderCurves:
     """The chance to keep each order of a contest, as a function of the rate."""
 
     contest: Contest
@@ -58,15 +58,15 @@ class Curves:
         return found
 
     @cached_property
-    def exact(self) -> Callable[[int, int], Callable[[float], Sides] | None]:
+    def exact(self) -> Callable[[int, int], Callable[[float], SideChances] | None]:
         """How first ends relative to second at a rate, exactly; None if no way is known that ends in time."""
 
-        def ask(first: int, second: int) -> Callable[[float], Sides] | None:
+        def ask(first: int, second: int) -> Callable[[float], SideChances] | None:
             at = cache(self.contest.pair_at(first, second))
             if at(0.5) is None:
                 return None
 
-            def sides(epsilon: float) -> Sides:
+            def sides(epsilon: float) -> SideChances:
                 found = at(epsilon)
                 assert found is not None
                 return found
@@ -125,7 +125,7 @@ class Curves:
         return f"Monte-Carlo, {self.many:,} draws at each of {len(RATES)} rates, seed {self.seed}"
 
 
-def log_lost(found: list[Sides]) -> float:
+def log_lost(found: list[SideChances]) -> float:
     """log of the sum of the probabilities that first is not ahead any more, at most that of certainty."""
     return min(float(np.logaddexp.reduce([v for sides in found for v in (sides.below, sides.level)])), 0.0)
 

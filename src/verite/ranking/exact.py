@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import group_sides, split_groups
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import Sides, three_sides
+from verite.ranking.sums import SideChances, three_sides
 from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 
 
-def sides(duel: Duel, model: ErrorModel) -> Sides | None:
+def sides(duel: Duel, model: ErrorModel) -> SideChances | None:
     """The logarithms of the probabilities that first ends below, level with or above second.
 
     None where no exact way is known that would end in time.
@@ -33,7 +33,7 @@ def sides(duel: Duel, model: ErrorModel) -> Sides | None:
         return np.array([found.below, found.level, found.above])
 
     averaged = model.average(at, duel.size)
-    return group_sides(duel, split_groups(duel), model) if averaged is None else Sides(*averaged.tolist())
+    return group_sides(duel, split_groups(duel), model) if averaged is None else SideChances(*averaged.tolist())
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.outcomes import Duel
-from verite.ranking.sums import Pieces, Sides, Steps, law_of_sum, three_sides
+from verite.ranking.sums import Pieces, SideChances, Steps, law_of_sum, three_sides
 from verite.truth_errors.laws import NEGLIGIBLE, binomial
 from verite.truth_errors.model import ErrorModel
 
@@ -62,7 +62,7 @@ def reweight(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SharedGroup:
     """The items of a group of shared errors that tell two algorithms apart; `times` groups are made up like it."""
 
     duel: Duel
@@ -112,7 +112,7 @@ def mean_rate(errors: Array) -> float:
     return float(np.clip(np.exp(errors) @ np.arange(size + 1) / size, 1e-12, 1 - 1e-12))
 
 
-def split_groups(duel: Duel) -> list[Group]:
+def split_groups(duel: Duel) -> list[SharedGroup]:
     """The groups of shared errors, those of the same make-up counted together."""
     kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
     groups, group = np.unique(duel.groups, return_inverse=True)
@@ -120,10 +120,10 @@ def split_groups(duel: Duel) -> list[Group]:
     np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
     alike = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
     stay, wrong = kinds[:, 0].astype(np.int64), kinds[:, 1:]
-    return [Group(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
+    return [SharedGroup(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
 
 
-def group_sides(duel: Duel, groups: list[Group], model: ErrorModel) -> Sides | None:
+def group_sides(duel: Duel, groups: list[SharedGroup], model: ErrorModel) -> SideChances | None:
     """Errors in groups: each group moves the lead as one large step. None where that is too many combinations."""
     if len(groups) == 1 and groups[0].times == 1:
         errors = model.law(duel.size, duel.items)
@@ -140,16 +140,16 @@ def group_sides(duel: Duel, groups: list[Group], model: ErrorModel) -> Sides | N
     return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
 
 
-def one_group_sides(duel: Duel, errors: Array) -> Sides | None:
+def one_group_sides(duel: Duel, errors: Array) -> SideChances | None:
     """The three sides when the number of wrong records follows this log law; None where that takes too long."""
     if errors[0] == 0:
         gap = duel.gap
-        return Sides(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
+        return SideChances(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
     rate = mean_rate(errors)
     found = reweight(duel, rate, errors)
     if found is not None:
         lead, logs = found
-        return Sides(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
+        return SideChances(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
     if not duel.is_reversal or not is_narrow(errors, rate):
         return None
     if duel.gap < 0:
@@ -164,7 +164,7 @@ def is_narrow(errors: Array, rate: float) -> bool:
     return spread <= size * rate * (1 - rate) * (1 + 1e-9)
 
 
-def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
+def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> SideChances:
     """`one_group_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y by `law`.
 
     The leader is overtaken where x - y > gap / 2. The likeliest of these cases lie next to the border, so the diagonals
@@ -198,7 +198,7 @@ def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> Sides:
         if -inf < total < max(sums) - NEGLIGIBLE:
             break
     below = log_sum(np.array(sums))
-    return Sides(below, level, float(np.log1p(-(np.exp(below) + np.exp(level)))))
+    return SideChances(below, level, float(np.log1p(-(np.exp(below) + np.exp(level)))))
 
 
 def log_sum(logs: Array) -> float:

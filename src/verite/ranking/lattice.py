@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.exchangeable import is_as_a_whole, mean_rate
-from verite.ranking.outcomes import Outcomes
+from verite.ranking.outcomes import ItemOutcomes
 from verite.ranking.sums import Steps, law_of_sum, merge_steps
 from verite.ranking.three import three_independent
 from verite.statistics.standings import Standings, differs, order_holds, stand
@@ -37,7 +37,7 @@ class Unit:
     times: int = 1
 
 
-def exact_standings(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
+def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
     """The standings of any number of algorithms; None where that would take too long."""
     if model.is_worst_case:
         return None
@@ -55,7 +55,7 @@ def exact_standings(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
     return stand(scores, weights, outcomes.scores)
 
 
-def average_three(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
+def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
     """Three algorithms, averaged over a common rate that is uncertain; None where the model knows no such rate."""
 
     def at(epsilon: float) -> Array:
@@ -72,7 +72,7 @@ def average_three(outcomes: Outcomes, model: ErrorModel) -> Standings | None:
     return found if differs(outcomes.scores) else replace(found, whole=nan)
 
 
-def odd_ones_out(outcomes: Outcomes) -> list[tuple[Array, Array]]:
+def odd_ones_out(outcomes: ItemOutcomes) -> list[tuple[Array, Array]]:
     """For each of three algorithms the law of its net score on the items where it stands alone.
 
     On an item two of three binary answers agree, so the third one's score is all that moves, and the three are
@@ -105,7 +105,7 @@ def binomials(steps: Steps) -> tuple[Array, Array] | None:
     return low + 2 * np.arange(len(law), dtype=np.float64), law
 
 
-def walk_all(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+def walk_all(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
     """All differences of scores to the last algorithm's, and their probabilities."""
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     if not len(outcomes.counts):
@@ -114,7 +114,7 @@ def walk_all(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], 
     return None if found is None else (base + found[0], found[1])
 
 
-def whole_by_errors(outcomes: Outcomes) -> Array | None:
+def whole_by_errors(outcomes: ItemOutcomes) -> Array | None:
     """P(the whole order holds | so many of the records that matter are wrong); None where that would take too long.
 
     One walk serves every rate that is common to all records.
@@ -133,7 +133,7 @@ def whole_by_errors(outcomes: Outcomes) -> Array | None:
     return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
 
 
-def walk_groups(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+def walk_groups(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
     """The walk that takes the items of a group in one step."""
     units: list[Unit] = []
     for group in np.unique(outcomes.groups):
@@ -144,7 +144,7 @@ def walk_groups(outcomes: Outcomes, model: ErrorModel) -> tuple[NDArray[np.int64
     return walk(units)
 
 
-def units_of(outcomes: Outcomes, counting: bool = False) -> list[Unit]:
+def units_of(outcomes: ItemOutcomes, counting: bool = False) -> list[Unit]:
     """Each kind of item as a step; a last coordinate counts wrong records if wanted."""
     stay = (outcomes.right[:, :-1] - outcomes.right[:, -1:]).astype(np.int64)
     moved = (outcomes.gains[:, :, :-1] - outcomes.gains[:, :, -1:]).astype(np.int64) - stay[:, None, :]
@@ -160,7 +160,7 @@ def units_of(outcomes: Outcomes, counting: bool = False) -> list[Unit]:
     return units
 
 
-def group_unit(outcomes: Outcomes, model: ErrorModel, group: int) -> Unit | None:
+def group_unit(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> Unit | None:
     """The items of one group of errors as a single step."""
     part = outcomes.where(outcomes.groups == group)
     size = int(part.counts.sum())

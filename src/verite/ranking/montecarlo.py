@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.progress import begin
-from verite.ranking.outcomes import Outcomes
+from verite.ranking.outcomes import ItemOutcomes
 from verite.ranking.sums import Steps, law_of_sum
 from verite.threads import thread_count
 from verite.truth_errors.laws import Sampler
@@ -28,7 +28,7 @@ RECORDS = 2_000_000  # drawn at a time where they are drawn one by one: between 
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class ScoreMoves:
     """What the kinds of items do to the scores if their records are wrong, whole points or losses alike."""
 
     counts: NDArray[np.int64]
@@ -39,12 +39,12 @@ class Moves:
     items: int
 
     @classmethod
-    def of(cls, outcomes: Outcomes) -> Moves:
+    def of(cls, outcomes: ItemOutcomes) -> ScoreMoves:
         change = outcomes.gains.astype(np.int32) - outcomes.right[:, None, :]
         return cls(outcomes.counts, outcomes.rates, outcomes.moves, change, outcomes.groups, outcomes.items)
 
 
-def draw_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
+def draw_changes(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
     """What the wrong records of each drawn truth add to each score: draws × algorithms."""
     if not len(moves.counts):
         return np.zeros((draws, moves.change.shape[2]), dtype=moves.change.dtype)
@@ -54,7 +54,7 @@ def draw_changes(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Gen
     return by_record(moves, model, draws, rng)
 
 
-def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
     change: NDArray[np.int32] = moves.change[:, 0].astype(np.int32)
     # A change and its opposite partly undo each other: only what is left over is drawn.
@@ -88,7 +88,7 @@ def by_kind(moves: Moves, draws: int, rng: np.random.Generator) -> NDArray[np.in
     return total.T
 
 
-def by_record(moves: Moves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Array:
+def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Array:
     """Wrong records drawn one by one, each with its way of being wrong."""
     from verite._core import chosen_changes, independent_changes
 

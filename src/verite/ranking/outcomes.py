@@ -21,7 +21,7 @@ from verite.truth_errors.model import ErrorModel
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class ItemOutcomes:
     """Kinds of items: how many there are, who is right if the record is, and who is right if it is not."""
 
     names: tuple[str, ...]
@@ -34,11 +34,11 @@ class Outcomes:
     gains: NDArray[np.int8]  # kinds × ways × algorithms: 1 where it is right then
     groups: NDArray[np.int64]  # which group of shared errors the items belong to
 
-    def at(self, epsilon: float) -> Outcomes:
+    def at(self, epsilon: float) -> ItemOutcomes:
         """The same items with one rate for all."""
         return replace(self, rates=np.full(len(self.counts), epsilon))
 
-    def where(self, mask: NDArray[np.bool_]) -> Outcomes:
+    def where(self, mask: NDArray[np.bool_]) -> ItemOutcomes:
         """Some of the kinds."""
         columns = ("counts", "rates", "right", "moves", "gains", "groups")
         return replace(self, **{name: getattr(self, name)[mask] for name in columns})
@@ -105,7 +105,7 @@ class Duel:
         return cls(items, counts[used], stay[used], wrong[used], none, none.astype(np.int64))
 
 
-def outcomes_of(answers: Answers, model: ErrorModel) -> Outcomes:
+def outcomes_of(answers: Answers, model: ErrorModel) -> ItemOutcomes:
     """The kinds of items of a table under an error model."""
     model.check(len(answers))
     table, which = model.rates_of(answers)
@@ -118,7 +118,7 @@ def outcomes_of(answers: Answers, model: ErrorModel) -> Outcomes:
         kinds = binary_kinds(answers, keys)
     right, moves, gains, extra, counts = kinds
     rates = table[extra[0]] if which is not None else np.full(len(counts), table[0])
-    return Outcomes(
+    return ItemOutcomes(
         names=answers.names,
         items=len(answers),
         scores=np.array([np.count_nonzero(c == answers.truth) for c in answers.answers], dtype=np.int64),

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.ranking.detectors import Finds
-from verite.ranking.montecarlo import Moves, draw_changes
+from verite.ranking.montecarlo import ScoreMoves, draw_changes
 from verite.ranking.outcomes import count_rows
-from verite.ranking.sums import Sides, Steps, law_of_sum
+from verite.ranking.sums import SideChances, Steps, law_of_sum
 from verite.statistics.standings import Standings
 from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
@@ -61,7 +61,7 @@ class RatioContest:
         return np.array(self.table.claims, dtype=np.int64)
 
     @cached_property
-    def moves(self) -> Moves:
+    def moves(self) -> ScoreMoves:
         """What a record that is no object takes away from what each detector found, and from what there is to find."""
         self.model.check(self.items)
         rates, which = self.model.rates_of(self.table)
@@ -72,7 +72,7 @@ class RatioContest:
         found = np.stack(distinct[:size], axis=1)
         change = -np.concatenate([found, np.ones((len(found), 1), dtype=np.int64)], axis=1).astype(np.int32)
         ways = np.ones((len(counts), 1))
-        return Moves(counts, rates[distinct[size]], ways, change[:, None, :], distinct[-1], self.items)
+        return ScoreMoves(counts, rates[distinct[size]], ways, change[:, None, :], distinct[-1], self.items)
 
     @cached_property
     def found(self) -> NDArray[np.bool_]:
@@ -106,7 +106,7 @@ class RatioContest:
         alone, other, _, neither = (int(self.moves.counts[kinds].sum()) for kinds in self.split(first, second))
         return alone, other, neither
 
-    def pair(self, first: int, second: int) -> Sides | None:
+    def pair(self, first: int, second: int) -> SideChances | None:
         if self.model.is_worst_case:
             return None
         if self.model.is_independent:
@@ -120,15 +120,15 @@ class RatioContest:
             return np.array([found.below, found.level, found.above])
 
         logs = self.model.average(at, self.items)
-        return None if logs is None else Sides(*logs.tolist())
+        return None if logs is None else SideChances(*logs.tolist())
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], Sides | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
         if not self.model.at(0.5).is_independent:
             return lambda epsilon: None
         size = len(self.moves.counts)
         return lambda epsilon: self.sides(first, second, np.full(size, epsilon), OFTEN)
 
-    def sides(self, first: int, second: int, rates: Array, work: int) -> Sides | None:
+    def sides(self, first: int, second: int, rates: Array, work: int) -> SideChances | None:
         """How first ends relative to second at these rates; None if there are too many combinations."""
         laws = [law_of_real(self.moves.counts[kinds], rates[kinds]) for kinds in self.split(first, second)]
         compare, last = (compare_precision, 2) if self.table.by == "precision" else (compare_f1, 3)
@@ -138,7 +138,7 @@ class RatioContest:
         if prod(len(law) for _, law in laws[:last]) > work:
             return None
         found = compare(laws, int(self.claims[first]), int(self.claims[second]))
-        return Sides(*(min(log(max(p, least)), 0.0) if max(p, least) > 0 else -inf for p in found))
+        return SideChances(*(min(log(max(p, least)), 0.0) if max(p, least) > 0 else -inf for p in found))
 
     def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
         """The fewest wrong records after which first is not ahead any more, and after which it is behind.

@@ -17,7 +17,7 @@ from verite.errors import BadParameter
 from verite.model.display import Display, Part
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
-from verite.ranking.sums import Sides
+from verite.ranking.sums import SideChances
 from verite.signature import Signature
 from verite.truth_errors.model import check_rate
 
@@ -39,13 +39,13 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True)
-class Pair:
+class AlgorithmPair:
     """Two algorithms, the one ahead on the record first."""
 
     first: str
     second: str
     tied: bool  # on the record
-    logs: Sides | None  # log P(first ends below, level with, above second); None: no probability in this model
+    logs: SideChances | None  # log P(first ends below, level with, above second); None: no probability in this model
     certain: Certain  # under at most `bound` wrong records
     bound: int
     errors_to_tie: int | None  # the fewest wrong records that can take the lead away
@@ -126,7 +126,7 @@ class Ranking(Display):
     score: str  # what the scores are
     order: tuple[str, ...]
     scores: dict[str, float]  # as recorded; never as perturbed
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AlgorithmPair, ...]
     ranks: Array
     expected_rank: dict[str, float]
     whole: float
@@ -143,7 +143,7 @@ class Ranking(Display):
     published: tuple[str, dict[str, float]] | None = None  # detectors by average precision, as contests publish it
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
-    def pair(self, one: str, two: str) -> Pair:
+    def pair(self, one: str, two: str) -> AlgorithmPair:
         """The comparison of two algorithms, in whichever order they are named."""
         for pair in self.pairs:
             if {pair.first, pair.second} == {one, two}:
@@ -151,13 +151,13 @@ class Ranking(Display):
         raise BadParameter(f"pair: expected two different ones of {', '.join(self.order)}, found {one!r} and {two!r}")
 
     @property
-    def neighbours(self) -> tuple[Pair, ...]:
+    def neighbours(self) -> tuple[AlgorithmPair, ...]:
         """Every algorithm with the next one in the order."""
         steps = set(pairwise(self.order))
         return tuple(pair for pair in self.pairs if (pair.first, pair.second) in steps)
 
     @property
-    def shown_pairs(self) -> tuple[Pair, ...]:
+    def shown_pairs(self) -> tuple[AlgorithmPair, ...]:
         """The pairs that a person is shown: all, or of many the neighbours."""
         return self.pairs if self.all_pairs or len(self.pairs) <= MOST_PAIRS else self.neighbours
 

@@ -30,7 +30,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowNames:
     """How rows of a file without lines are called."""
 
     path: Path
@@ -113,7 +113,7 @@ def read_parquet(path: Path) -> Sheet:
     except (pyarrow.ArrowException, OSError) as error:
         raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
     columns = [write_texts(column.to_pylist()) for column in table.columns]
-    return Sheet(path, tuple(table.column_names), tuple(columns), Rows(path))
+    return Sheet(path, tuple(table.column_names), tuple(columns), RowNames(path))
 
 
 def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:

@@ -26,15 +26,15 @@ BLOCK = 2**15  # numbers in one temporary array: what a processor's cache holds
 
 
 @dataclass(frozen=True)
-class Sides:
+class SideChances:
     """Natural logarithms of the probabilities of ending below, at and above zero."""
 
     below: float
     level: float
     above: float
 
-    def mirror(self) -> Sides:
-        return Sides(self.above, self.level, self.below)
+    def mirror(self) -> SideChances:
+        return SideChances(self.above, self.level, self.below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Steps:
         return 1 if np.any(distance % 2) else 2
 
 
-def three_sides(steps: Steps) -> Sides:
+def three_sides(steps: Steps) -> SideChances:
     """The logarithms of P(S < 0), P(S = 0) and P(S > 0)."""
     steps = merge_steps(steps)
     if steps.moments()[0] < 0:
@@ -176,7 +176,7 @@ def three_sides(steps: Steps) -> Sides:
     return three_sides_from_above(steps)
 
 
-def three_sides_from_above(steps: Steps) -> Sides:
+def three_sides_from_above(steps: Steps) -> SideChances:
     """`three_sides` of a sum whose mean is not below zero."""
     bounds = low, high = steps.bounds()
     stride = steps.stride()
@@ -187,7 +187,7 @@ def three_sides_from_above(steps: Steps) -> Sides:
         below, level = log_tail(steps, start, -1, bounds), log_level(steps, bounds)
     rest = exp(below) + exp(level)
     above = log1p(-rest) if rest <= 0.5 else log_tail(steps, -start, 1, bounds)
-    return Sides(below, level, above)
+    return SideChances(below, level, above)
 
 
 def below_and_level(steps: Steps, start: int, bounds: tuple[int, int]) -> tuple[float, float]:

@@ -146,7 +146,7 @@ def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
         pen = PENS[mark.fate]
         if pen.is_named and (len(marks) <= MOST_NAMES or mark.fate != "right"):
             write_name(axes, mark, pen, (width, height))
-    explain(figure, overlay, image, strip / (tall + strip))
+    caption_photo(figure, overlay, image, strip / (tall + strip))
     figure.set_label(str(overlay.results.signature))
     return figure
 
@@ -196,7 +196,7 @@ def highest(values: Any) -> float:
     return max(float(part.max()) for part in values)
 
 
-def explain(figure: Figure, overlay: Overlay, image: int, strip: float) -> None:
+def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) -> None:
     """Below the photo: its name, what is on it, and what the lines mean."""
     from matplotlib.patches import Rectangle
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from verite.studies.interpretation import Curves, InterpretationStudy
+    from verite.studies.interpretation import InterpretationStudy, StudyCurves
 
 
 def save_study(study: InterpretationStudy, folder: Path, format: str = "png") -> list[Path]:
@@ -38,28 +38,28 @@ def draw_study(study: InterpretationStudy) -> dict[str, Figure]:
     }
 
 
-def draw_localization(c: Curves) -> Figure:
+def draw_localization(c: StudyCurves) -> Figure:
     """Score against power, a curve for each number of objects, a panel for each alteration."""
     figure, panels = four(c.localization, highest(c.localization))
     for axes, (kind, curves) in zip(panels, c.localization.items(), strict=True):
         for i, (count, values) in enumerate(curves.items()):
             line(axes, range(len(values) + 1), [0.0, *values], i, f"{count}")
-        plain(axes, kind, "power of the alteration", "score")
+        set_axes(axes, kind, "power of the alteration", "score")
     panels[0].legend(title="objects in the image", fontsize=7, title_fontsize=7, ncols=2, frameon=False)
     return figure
 
 
-def draw_recognition(c: Curves) -> Figure:
+def draw_recognition(c: StudyCurves) -> Figure:
     """Score against the number of wrong classes."""
     figure, (axes,) = canvas(1)
     for i, (count, values) in enumerate(c.recognition.items()):
         line(axes, range(len(values)), values, i, f"{count}", marker="o")
-    plain(axes, "wrong classes", "objects with a wrong class", "score")
+    set_axes(axes, "wrong classes", "objects with a wrong class", "score")
     axes.legend(title="objects in the image", fontsize=7, title_fontsize=7, ncols=2, frameon=False)
     return figure
 
 
-def draw_detection(c: Curves) -> Figure:
+def draw_detection(c: StudyCurves) -> Figure:
     """Score against the number of removed (to the left) and added objects (to the right)."""
     figure, (axes,) = canvas(1)
     for i, count in enumerate(c.removed):
@@ -67,33 +67,33 @@ def draw_detection(c: Curves) -> Figure:
         places = [*range(-(len(removed) - 1), 0), *range(len(added))]
         line(axes, places, [*removed[:0:-1], *added], i, f"{count}", marker="o")
     axes.axvline(0, color="0.8", lw=0.8, zorder=0)
-    plain(axes, "missed and spurious objects", "objects removed (−) or added (+)", "score")
+    set_axes(axes, "missed and spurious objects", "objects removed (−) or added (+)", "score")
     axes.legend(title="objects in the image", fontsize=7, title_fontsize=7, ncols=2, frameon=False, loc="lower right")
     return figure
 
 
-def draw_matching(c: Curves) -> Figure:
+def draw_matching(c: StudyCurves) -> Figure:
     """Score against power on images of one object, a curve for each way of matching."""
     figure, panels = four(c.matching, highest(c.matching))
     for axes, (kind, curves) in zip(panels, c.matching.items(), strict=True):
         for i, (name, values) in enumerate(curves.items()):  # where curves coincide, all of them can be seen
             line(axes, range(len(values) + 1), [0.0, *values], i, name, width=4.0 - 0.7 * i)
-        plain(axes, kind, "power of the alteration", "score")
+        set_axes(axes, kind, "power of the alteration", "score")
     panels[0].legend(fontsize=7, frameon=False)
     return figure
 
 
-def draw_confidence(c: Curves) -> Figure:
+def draw_confidence(c: StudyCurves) -> Figure:
     """The factor of the class distance against the confidence."""
     figure, (axes,) = canvas(1)
     axes.plot(CONFIDENCES, c.right, color=COLOURS[2], lw=1.8, label="right class")
     axes.plot(CONFIDENCES, c.wrong, color=COLOURS[1], lw=1.8, ls="--", label="wrong class")
-    plain(axes, "what a class distance is multiplied by", "confidence", "factor")
+    set_axes(axes, "what a class distance is multiplied by", "confidence", "factor")
     axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def draw_classes(c: Curves) -> Figure:
+def draw_classes(c: StudyCurves) -> Figure:
     """Recognition score of a wrong class, from the nearest to the farthest, with and without distances."""
     figure, (left, right) = canvas(2)
     names = c.example["classes"]
@@ -102,8 +102,10 @@ def draw_classes(c: Curves) -> Figure:
         axes.step(places, curves["without"], where="mid", color=COLOURS[1], ls="--", lw=1.5, label="without distances")
         axes.step(places, curves["with"], where="mid", color=COLOURS[0], lw=1.8, label="with distances")
     left.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
-    plain(left, f"true class {c.example['class'][0]}", "class told", "recognition score")
-    plain(right, f"mean over {len(names)} classes", "class told, from the nearest to the farthest", "recognition score")
+    set_axes(left, f"true class {c.example['class'][0]}", "class told", "recognition score")
+    set_axes(
+        right, f"mean over {len(names)} classes", "class told, from the nearest to the farthest", "recognition score"
+    )
     right.set_xticks(range(0, len(names), 2))
     right.legend(frameon=False, fontsize=8)
     return figure
@@ -139,7 +141,7 @@ def line(
     axes.plot(x, y, color=colour, ls=dash, lw=width, marker=marker, ms=3, label=label)
 
 
-def plain(axes: Axes, title: str, x: str, y: str) -> None:
+def set_axes(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x, fontsize=8)
     axes.set_ylabel(y, fontsize=8)

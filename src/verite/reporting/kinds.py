@@ -36,7 +36,7 @@ MOST_BARS = 200  # one below the other
 
 
 @record()
-class Kind:
+class PlotKind:
     """A kind of picture: what it is drawn of, and how."""
 
     fits: Callable[[Any], bool]
@@ -152,9 +152,9 @@ def count_bars(results: Results | Comparison) -> int:
 
 
 KINDS = {
-    "pr": Kind(lambda results: has_curves(results) or has_precision(results), draw_pr),
-    "f1": Kind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), draw_f1),
-    "classes": Kind(lambda results: isinstance(results, Results), draw_classes, count_bars),
-    "compare": Kind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
-    **{name: Kind(fits, draw) for name, (fits, draw) in PARTS.items()},
+    "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), draw_pr),
+    "f1": PlotKind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), draw_f1),
+    "classes": PlotKind(lambda results: isinstance(results, Results), draw_classes, count_bars),
+    "compare": PlotKind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
+    **{name: PlotKind(fits, draw) for name, (fits, draw) in PARTS.items()},
 }

@@ -18,7 +18,7 @@ from verite.formats import Readable, read_pair
 from verite.model.annotations import Source
 from verite.model.labels import Labels
 from verite.protocols import HOMES, protocol_named
-from verite.settings import Source as SourceSetting
+from verite.settings import FileOrContent
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -132,14 +132,14 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     if chosen.kept is None:
         return partial_of(chosen.evaluate(*sides, asked))
     evaluation, used, findings = chosen.kept(*sides, asked)
-    return Partial(evaluation.part(describe(chosen, used, evaluation.truth.labels)), findings)
+    return Partial(evaluation.part(describe_rules(chosen, used, evaluation.truth.labels)), findings)
 
 
 def partial_of(results: Results) -> Partial:
     """What results of some images become in a part."""
     chosen = protocol_of(results.protocol)
     asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
-    return Partial(results.part(lambda labels: describe(chosen, asked, labels)), results.findings)
+    return Partial(results.part(lambda labels: describe_rules(chosen, asked, labels)), results.findings)
 
 
 def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **more: Any) -> Results:
@@ -176,12 +176,12 @@ def takes_first(duplicates: str) -> bool:
     return duplicates == "first"
 
 
-def describe(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -> str:
+def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -> str:
     """What must be the same of parts that are merged: all that can change a number, and the classes."""
     quirks = getattr(settings, "quirks", "none")
     if quirks != "none":
         raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
-    said = {s.name: plain(s, getattr(settings, s.name)) for s in settings.declared.values() if s.is_signed}
+    said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in settings.declared.values() if s.is_signed}
     about = {
         "protocol": protocol.verb,
         "revision": settings.REVISION,
@@ -191,9 +191,9 @@ def describe(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -
     return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def plain(setting: Any, value: Any) -> Any:
+def plain_setting(setting: Any, value: Any) -> Any:
     """A value of a setting as JSON has it; of a file a digest."""
-    if not isinstance(setting, SourceSetting) or value is None:
+    if not isinstance(setting, FileOrContent) or value is None:
         return value if not isinstance(value, float) or isfinite(value) else None
     data = Path(value).read_bytes() if isinstance(value, (str, PathLike)) else repr(value).encode()
     return f"digest {_core.digest(data):016x}"

@@ -13,7 +13,7 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verite.studies.interpretation import Curves
+    from verite.studies.interpretation import StudyCurves
 
 EXACT = 1e-12  # means of equal numbers may differ by rounding
 # A jump, as in the study of localization metrics: a step above an eighth of the curve's height and four times its
@@ -24,7 +24,7 @@ UNITS = {"rotation": "°"}
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckedClaim:
     """One claim, and what was found."""
 
     figure: int
@@ -51,12 +51,12 @@ class Check:
         return {key: getattr(self, key) for key in keys}
 
 
-def judge(figure: int, claim: str, problems: Sequence[str], cases: int, otherwise: str) -> Check:
+def judge(figure: int, claim: str, problems: Sequence[str], cases: int, otherwise: str) -> CheckedClaim:
     """A claim with its exceptions: the first of them and how many there are, or what was found instead."""
-    return Check(figure, claim, len(problems), cases, tell(problems, cases, otherwise))
+    return CheckedClaim(figure, claim, len(problems), cases, tell(problems, cases, otherwise))
 
 
-def checks_of(curves: Curves, alpha: float) -> list[Check]:
+def checks_of(curves: StudyCurves, alpha: float) -> list[CheckedClaim]:
     """All of them, in the order of the figures."""
     return [
         *localization_checks(curves),
@@ -69,7 +69,7 @@ def checks_of(curves: Curves, alpha: float) -> list[Check]:
     ]
 
 
-def localization_checks(c: Curves) -> Iterator[Check]:
+def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     for kind, by_count in c.localization.items():
         falls = [
             f"{n} objects, power {power} to {power + 1}: {a:.6f} to {b:.6f}"
@@ -95,18 +95,18 @@ def localization_checks(c: Curves) -> Iterator[Check]:
         # In the mean over all objects, and at every power and number of objects.
         failed = max(len(cheaper), means[0] <= means[1])
         told = found + (f"; not at {failed} of {steps} powers and numbers of objects" if failed else "")
-        yield Check(10, f"{dear} costs more than {cheap}", failed, steps, told)
+        yield CheckedClaim(10, f"{dear} costs more than {cheap}", failed, steps, told)
     free = sum(c.unpunished.values())
     listed = ", ".join(f"{kind} {100 * c.unpunished[kind] / max(1, c.differing[kind]):.1f} %" for kind in c.unpunished)
     cases = sum(c.differing.values())
     found = f"{free:,} of {cases:,} altered objects score 0 ({listed})"
-    yield Check(10, "separation: only a perfect scene scores 0", free, cases, found)
+    yield CheckedClaim(10, "separation: only a perfect scene scores 0", free, cases, found)
     found = f"largest difference {c.asymmetry:.2g} of {sum(c.alterations.values()):,} altered scenes"
     claim = "symmetry: truth and result may be exchanged"
-    yield Check(10, claim, c.asymmetric, sum(c.alterations.values()), found)
+    yield CheckedClaim(10, claim, c.asymmetric, sum(c.alterations.values()), found)
 
 
-def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapping[int, list[float]]) -> Check:
+def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapping[int, list[float]]) -> CheckedClaim:
     """Groups of few images differ by chance: a rise counts from two standard errors on, and the ends must differ."""
     steps, small, rises = 0, 0, []
     for (fewer, first), (more, second) in pairwise(by_count.items()):
@@ -123,7 +123,7 @@ def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapp
     return judge(10, f"{kind}: costs less the more objects there are", rises, max(1, steps), found)
 
 
-def recognition_checks(c: Curves, alpha: float) -> Iterator[Check]:
+def recognition_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     off = [
         f"{n} objects, {wrong} wrong: {value:.6f} instead of {(1 - alpha) * wrong / n:.6f}"
         for n, curve in c.recognition.items()
@@ -137,7 +137,7 @@ def recognition_checks(c: Curves, alpha: float) -> Iterator[Check]:
     yield judge(11, f"all classes wrong: exactly {1 - alpha:.3g}", off, len(last), f"{1 - alpha:.3g} everywhere")
 
 
-def detection_checks(c: Curves) -> Iterator[Check]:
+def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     for word, curves in (("removed", c.removed), ("added", c.added)):
         falls = [f"{n} objects" for n, curve in curves.items() if any(b <= a for a, b in pairwise(curve))]
         yield judge(12, f"{word} objects: rises with their number", falls, len(curves), "at every step")
@@ -161,7 +161,7 @@ def detection_checks(c: Curves) -> Iterator[Check]:
     yield judge(12, "a removal costs more than an addition", cheaper, cases, example)
 
 
-def matching_checks(c: Curves) -> Iterator[Check]:
+def matching_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     milder, unsteady = [], []
     for kind, modes in c.matching.items():
         one, *multiple = modes.items()
@@ -199,7 +199,7 @@ def matching_checks(c: Curves) -> Iterator[Check]:
         yield lost_sooner(c, kind, "scale")
 
 
-def lost_sooner(c: Curves, soon: str, late: str) -> Check:
+def lost_sooner(c: StudyCurves, soon: str, late: str) -> CheckedClaim:
     """Does one alteration lose matches at a lower power than another? By every threshold, and not at once."""
     later = [
         f"{threshold}, power {power}: {a:.3f} of the objects lost, {b:.3f} by {late}"
@@ -212,11 +212,11 @@ def lost_sooner(c: Curves, soon: str, late: str) -> Check:
     shown = ", ".join(f"{threshold} {a:.3f} against {b:.3f}" for threshold, (a, b) in ends.items() if a or b)
     claim = f"matches are lost sooner by {soon} than by {late}"
     if not any(a or b for a, b in ends.values()):
-        return Check(13, claim, cases, cases, f"no match is lost up to power {POWERS}")
+        return CheckedClaim(13, claim, cases, cases, f"no match is lost up to power {POWERS}")
     return judge(13, claim, later, cases, f"lost at power {POWERS}: {shown}")
 
 
-def confidence_checks(c: Curves) -> Iterator[Check]:
+def confidence_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     below = [
         i
         for i, (right, wrong) in enumerate(zip(c.right, c.wrong, strict=True))
@@ -227,7 +227,7 @@ def confidence_checks(c: Curves) -> Iterator[Check]:
     yield judge(14, "a wrong class weighs more than a right one", steps, len(c.right), found)
 
 
-def class_checks(c: Curves) -> Iterator[Check]:
+def class_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     for name, curve, plain in (
         (f"{c.example['class'][0]}", c.example["with"], c.example["without"]),
         ("all classes", c.mean["with"], c.mean["without"]),
@@ -237,10 +237,10 @@ def class_checks(c: Curves) -> Iterator[Check]:
         default = max(b - a for a, b in pairwise(plain))
         passed = len(levels) > 2 and step < default and all(a <= b for a, b in pairwise(curve))
         found = f"{len(levels)} levels, largest step {step:.3f}; without distances {default:.3f}"
-        yield Check(15, f"class distances, {name}: step by step instead of a jump", int(not passed), 1, found)
+        yield CheckedClaim(15, f"class distances, {name}: step by step instead of a jump", int(not passed), 1, found)
 
 
-def order_checks(c: Curves) -> Iterator[Check]:
+def order_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     n = next(iter(c.removed))
     missing, wrong = c.removed[n][1], c.recognition[n][1]
     misplaced = max(curves[n][-1] for curves in c.localization.values())
@@ -252,7 +252,7 @@ def order_checks(c: Curves) -> Iterator[Check]:
     failed = sum(map(len, dear.values())) if missing > wrong else cases
     told = found + (f"; not for {', '.join(above)}" if above else "")
     claim = "detection weighs more than recognition, recognition than localization"
-    yield Check(12, claim, failed, cases, told)
+    yield CheckedClaim(12, claim, failed, cases, told)
 
 
 def jumps_of(curve: Sequence[float]) -> list[int]:

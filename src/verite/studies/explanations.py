@@ -49,7 +49,7 @@ class Flip:
                 "explains": self.explains}  # fmt: skip
 
 
-def explain(place: Place, flips: Sequence[Flip]) -> Flip | None:
+def find_flip(place: Place, flips: Sequence[Flip]) -> Flip | None:
     """The flip that gives this cell at the best price, the first of equals; none where nothing tried gives it."""
     return max((flip for flip in flips if place in flip.gives), key=lambda flip: flip.gain, default=None)
 

@@ -27,7 +27,7 @@ from verite.studies.explanations import Cells, Flip
 from verite.studies.measuring import Progress, values_of
 from verite.studies.property_tables import PropertyTable, code
 from verite.studies.published import read_table
-from verite.studies.reproduction import Comparison, Reproduction
+from verite.studies.reproduction import Reproduction, TableComparison
 from verite.studies.rows import Row
 from verite.studies.truths import boxes
 
@@ -176,7 +176,7 @@ class GretsiReproduction(Reproduction):
     """Table 2 of the study of 2009."""
 
     def __init__(self, outcome: Stars, flips: Sequence[Flip]) -> None:
-        super().__init__("gretsi", [Comparison("T2", outcome.table, read_table("gretsi-table2"))], outcome, flips)
+        super().__init__("gretsi", [TableComparison("T2", outcome.table, read_table("gretsi-table2"))], outcome, flips)
 
     def remarks(self) -> list[str]:
         rule = ", ".join(f"{name} {value:.2g}" for name, value in asdict(self.outcome.rules).items())

@@ -19,7 +19,7 @@ from verite.model.display import Display, Part
 from verite.model.tables import Table
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS
-from verite.studies.claims import EXACT, Check, checks_of
+from verite.studies.claims import EXACT, CheckedClaim, checks_of
 from verite.studies.localization_errors import (
     ANCHORS,
     DIRECTIONS,
@@ -42,7 +42,7 @@ EXAMPLE = "pottedplant"  # the class of figure 15a
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class StudyCurves:
     """What was measured, figure by figure."""
 
     localization: dict[str, dict[int, list[float]]]  # figure 10: kind, number of objects, power
@@ -73,8 +73,8 @@ class InterpretationStudy(Display):
     rejected: int  # images with more objects than are studied, or none
     classes: int
     signature: Signature
-    curves: Curves
-    checks: list[Check] = field(default_factory=list)
+    curves: StudyCurves
+    checks: list[CheckedClaim] = field(default_factory=list)
 
     @property
     def objects(self) -> int:
@@ -228,7 +228,7 @@ def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
 
 def measure(
     groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: ScoreRules, distances: ClassDistances
-) -> Curves:
+) -> StudyCurves:
     kinds = list(ALTERATIONS)
     localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
     errors: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
@@ -250,7 +250,7 @@ def measure(
             differs = own[:, :, i] < 1
             differing[kind] += int(differs.sum())
             unpunished[kind] += int((differs & (part == 0)).sum())
-    return Curves(
+    return StudyCurves(
         localization=localization,
         errors=errors,
         differing=differing,

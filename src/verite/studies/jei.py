@@ -17,7 +17,7 @@ from verite.studies.measuring import Progress
 from verite.studies.property_tables import code
 from verite.studies.published import JEI_TABLES, jei_scores, jei_table
 from verite.studies.readings import JEI, JEI_PRINTED, SWITCHES
-from verite.studies.reproduction import WIDTH, Comparison, Counts, Reproduction, count_agreement
+from verite.studies.reproduction import WIDTH, Counts, Reproduction, TableComparison, count_agreement
 from verite.studies.study import Study, study
 from verite.studies.verdict import standardise_ranks
 
@@ -150,8 +150,8 @@ class JeiReproduction(Reproduction):
         }
 
 
-def compare_tables(outcome: Study) -> list[Comparison]:
-    return [Comparison(table, outcome.tables[name], jei_table(table)) for table, name in JEI_TABLES.items()]
+def compare_tables(outcome: Study) -> list[TableComparison]:
+    return [TableComparison(table, outcome.tables[name], jei_table(table)) for table, name in JEI_TABLES.items()]
 
 
 def cells_of_row(label: str) -> list[Mapping[str, str]]:

@@ -12,7 +12,7 @@ import verite
 from verite.model.display import Display, Part
 from verite.model.results import to_json
 from verite.model.tables import Table
-from verite.studies.explanations import Flip, Place, explain, spell_reason
+from verite.studies.explanations import Flip, Place, find_flip, spell_reason
 from verite.studies.property_tables import TICK, PropertyTable, code
 from verite.studies.published import GRETSI_TABLES
 
@@ -21,7 +21,7 @@ WIDTH = 110
 
 
 @dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """A cell that does not come out as it was published."""
 
     table: str
@@ -64,7 +64,7 @@ def face(cell: str, table: str) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TableComparison:
     """One table of ours beside a published one."""
 
     table: str  # the paper's number
@@ -72,13 +72,13 @@ class Comparison:
     published: Mapping[str, Mapping[str, str]]
 
     @cached_property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[Mismatch]:
         found = []
         for label, row in zip(self.ours.labels, self.ours.cells, strict=True):
             for column in self.ours.columns:
                 ours, theirs = code(row[column]), self.published[label][column]
                 if ours != theirs:
-                    found.append(Difference(self.table, label, column, ours, theirs))
+                    found.append(Mismatch(self.table, label, column, ours, theirs))
         return found
 
     @property
@@ -108,7 +108,7 @@ class Comparison:
 class Reproduction(Display):
     """A paper's tables made anew."""
 
-    def __init__(self, paper: str, comparisons: Sequence[Comparison], outcome: Any, flips: Sequence[Flip]) -> None:
+    def __init__(self, paper: str, comparisons: Sequence[TableComparison], outcome: Any, flips: Sequence[Flip]) -> None:
         self.paper, self.comparisons, self.outcome, self.flips = paper, comparisons, outcome, flips
 
     @property
@@ -117,10 +117,10 @@ class Reproduction(Display):
         return count_agreement(self.comparisons)
 
     @cached_property
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[Mismatch]:
         """Every cell that differs, with the convention that gives it if there is one."""
         found = [difference for one in self.comparisons for difference in one.differences]
-        return [replace(difference, flip=explain(difference.place, self.flips)) for difference in found]
+        return [replace(difference, flip=find_flip(difference.place, self.flips)) for difference in found]
 
     @property
     def headline(self) -> str:
@@ -139,7 +139,7 @@ class Reproduction(Display):
 
     def explain(self) -> str:
         """Every differing cell with its reason, cells of one reason together, explained ones first."""
-        by_reason: dict[str, list[Difference]] = {}
+        by_reason: dict[str, list[Mismatch]] = {}
         for difference in sorted(self.differences, key=lambda one: not one.is_explained):
             by_reason.setdefault(difference.reason, []).append(difference)
         found = sum(difference.is_explained for difference in self.differences)
@@ -176,7 +176,7 @@ class Reproduction(Display):
         return [*tables, self.headline, *self.remarks(), self.main_table(), self.outcome.signature]
 
 
-def count_agreement(comparisons: Sequence[Comparison]) -> Counts:
+def count_agreement(comparisons: Sequence[TableComparison]) -> Counts:
     counts = {one.table: one.agreement for one in comparisons}
     return {**counts, "all": [sum(column) for column in zip(*counts.values(), strict=True)]}
 

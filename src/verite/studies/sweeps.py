@@ -81,7 +81,7 @@ class Grid:
     @property
     def name(self) -> str:
         usual = {"reach": self.usual_reach, "step": 1}
-        return names.spell(self.alteration, {k: v for k in usual if (v := getattr(self, k)) != usual[k]})
+        return names.spell_metric(self.alteration, {k: v for k in usual if (v := getattr(self, k)) != usual[k]})
 
     @property
     def columns(self) -> tuple[str, ...]:

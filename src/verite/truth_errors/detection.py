@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from verite.errors import BadParameter, ReadError, did_you_mean
-from verite.truth_errors.model import check_count, fingerprint, set_fields, spell
+from verite.truth_errors.model import check_count, fingerprint, set_fields, spell_value
 
 Rate = float | tuple[int, int]  # a share, or errors among so many that were checked
 KINDS = ("missing", "spurious", "label", "jitter")
@@ -207,10 +207,10 @@ def spell_field(name: str, value: Any) -> str:
     if name == "rates":
         return fingerprint([list(row) for row in value])
     if name == "favours":
-        return f"{value[0]}:{spell(value[1])}"
+        return f"{value[0]}:{spell_value(value[1])}"
     if isinstance(value, tuple):
-        return ("x" if name == "jitter" else "/").join(spell(part) for part in value)
-    return spell(value)
+        return ("x" if name == "jitter" else "/").join(spell_value(part) for part in value)
+    return spell_value(value)
 
 
 def say_rate(rate: Rate) -> str:

@@ -84,7 +84,7 @@ class ErrorModel:
     def __str__(self) -> str:
         """The model and its numbers, as signatures spell them; `parse` reads it back."""
         given = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return f"{self.name}({', '.join(f'{name}={spell(value)}' for name, value in given if value is not None)})"
+        return f"{self.name}({', '.join(f'{name}={spell_value(value)}' for name, value in given if value is not None)})"
 
     @property
     def columns(self) -> list[str]:
@@ -165,7 +165,7 @@ def options_of(model: type[ErrorModel]) -> tuple[Option, ...]:
     names = [f.name for f in fields(model)]  # type: ignore[arg-type]
     metavar = ",".join(name.upper() for name in names)
     summary = (model.__doc__ or "").strip().partition("\n")[0]
-    return (Option(model.name, metavar, summary, lambda text: dict(split(text, metavar, ",", plain, names))),)
+    return (Option(model.name, metavar, summary, lambda text: dict(split(text, metavar, ",", plain_value, names))),)
 
 
 def split(
@@ -182,7 +182,7 @@ def split(
     return zip(names, values, strict=True)
 
 
-def plain(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """A whole number, a number, or a word."""
     for kind in (int, float):
         try:
@@ -192,7 +192,7 @@ def plain(text: str) -> Any:
     return text
 
 
-def spell(value: Any) -> str:
+def spell_value(value: Any) -> str:
     """A model's number, word or column as signatures print it.
 
     >>> spell(0.05), spell(1.0), spell(1 / 3), spell("source"), spell("a column")

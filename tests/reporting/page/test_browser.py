@@ -11,7 +11,7 @@ import pytest
 import verite as vt
 from tests.reporting.page.pages import SYSTEMS, TRUTH, hostile_pair, random_pair
 from verite.reporting.overlays import Overlay
-from verite.reporting.page.tally import Tally
+from verite.reporting.page.tally import ConfidenceTally
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -129,7 +129,7 @@ def test_numbers_are_there_without_a_script(browser, pages):
 
 def test_counts_at_every_step_are_those_of_python(browser, pages):
     truth, pred = vt.read(TRUTH), vt.read(SYSTEMS["hawk"], like=vt.read(TRUTH))
-    tally = Tally(Overlay(vt.coco(truth, pred)))
+    tally = ConfidenceTally(Overlay(vt.coco(truth, pred)))
     at = [tally.at(k / 100) for k in range(101)]
     with Shown(browser, pages["one"]) as shown:
         found = shown.page.evaluate(

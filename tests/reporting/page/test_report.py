@@ -21,7 +21,7 @@ from verite.reporting.overlays import Overlay
 from verite.reporting.page.frame import embed_json
 from verite.reporting.page.packed import pack_system, scale_of
 from verite.reporting.page.summary import exact_mcnemar
-from verite.reporting.page.tally import STEPS, Tally
+from verite.reporting.page.tally import STEPS, ConfidenceTally
 
 
 class Text(HTMLParser):
@@ -152,7 +152,7 @@ def test_json_in_the_page_cannot_end_its_element():
 @pytest.mark.parametrize("classes", [1, 2, 80])
 def test_slider_counts_are_those_of_leaving_predictions_out(classes):
     truth, pred = random_pair(classes)
-    tally = Tally(Overlay(vt.coco(truth, pred, checks="off")))
+    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
     counts = tally.by_label[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     images = [tally.by_image(is_right)[:, ::-1].cumsum(axis=1)[:, ::-1] for is_right in (True, False)]
     for k in range(0, STEPS, 10):
@@ -172,14 +172,14 @@ def test_confidences_that_are_no_shares_have_steps_between_their_extremes():
         [pred.images.name(i) for i in pred.image], [pred.labels.name(i) for i in pred.label], pred.regions.boxes,
         confidence=pred.confidence * 20 - 10,
     )  # fmt: skip
-    tally = Tally(Overlay(vt.coco(truth, scores, checks="off")))
+    tally = ConfidenceTally(Overlay(vt.coco(truth, scores, checks="off")))
     assert tally.steps[0] == scores.confidence.min()
     assert tally.by_label.sum() == len(pred)
 
 
 def test_what_does_not_fit_is_counted_and_said():
     truth, pred = random_pair(5, images=40)
-    tally = Tally(Overlay(vt.coco(truth, pred, checks="off")))
+    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
     scale = scale_of(truth, pred)
     data, about = pack_system(tally, scale, 10_000_000)
     assert about["left_out"] == 0

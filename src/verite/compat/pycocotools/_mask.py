@@ -121,7 +121,7 @@ def merge(rleObjs: Sequence[Rle], intersect: int = 0) -> Rle:  # noqa: N803
 
 def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     """Overlaps of every detection (rows) with every truth (columns), boxes or masks; of crowds over `dt` alone."""
-    mine, others = prepare(dt), prepare(gt)
+    mine, others = read_operands(dt), read_operands(gt)
     crowd = np.array(pyiscrowd, dtype=np.bool_).reshape(-1)
     if len(crowd) != len(others):
         raise BadParameter(f"iou: expected {len(others)} crowd flags, one a truth, found {len(crowd)}")
@@ -134,7 +134,7 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     return np.asfortranarray(_core.coco_box_overlaps(mine, others, crowd))
 
 
-def prepare(objects: Any) -> NDArray[np.float64] | Runs:
+def read_operands(objects: Any) -> NDArray[np.float64] | Runs:
     """Boxes as [n, 4], masks as runs."""
     if isinstance(objects, np.ndarray):
         boxes = np.ascontiguousarray(objects, dtype=np.float64)

@@ -19,7 +19,7 @@ from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name
 from verite.compat.pycocotools import steps
 from verite.compat.pycocotools.images import accumulate_images, list_images
 from verite.compat.pycocotools.params import Params, copy_params, fits_core, is_same
-from verite.compat.pycocotools.preparation import Prepared, has_own_ways, prepare, prepare_closed
+from verite.compat.pycocotools.preparation import Prepared, has_own_ways, prepare_closed, prepare_sides
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class COCOeval:
         if has_own_steps(self) or any(map(has_own_ways, sides)) or not fits_core(p):
             self._evaluate_stepwise()
         else:
-            self._prepared = prepare_closed(*sides, p) or prepare(*sides, p)
+            self._prepared = prepare_closed(*sides, p) or prepare_sides(*sides, p)
             self.eval = {}
             for name in MADE_LATER:
                 vars(self).pop(name, None)
@@ -122,7 +122,7 @@ class COCOeval:
         prepared = self._prepared
         assert prepared is not None
         if prepared.is_closed:
-            self._prepared = prepared = prepare(prepared.truth.coco, prepared.pred.coco, self._paramsEval)
+            self._prepared = prepared = prepare_sides(prepared.truth.coco, prepared.pred.coco, self._paramsEval)
         return prepared
 
     def _overlaps(self, image: Any, label: Any, p: Params) -> Any:

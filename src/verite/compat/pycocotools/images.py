@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.compat.pycocotools.steps import describe
+from verite.compat.pycocotools.steps import describe_image
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def list_images(evaluation: Evaluation, p: Params) -> list[dict[str, Any] | None
                 "category_id": classes[label],
                 "aRng": area,
                 "maxDet": p.maxDets[-1],
-                **describe(
+                **describe_image(
                     pred_ids[preds].tolist(),
                     scores[preds].tolist(),
                     outside[preds],

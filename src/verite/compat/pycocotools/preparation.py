@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class RecordSide:
     """Where records come from, and those of the chosen images and classes."""
 
     coco: COCO
@@ -38,8 +38,8 @@ class Side:
 class Prepared:
     """Truths, detections and their evaluation."""
 
-    truth: Side
-    pred: Side
+    truth: RecordSide
+    pred: RecordSide
     evaluation: Evaluation
     is_closed: bool = False  # nobody has looked at a record of these files yet
 
@@ -65,10 +65,10 @@ def prepare_closed(truth: COCO, pred: COCO, p: Params) -> Prepared | None:
         evaluation = Evaluation(asked.columns, found.columns, rules_of(p), thread_count())
     except DataError:
         return None  # told of the records then
-    return Prepared(Side(truth, []), Side(pred, []), evaluation, is_closed=True)
+    return Prepared(RecordSide(truth, []), RecordSide(pred, []), evaluation, is_closed=True)
 
 
-def prepare(truth: COCO, pred: COCO, p: Params) -> Prepared:
+def prepare_sides(truth: COCO, pred: COCO, p: Params) -> Prepared:
     heights, widths = image_sizes(truth, p)
     images = Images(None, np.arange(len(p.imgIds)), widths=widths, heights=heights)
     labels = Labels(None, np.arange(len(p.catIds)))
@@ -91,7 +91,9 @@ def place_ids(ids: list[Any]) -> dict[Any, int]:
     return {one: i for i, one in enumerate(np.asarray(ids).tolist())}
 
 
-def read_side(coco: COCO, images: Images, labels: Labels, p: Params, *, is_pred: bool) -> tuple[Side, Annotations]:
+def read_side(
+    coco: COCO, images: Images, labels: Labels, p: Params, *, is_pred: bool
+) -> tuple[RecordSide, Annotations]:
     """Records of one side and their columns. Images and classes are numbered in the order of their ids."""
     name = "results" if is_pred else "annotations"
     places = place_ids(p.imgIds), place_ids(p.catIds)
@@ -106,8 +108,8 @@ def read_side(coco: COCO, images: Images, labels: Labels, p: Params, *, is_pred:
         shapes["keypoints"] = read_keypoints(chosen, len(p.kpt_oks_sigmas))
     regions = Regions(boxes, "xywh", **shapes)
     if regions.polygons is not None:
-        check_sizes(regions.polygons, image, images, p)
-    return Side(coco, records), Annotations(
+        check_image_sizes(regions.polygons, image, images, p)
+    return RecordSide(coco, records), Annotations(
         images=images,
         labels=labels,
         image=image,
@@ -132,7 +134,7 @@ def read_keypoints(records: list[Record], count: int) -> Keypoints:
     return Keypoints(keypoints_of(records, count).reshape(-1, 3), np.arange(len(records) + 1) * count)
 
 
-def check_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:
+def check_image_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:
     """Polygons are drawn on images, which must have sides then."""
     drawn = image[np.diff(polygons.objects) > 0]
     flat = drawn[(images.heights[drawn] <= 0) | (images.widths[drawn] <= 0)]

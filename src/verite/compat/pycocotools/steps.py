@@ -124,10 +124,10 @@ def match(
         )
     outside = np.array([d["area"] < low or d["area"] > high for d in ranked], dtype=np.bool_)
     ids = [[record["id"] for record in side] for side in (ranked, truths)]
-    return describe(ids[0], [d["score"] for d in ranked], outside, ids[1], ignored, order, taken)
+    return describe_image(ids[0], [d["score"] for d in ranked], outside, ids[1], ignored, order, taken)
 
 
-def describe(
+def describe_image(
     pred_ids: list[Any],
     scores: list[Any],
     outside: NDArray[np.bool_],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.frame import scroll, table_head
 from verite.reporting.page.head import is_known
@@ -19,7 +19,7 @@ def show_board(doc: dict[str, Any], photos: Photos) -> Markup | None:
     if not board or not board.get("detectors"):
         return None
     asked = [key for key in DOUBTS if is_known((board.get("whole_order") or {}).get(key))]
-    return join(
+    return join_elements(
         element("p", tell_order(board, asked), class_="finding"),
         element("p", tell_assumption(board), class_="sub"),
         scroll("Table of detectors", detector_table(board, asked)),
@@ -128,7 +128,7 @@ def records(doc: dict[str, Any], board: dict[str, Any], photos: Photos) -> Marku
                 element("p", element("small", name(where))),
             )
         )
-    return join(
+    return join_elements(
         element("h3", "Look at these records before you believe the order"),
         element(
             "p",

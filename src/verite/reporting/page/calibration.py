@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
-from verite.reporting.page.charts import HIGH, Axes, Line, lines
+from verite.model.elements import Markup, element, join_elements
+from verite.reporting.page.charts import HIGH, Axes, Stroke, lines
 from verite.reporting.page.frame import each, scroll
 from verite.reporting.page.head import is_known
 from verite.reporting.page.words import name, number, plain, sentence, whole
@@ -25,7 +25,7 @@ def calibration_of(system: dict[str, Any]) -> Markup:
     if not bins:
         reason = told.get("absent") or told.get("reason") or "There are no confidences from 0 to 1 to compare."
         return element("p", element("bdi", str(reason)), class_="finding")
-    return join(
+    return join_elements(
         element("p", tell(system, bins), class_="finding"),
         element("p", verdict(told, bins), class_="sub"),
         element(
@@ -86,7 +86,7 @@ def chart(system: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
         )
     x, y = axes.place(0.62, 0.5)
     marks.append(element("text", "as often as it says", x=f"{x:.1f}", y=f"{min(y, HIGH):.1f}", class_="f sm"))
-    diagonal = Line("", [(0.0, 0.0), (1.0, 1.0)], "iso")
+    diagonal = Stroke("", [(0.0, 0.0), (1.0, 1.0)], "iso")
     return lines(axes, [diagonal], f"Confidence of {plain(system['name'])} against the share that is right", *marks)
 
 

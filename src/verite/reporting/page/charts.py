@@ -126,7 +126,7 @@ def interval(
 
 
 @record()
-class Line:
+class Stroke:
     """Points in the chart's own units, a name at one of them, and how it is drawn: a accent, k ink, g grey."""
 
     label: str
@@ -188,7 +188,7 @@ def path(axes: Axes, points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed) if placed else ""
 
 
-def lines(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str = "") -> Markup:
+def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: str = "") -> Markup:
     """A chart of lines; each is named at its own place, none in a legend."""
     parts = frame(axes)
     for line in drawn:
@@ -212,7 +212,7 @@ def lines(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str
     )
 
 
-def label(axes: Axes, line: Line, taken: list[tuple[float, float]]) -> Markup:
+def label(axes: Axes, line: Stroke, taken: list[tuple[float, float]]) -> Markup:
     """A line's name near it; names that would lie on each other move apart."""
     known = [point for point in line.points if isfinite(point[0]) and isfinite(point[1])]
     if not known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import small_curve, thin_stack
 from verite.reporting.page.costs import KINDS, pieces_of, swatch
 from verite.reporting.page.frame import each, scroll
@@ -35,7 +35,7 @@ def classes_of(doc: dict[str, Any], i: int) -> Markup:
         class_="row js",
         hidden="",
     )
-    return join(
+    return join_elements(
         element("p", tell_classes(doc, system, known), class_="finding"),
         element("p", tell_rest(system, known), class_="sub"),
         filter_box if len(table["rows"]) > TALL else Markup(),
@@ -152,7 +152,7 @@ def multiples(system: dict[str, Any]) -> Markup:
     ]
     hidden = curves["count"] - len(items)
     more = f"; the worst {len(items)} of {curves['count']}" if hidden else ""
-    return join(
+    return join_elements(
         element("h3", "Precision against recall, class by class"),
         element("p", f"At IoU {curves['iou']:g}, both axes from 0 to 1; grey: the mean of all classes{more}."),
         element("ul", *items, class_="mini"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.frame import each, scroll
 from verite.reporting.page.words import count_of, name, number, percent, plain, sentence
 
@@ -31,7 +31,7 @@ def confusion_of(doc: dict[str, Any], i: int) -> Markup:
     matrix = told["matrix"] if "matrix" in told else fill_matrix(count, told["cells"])
     off = sum(matrix[a][b] for a in range(count) for b in range(count) if a != b)
     missed, nothing = sum(row[count] for row in matrix[:count]), sum(matrix[count][:count])
-    return join(
+    return join_elements(
         element("p", tell(system, off, missed, nothing), class_="finding"),
         element(
             "p", f"From confidence {number(told['confidence'], 2)} on, at IoU {told['iou']:g}. {SHADE}", class_="sub"

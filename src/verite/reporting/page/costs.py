@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, stack
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.frame import each, scroll
@@ -47,7 +47,7 @@ def show_missing(doc: dict[str, Any]) -> Markup | None:
         )
         for system in systems
     ]
-    return join(
+    return join_elements(
         element("p", tell_missing(systems, word), class_="finding"),
         element("p", f"{word} and the price of six kinds of errors, on one scale from 0 to 1.", class_="sub"),
         element("ul", *bars, class_="stack"),
@@ -64,7 +64,7 @@ def tell_missing(systems: list[dict[str, Any]], word: str) -> Markup:
         if is_known(value):
             more = "and" if value >= cost else "but"
             told.append(sentence(f", {more} ", name(other["name"]), f" {number(value)}"))
-    return join(*told, ".")
+    return join_elements(*told, ".")
 
 
 def cost_table(systems: list[dict[str, Any]]) -> Markup:
@@ -126,7 +126,7 @@ def look_of(doc: dict[str, Any], system: dict[str, Any], photos: Photos) -> Mark
         about = "What mending one of them alone would gain stands beside it; single costs do not add up."
     else:
         about = "The surest wrong claims and the largest missed objects."
-    return join(
+    return join_elements(
         element("p", tell_look(items), class_="finding"),
         element("p", f"{count_of(len(items), 'error')}. {about}", class_="sub"),
         key(has_cost),
@@ -187,7 +187,7 @@ def show_error(doc: dict[str, Any], item: dict[str, Any], photos: Photos) -> Mar
     if is_known(item["iou"]) and item["iou"] > 0:
         details.append(f"IoU {number(item['iou'], 2)}")
     cost = [element("i", number(item["cost"], 4))] if is_known(item["cost"]) else []
-    return join(
+    return join_elements(
         crop(item, size, photos.link(image), photos.crop(image, item["window"]), about),
         element("p", element("b", words), class_="what"),
         element("p", swatch(item["error"]), item["error"], *cost, class_="c"),

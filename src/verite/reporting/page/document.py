@@ -13,7 +13,7 @@ import verite
 from verite.model.results import digest_for
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.crops import rings_for, window_of
-from verite.reporting.page.tally import Tally
+from verite.reporting.page.tally import ConfidenceTally
 from verite.reporting.rings import rings_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class System:
     def __init__(self, name: str, results: Results, analysis: Any) -> None:
         self.name, self.results, self.analysis = name, results, analysis
         self.overlay = Overlay(results)
-        self.tally = Tally(self.overlay, *(() if analysis is None else kinds_of(analysis)))
+        self.tally = ConfidenceTally(self.overlay, *(() if analysis is None else kinds_of(analysis)))
 
     def tell(self, parts: dict[str, Any]) -> dict[str, Any]:
         """Everything about it."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.records import record
 from verite.reporting.page.words import name, number
 
@@ -121,7 +121,7 @@ def show(section: Section, systems: Sequence[Any]) -> Markup:
 
 def each(systems: Sequence[Any], parts: Sequence[Markup]) -> Markup:
     """One part for each system, of which one is shown."""
-    return join(*(element("div", part, class_=f"d s{i}") for i, part in enumerate(parts)))
+    return join_elements(*(element("div", part, class_=f"d s{i}") for i, part in enumerate(parts)))
 
 
 def scroll(label: str, *content: Markup, kind: str = "") -> Markup:

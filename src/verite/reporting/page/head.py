@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, isnan
 from typing import Any, TypeGuard
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.frame import scroll
 from verite.reporting.page.words import chance, count_of, list_all, name, number, percent, sentence, whole
 
@@ -25,7 +25,7 @@ SAID = {
 
 def head(doc: dict[str, Any]) -> Markup:
     """Everything above the first section."""
-    return join(
+    return join_elements(
         element("h1", doc["title"]),
         element("p", verdict(doc), class_="verdict"),
         element("p", lead(doc), class_="lead"),
@@ -87,7 +87,7 @@ def lead(doc: dict[str, Any]) -> Markup:
         best = first["best"]
         claims = f"{count_of(best['right'], 'right claim')} and {count_of(best['wrong'], 'wrong one')}"
         at, missed = number(best["confidence"], 2), count_of(best["missed"], "object")
-        return join(*parts, sentence(f"From confidence {at} on it makes {claims}, and misses {missed}."))
+        return join_elements(*parts, sentence(f"From confidence {at} on it makes {claims}, and misses {missed}."))
     for key in ("AP50", "AP75"):
         values = [system["scores"].get(key) for system in doc["systems"]]
         if all(is_known(value) for value in values):
@@ -99,7 +99,7 @@ def lead(doc: dict[str, Any]) -> Markup:
                 parts.append(sentence(f"If {where}, choose ", rival, f": at IoU {iou} it leads by {gap}. "))
     if not parts:
         parts.append(sentence("The order is the same at every overlap that was asked for."))
-    return join(*parts)
+    return join_elements(*parts)
 
 
 def costs_of(system: dict[str, Any]) -> list[tuple[str, float]]:

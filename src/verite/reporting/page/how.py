@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.words import ABSENT, count_of, name
 
 PARTS = ("errors", "worst", "lrp", "confusion", "operating", "calibration", "slices", "suspicious", "comparison")
@@ -36,7 +36,7 @@ def how(doc: dict[str, Any]) -> Markup:
         )
     )
     listed = [part for word, content in rows for part in (element("dt", word), element("dd", content))]
-    return join(
+    return join_elements(
         element("p", "Same files, same page: every number can be recomputed.", class_="finding"),
         element("dl", *listed, class_="how"),
     )
@@ -74,11 +74,13 @@ def signatures(doc: dict[str, Any]) -> list[str]:
 
 
 def codes(texts: list[str]) -> Markup:
-    return join(*(element("p", element("code", text)) for text in texts))
+    return join_elements(*(element("p", element("code", text)) for text in texts))
 
 
 def file_line(told: dict[str, Any]) -> Markup:
-    return join(name(told["file"] or told.get("name") or ABSENT, "nm whole"), " ", element("code", told["digest"]))
+    return join_elements(
+        name(told["file"] or told.get("name") or ABSENT, "nm whole"), " ", element("code", told["digest"])
+    )
 
 
 def run(command: str) -> Markup:

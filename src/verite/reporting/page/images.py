@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, thin_stack
 from verite.reporting.page.crops import THUMB, Photos
 from verite.reporting.page.document import MOST_IMAGES
@@ -58,7 +58,7 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
         if hidden > 0
         else ""
     )
-    return join(
+    return join_elements(
         element("p", tell_images(doc, system), class_="finding"),
         element("p", f"The worst {len(rows)} of {doc['truth']['images']:,}.{more}", class_="sub"),
         find,

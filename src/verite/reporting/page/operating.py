@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
-from verite.reporting.page.charts import BOTTOM, HIGH, TOP, Axes, Line, lines, tick
+from verite.model.elements import Markup, element, join_elements
+from verite.reporting.page.charts import BOTTOM, HIGH, TOP, Axes, Stroke, lines, tick
 from verite.reporting.page.frame import each, scroll
 from verite.reporting.page.words import count_of, name, number, plain, sentence, whole
 
@@ -44,20 +44,22 @@ def operating_of(doc: dict[str, Any], i: int) -> Markup:
     rates_chart = lines(
         axes,
         [
-            Line(
+            Stroke(
                 "precision",
                 list(zip(at, (one[0] for one in told), strict=True)),
                 "k",
                 span[0] + 0.6 * (span[1] - span[0]),
             ),
-            Line(
+            Stroke(
                 "recall",
                 list(zip(at, (one[1] for one in told), strict=True)),
                 "g",
                 span[0] + 0.02 * (span[1] - span[0]),
                 True,
             ),
-            Line("F1", list(zip(at, (one[2] for one in told), strict=True)), "a", span[0] + 0.3 * (span[1] - span[0])),
+            Stroke(
+                "F1", list(zip(at, (one[2] for one in told), strict=True)), "a", span[0] + 0.3 * (span[1] - span[0])
+            ),
         ],
         f"Precision, recall and F1 of {plain(system['name'])} against confidence",
         cut,
@@ -79,7 +81,7 @@ def operating_of(doc: dict[str, Any], i: int) -> Markup:
         class_="slide js",
         hidden="",
     )
-    return join(
+    return join_elements(
         element("p", tell_point(system, total), class_="finding"),
         element("p", "The confidence with the largest F1 over all objects, chosen on these images.", class_="sub"),
         read_out(i, best, steps["images"]),
@@ -149,7 +151,7 @@ def recall_chart(system: dict[str, Any], told: list[tuple[float, float, float]])
     for f1 in ISO:
         first = f1 / (2 - f1)  # the recall at which precision is 1
         recalls = [first + (1 - first) * k / 40 for k in range(41)]
-        iso.append(Line("", [(r, f1 * r / (2 * r - f1)) for r in recalls], "iso"))
+        iso.append(Stroke("", [(r, f1 * r / (2 * r - f1)) for r in recalls], "iso"))
     points = [(recall, precision) for precision, recall, _ in reversed(told) if precision == precision]
     best = system["best"]
     marks = []
@@ -161,7 +163,7 @@ def recall_chart(system: dict[str, Any], told: list[tuple[float, float, float]])
         marks.append(
             element("text", f"F1 {tick(f1)}", x=f"{x:.1f}", y=f"{y - 5:.1f}", class_="f sm", text_anchor="middle")
         )
-    return lines(axes, [*iso, Line("", points, "a")], f"Precision against recall of {plain(system['name'])}", *marks)
+    return lines(axes, [*iso, Stroke("", points, "a")], f"Precision against recall of {plain(system['name'])}", *marks)
 
 
 def froc_chart(system: dict[str, Any]) -> Markup:
@@ -174,7 +176,9 @@ def froc_chart(system: dict[str, Any]) -> Markup:
     best: dict[float, float] = {}
     for x, y in points:
         best[x] = max(y, best.get(x, 0.0))
-    return lines(axes, [Line("", sorted(best.items()), "a")], f"Recall of {plain(system['name'])} against false alarms")
+    return lines(
+        axes, [Stroke("", sorted(best.items()), "a")], f"Recall of {plain(system['name'])} against false alarms"
+    )
 
 
 def threshold_table(system: dict[str, Any], told: list[tuple[float, float, float]]) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.reporting.page.tally import Tally
+from verite.reporting.page.tally import ConfidenceTally
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -63,7 +63,7 @@ def pack_truth(truth: Annotations, asked: NDArray[np.bool_], scale: float) -> tu
     return pack(columns)
 
 
-def pack_system(tally: Tally, scale: float, budget: int) -> tuple[bytes, dict[str, Any]]:
+def pack_system(tally: ConfidenceTally, scale: float, budget: int) -> tuple[bytes, dict[str, Any]]:
     """What became of the truths, counts at every step, and as many predictions as fit: the right ones, then wrong ones
     by falling confidence."""
     truth, overlay = tally.truth, tally.overlay
@@ -88,7 +88,7 @@ def pack_system(tally: Tally, scale: float, budget: int) -> tuple[bytes, dict[st
     return data, about
 
 
-def count_columns(tally: Tally) -> dict[str, NDArray[Any]]:
+def count_columns(tally: ConfidenceTally) -> dict[str, NDArray[Any]]:
     return {
         "labels": smallest(tally.by_label),
         "image_right": smallest(tally.by_image(True)),
@@ -96,7 +96,7 @@ def count_columns(tally: Tally) -> dict[str, NDArray[Any]]:
     }
 
 
-def pred_columns(tally: Tally, rows: NDArray[Any], scale: float) -> dict[str, NDArray[Any]]:
+def pred_columns(tally: ConfidenceTally, rows: NDArray[Any], scale: float) -> dict[str, NDArray[Any]]:
     """Predictions image by image, in an image by falling confidence."""
     pred, sure = tally.pred, tally.overlay.sureness
     rows = rows[np.lexsort((-sure[rows], pred.image[rows]))]

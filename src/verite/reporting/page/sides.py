@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from verite.model.elements import Markup, element, join
-from verite.reporting.page.charts import Axes, Line, interval, lines, share_bar
+from verite.model.elements import Markup, element, join_elements
+from verite.reporting.page.charts import Axes, Stroke, interval, lines, share_bar
 from verite.reporting.page.confusion import cell
 from verite.reporting.page.frame import scroll
 from verite.reporting.page.head import is_known, score_name
@@ -20,9 +20,9 @@ def sides(doc: dict[str, Any]) -> Markup | None:
     """Only of several systems."""
     if len(doc["systems"]) < 2:
         return None
-    blocks = [chart(doc), join(finders(doc) or Markup(), fates(doc))]
+    blocks = [chart(doc), join_elements(finders(doc) or Markup(), fates(doc))]
     known = [block for block in blocks if block is not None]
-    return join(
+    return join_elements(
         element("p", tell_sides(doc), class_="finding"),
         element("div", *(element("div", block) for block in known), class_="two") if known else Markup(),
         threshold_rows(doc),
@@ -56,10 +56,10 @@ def chart(doc: dict[str, Any]) -> Markup | None:
     for i, (system, rows) in enumerate(zip(doc["systems"], told, strict=False)):
         points = [(one["iou"], one["AP"] if is_known(one["AP"]) else float("nan")) for one in rows]
         at = ious[0] + (0.02 + 0.22 * (i % 3)) * (ious[-1] - ious[0])
-        drawn.append(Line(system["name"], points, KINDS[i] if i < len(KINDS) else "g", at))
+        drawn.append(Stroke(system["name"], points, KINDS[i] if i < len(KINDS) else "g", at))
     said = f"{score_name(doc)} against IoU"
     hidden = len(doc["systems"]) - len(told)
-    return join(
+    return join_elements(
         element("h3", "How well must a box fit?"),
         element("p", f"The score at each overlap{f'; the best {MOST_LINES} systems' if hidden > 0 else ''}."),
         lines(axes, drawn[::-1], said),
@@ -108,7 +108,7 @@ def finders(doc: dict[str, Any]) -> Markup | None:
         for label, count, kind in parts
     ]
     total = sum(count for _, count, _ in parts)
-    return join(
+    return join_elements(
         element("h3", "Who finds what"),
         element("p", f"{total:,} objects at IoU {told['iou']:g}, each system from the confidence of its best F1 on."),
         share_bar(parts, total),
@@ -148,7 +148,7 @@ def fates(doc: dict[str, Any]) -> Markup:
         class_="mx fate",
     )
     about = element("p", "Rows: ", name(first), ". Columns: ", name(second), ". At any confidence.")
-    return join(element("h3", "The fate of every object"), about, scroll("Table of fates", table))
+    return join_elements(element("h3", "The fate of every object"), about, scroll("Table of fates", table))
 
 
 def mcnemar(told: dict[str, Any], first: str, second: str) -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import interval
 from verite.reporting.page.frame import each, scroll
 from verite.reporting.page.head import is_known
@@ -29,7 +29,7 @@ def slices_of(system: dict[str, Any]) -> Markup:
     ordered = sorted(rows, key=lambda one: (not one.get("is_ranked", True), one["recall"]))
     hidden = len(ordered) - MOST
     more = f" The {MOST} worst of {len(ordered)}." if hidden > 0 else ""
-    return join(
+    return join_elements(
         element("p", tell(system, rows, base), class_="finding"),
         element("p", f"Recall at any confidence; {number(base)} of all objects. {GREY}{more}", class_="sub"),
         scroll(f"Table of slices, {plain(system['name'])}", table(ordered[:MOST], base)),

@@ -41,7 +41,7 @@ def build(
     named = own["title"] or f"{Path(truth['file']).stem or 'truth'}: {many}, {truth['images']:,} images"
     files = [one["file"] or one["name"] for one in told]
     protocol = [] if first.results.protocol == "coco" else ["--protocol", first.results.protocol.replace("_", "-")]
-    words = [truth["file"] or "TRUTH", *files, *protocol, *spell(changed)]
+    words = [truth["file"] or "TRUTH", *files, *protocol, *spell_options(changed)]
     command = " ".join(["verite report", *map(shlex.quote, words)])
     page = [] if own["pictures"] == "auto" else ["--pictures", own["pictures"]]
     page += ["--title", own["title"]] if own["title"] else []
@@ -83,7 +83,7 @@ def clean(value: Any) -> Any:
 OPTIONS = {"labels": "--class"}
 
 
-def spell(changed: Mapping[str, Any]) -> list[str]:
+def spell_options(changed: Mapping[str, Any]) -> list[str]:
     """Settings as options."""
     words = []
     for key, value in changed.items():
@@ -136,9 +136,9 @@ def tell_fates(first: System, second: System) -> dict[str, Any] | None:
     """What became of every object under either of two systems, at any confidence."""
     if first.analysis is None or second.analysis is None:
         return None
-    from verite.analysis.comparison import FATES, Pair
+    from verite.analysis.comparison import FATES, SystemPair
 
-    pair = Pair(first.analysis, second.analysis, (first.name, second.name))
+    pair = SystemPair(first.analysis, second.analysis, (first.name, second.name))
     return {"names": list(FATES), "matrix": pair.migration.tolist()}
 
 

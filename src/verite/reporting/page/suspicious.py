@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verite.model.elements import Markup, element, join
+from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.words import count_of, name, plain
 
@@ -28,7 +28,7 @@ def show_suspicious(doc: dict[str, Any], photos: Photos) -> Markup | None:
         element("li", show(doc, k, item, photos), data_record=record_of(doc, item)) for k, item in enumerate(items)
     ]
     copy = element("button", "Copy marks as CSV", type="button", class_="btn", id="copy-marks")
-    return join(
+    return join_elements(
         element("p", told, class_="finding"),
         element("p", ABOUT, class_="sub"),
         element("ol", *listed, class_="sus"),
@@ -49,7 +49,7 @@ def show(doc: dict[str, Any], k: int, item: dict[str, Any], photos: Photos) -> M
     choices = [
         element("label", element("input", type="radio", name=f"mark-{k}", value=word), word) for word in VERDICTS
     ]
-    return join(
+    return join_elements(
         crop(item, size, photos.link(image), photos.crop(image, item["window"]), plain(where)),
         element(
             "div",

@@ -20,7 +20,7 @@ STEPS = 101
 RIGHT = "right"
 
 
-class Tally:
+class ConfidenceTally:
     """Histograms over confidence steps: of each label and type, and of each image."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from verite.model.elements import Markup, element, escape, join
+from verite.model.elements import Markup, element, escape, join_elements
 
 ABSENT = "–"
 GAP = "\u00a0"  # a number stays with its unit
@@ -89,11 +89,11 @@ def plain(text: Any, most: int = 40) -> str:
 def list_all(parts: Sequence[str]) -> Markup:
     """a, b and c."""
     if len(parts) < 2:
-        return join(*parts)
+        return join_elements(*parts)
     between = [part for one in parts[:-1] for part in (", ", one)][1:]
-    return join(*between, " and ", parts[-1])
+    return join_elements(*between, " and ", parts[-1])
 
 
 def sentence(*parts: str) -> Markup:
     """Words and names after each other."""
-    return join(*(part if isinstance(part, Markup) else escape(part) for part in parts))
+    return join_elements(*(part if isinstance(part, Markup) else escape(part) for part in parts))
