@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 from verite.checks.sides import Side
 
 SIZES = {f"{i}.jpg": (1000, 800) for i in range(40)}
@@ -43,6 +44,7 @@ def test_large_finite_numbers_are_finite():
     assert count("not_finite", [[0, 0, 1.7e308, 1.7e308]]) == 0
 
 
+@boundary("CensusRules.rounding")
 def test_a_width_of_zero_is_no_negative_one():
     boxes = spread(3)
     boxes[0, 2], boxes[1, 2], boxes[2, 2] = boxes[0, 0], boxes[1, 0] - 1e-7, boxes[2, 0] - 1e-5
@@ -50,6 +52,7 @@ def test_a_width_of_zero_is_no_negative_one():
     assert side(boxes).tally("negative").rows == (2,)
 
 
+@boundary("CensusRules.leaves")
 @pytest.mark.parametrize(
     ("edge", "inside", "outside"), [(0, -100, -100.1), (1, -80, -80.1), (2, 1100, 1100.1), (3, 880, 880.1)]
 )
@@ -66,6 +69,7 @@ def test_images_of_unknown_size_have_no_outside():
     assert Side(alone, is_truth=True).count("outside") == 0
 
 
+@boundary("CensusRules.small_area", "CensusRules.least_box")
 def test_stated_areas_are_compared_with_their_boxes():
     boxes = np.array(
         [[0, 0, 20, 20], [30, 0, 50, 20], [60, 0, 80, 20], [90, 0, 110, 20], [120, 0, 125, 5]], dtype=float
@@ -74,8 +78,11 @@ def test_stated_areas_are_compared_with_their_boxes():
     found = side(boxes, area=areas)
     assert (found.tally("small_area").rows, found.tally("no_area").rows) == ((1,), (2, 3))
     assert side(boxes, area=areas, is_truth=False, confidence=np.ones(5)).count("no_area") == 0
+    assert side([[0, 0, 10, 10]], area=np.array([0.9])).count("small_area") == 1  # a hundred pixels say enough
+    assert side([[0, 0, 10, 9.9]], area=np.array([0.9])).count("small_area") == 0
 
 
+@boundary("CensusRules.near")
 def test_truths_of_one_class_coincide_from_an_overlap_of_98_percent_on():
     near, far = [[0, 0, 100, 100], [0, 0, 100, 98]], [[0, 0, 100, 100], [0, 0, 100, 97.9]]
     image = ["0.jpg"] * 2
@@ -104,6 +111,7 @@ def test_ids_chosen_to_collide_cost_no_more():
     assert side(spread(3000), ids=ids).tally("repeated_ids").rows == (2999,)
 
 
+@boundary("CensusRules.fewest_equal")
 def test_confidences():
     def preds(values):
         return side(spread(len(values)), is_truth=False, confidence=np.array(values, dtype=float))

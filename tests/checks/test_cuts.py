@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 from verite.checks import ties
 
 
@@ -21,6 +22,7 @@ def codes(*sides):
     return {f.code: f for f in vt.inspect(*sides).findings}
 
 
+@boundary("cuts.MOST")
 def test_the_hundred_and_first_prediction_of_a_class_in_an_image_counts_for_nothing():
     full = preds(np.linspace(0, 1, 101), ["a.jpg"] * 101)
     assert codes(full)["V307"].count == 1
@@ -29,6 +31,7 @@ def test_the_hundred_and_first_prediction_of_a_class_in_an_image_counts_for_noth
     assert "V307" not in codes(preds(np.linspace(0, 1, 200), ["a.jpg"] * 200, ["cat", "dog"] * 100))
 
 
+@boundary("cuts.LOWEST", "cuts.FEWEST")
 def test_a_lowest_confidence_above_a_twentieth_is_a_threshold():
     assert "V308" not in codes(preds(np.linspace(0.05, 0.9, 20)))
     assert codes(preds(np.linspace(0.0501, 0.9, 20)))["V308"].severity == "note"

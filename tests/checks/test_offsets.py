@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 
 
 def codes(shift, count=30, noise=0.1, seed=4):
@@ -31,6 +32,10 @@ def test_other_errors_are_a_detectors(shift):
     assert "V107" not in codes(shift)
 
 
+@boundary("offsets.FEWEST", "offsets.SHARP")
 def test_it_takes_thirty_objects_and_a_sharp_median():
+    assert "V107" in codes([-1, -1, 0, 0], count=30)
     assert "V107" not in codes([-1, -1, 0, 0], count=29)
+    assert "V107" in codes([-1.23, -1.23, 0, 0], noise=0.01)
+    assert "V107" not in codes([-1.27, -1.27, 0, 0], noise=0.01)
     assert "V107" not in codes([-1, -1, 0, 0], noise=3.0)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 
 
 def codes(tmp_path, *boxes, size=(100, 50)):
@@ -22,6 +23,7 @@ def ring(right, bottom):
     return [[0, 0, right, 0, right, bottom, 0, bottom]]
 
 
+@boundary("outlines.ALIKE")
 def test_a_box_agrees_with_its_polygon_from_three_quarters_on(tmp_path):
     box = {"bbox": [0, 0, 40, 40]}
     assert "V112" not in codes(tmp_path, box | {"segmentation": ring(30, 40)})
@@ -30,6 +32,7 @@ def test_a_box_agrees_with_its_polygon_from_three_quarters_on(tmp_path):
     assert found.examples == ("a.jpg, id 1: box 0 0 40 40, outline 0 0 29.9 40",)
 
 
+@boundary("outlines.SLACK")
 def test_edges_of_small_objects_may_be_off_by_two_pixels(tmp_path):
     box = {"bbox": [0, 0, 4, 4]}
     assert "V112" not in codes(tmp_path, box | {"segmentation": ring(2, 4)})

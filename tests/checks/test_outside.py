@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 from verite.checks import examine, without_consequences
 
 
@@ -41,6 +42,15 @@ def test_more_than_a_tenth_of_predictions_wholly_outside_are_a_warning(box):
     assert "3 of 20 boxes leave the image by more than a tenth of its side, 3 of them wholly" in found.message
 
 
+@boundary("outside.LOST")
+def test_a_tenth_of_predictions_may_be_wholly_outside():
+    boxes = inside(100)
+    boxes[:10] = [1000, 10, 1200, 90]
+    assert findings(boxes)["V109"].severity == "note"
+    boxes[:11] = [1000, 10, 1200, 90]
+    assert findings(boxes)["V109"].severity == "warning"
+
+
 def test_predictions_that_nobody_clipped_have_a_part_in_their_image():
     boxes = inside(20)
     boxes[:] = [999, 10, 1500, 90]
@@ -52,6 +62,7 @@ def lying(count):
     return np.array([[50, 200, 150, 390 - i] for i in range(count)], dtype=np.float64)
 
 
+@boundary("outside.TURNED")
 def test_three_images_on_their_side_are_named():
     found = findings(lying(3), is_truth=True, sizes=(400, 300))
     assert found["V108"].count == 3

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 from tests.formats.samples import sample
 from verite.errors import DataError
 
@@ -94,3 +95,12 @@ def test_yolo_poses_are_read_as_poses(tmp_path: Path) -> None:
     bare.mkdir()
     (bare / "a.txt").write_text("0 0.5 0.5 0.2 0.4 0.45 0.4 2 0.1 0.2 1\n")  # nobody says how many: a 2 betrays them
     assert vt.read(bare).regions.has_keypoints
+
+
+@boundary("poses.FEWEST")
+def test_it_takes_five_poses_to_call_their_order_mirrored() -> None:
+    for count, is_told in ((5, True), (4, False)):
+        truth, results = poses(count)
+        for one in results:
+            one["keypoints"] = np.array(one["keypoints"]).reshape(17, 3)[LEFT_FIRST].ravel().tolist()
+        assert ("V423" in codes(truth, results)) == is_told

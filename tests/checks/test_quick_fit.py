@@ -6,6 +6,7 @@ import numpy as np
 
 import verite as vt
 from tests.checks.adversaries import ADVERSARIES
+from tests.checks.boundary import boundary
 from tests.checks.mistakes import GEOMETRY, Files, with_wrong_boxes
 from tests.checks.sets import KINDS, draw_set
 from verite import checks
@@ -66,6 +67,7 @@ def test_what_fits_looks_sound():
     assert glance()
 
 
+@boundary("FitRules.share", "FitRules.precise")
 def test_half_of_the_truths_must_be_found_precisely():
     def off(missed):
         def change(corners, labels, confidence):
@@ -75,6 +77,15 @@ def test_half_of_the_truths_must_be_found_precisely():
 
     assert glance(change=off(5))
     assert not glance(change=off(6))
+
+    def lower(count, by):
+        def change(corners, labels, confidence):
+            corners[:count, 3] -= by
+
+        return change
+
+    assert glance(change=lower(10, 17.5))  # 52.5 of 70 pixels are three quarters
+    assert not glance(change=lower(10, 17.6))
 
 
 def test_most_must_have_their_class():
@@ -102,7 +113,22 @@ def test_fractions_of_an_image_are_looked_at():
     assert not looks_sound(truth, pred.like(truth))
 
 
-def exchanged(mapping, count=7, share=1.0):
+@boundary("FitRules.pixels", "FitRules.most_small")
+def test_a_twentieth_of_the_numbers_is_too_large_for_fractions():
+    def is_good(large, number):
+        boxes = np.tile([0.1, 0.1, 0.9, 0.9], (25, 1))
+        boxes[:large, 2] = number
+        names = [f"{i}.jpg" for i in range(25)]
+        truth = vt.Annotations.of(names, ["cat"] * 25, boxes)
+        pred = vt.Annotations.of(names, ["cat"] * 25, boxes, confidence=np.linspace(0.1, 0.9, 25))
+        return Pair(truth, pred.like(truth)).fit["is_good"]
+
+    assert is_good(6, 2.1)
+    assert not is_good(5, 2.1)  # of a hundred
+    assert not is_good(6, 2.0)
+
+
+def exchanged(mapping, count=7, share=1.0, lower=0.0):
     """Objects of three classes that are found as others."""
     names = [name for name in mapping for _ in range(count)]
     images = [f"{i}.jpg" for i in range(len(names))]
@@ -110,7 +136,11 @@ def exchanged(mapping, count=7, share=1.0):
     found = [mapping[name] if i % count < share * count else name for i, name in enumerate(names)]
     truth = vt.Annotations.of(images, names, boxes, labels=["cat", "dog", "owl"])
     pred = vt.Annotations.of(
-        images, found, boxes, confidence=np.linspace(0.1, 0.9, len(names)), labels=["cat", "dog", "owl"]
+        images,
+        found,
+        boxes - [0, 0, 0, lower],
+        confidence=np.linspace(0.1, 0.9, len(names)),
+        labels=["cat", "dog", "owl"],
     )
     return Pair(truth, pred.like(truth)).count("exchanges")
 
@@ -124,6 +154,7 @@ def test_one_class_taken_for_another_is_a_weak_detector():
     assert exchanged({"cat": "dog", "dog": "dog", "owl": "owl"}) == 0
 
 
+@boundary("FitRules.fewest", "FitRules.taken_for", "FitRules.found")
 def test_it_takes_six_objects_and_three_quarters_of_a_class():
     swap = {"cat": "dog", "dog": "cat", "owl": "owl"}
     assert exchanged(swap, count=6) == 2
@@ -131,6 +162,8 @@ def test_it_takes_six_objects_and_three_quarters_of_a_class():
     assert exchanged(swap, count=8, share=0.75) == 2
     assert exchanged(swap, count=8, share=0.7) == 2  # six of eight are three quarters
     assert exchanged(swap, count=9, share=0.6) == 0
+    assert exchanged(swap, count=6, lower=35) == 2  # found by half
+    assert exchanged(swap, count=6, lower=35.1) == 0
 
 
 def unpredicted(missing, per_image=5, count=100):
@@ -143,6 +176,7 @@ def unpredicted(missing, per_image=5, count=100):
     return Pair(truth, pred.where(kept).like(truth))
 
 
+@boundary("sides.MANY")
 def test_many_images_without_predictions_are_more_than_a_tenth_and_more_than_chance():
     assert not unpredicted(10).count("many_unpredicted")
     assert unpredicted(10).count("unpredicted") == 10

@@ -10,14 +10,14 @@ from verite import _core
 from verite.checks.explanations import Hypothesis, boxes_under
 from verite.checks.findings import EXAMPLES, Finding, Fix, SideName
 from verite.checks.hypotheses import looks_like_fractions, looks_like_pixels
-from verite.checks.readings import NAMES, Reading, code_of, fix_of
+from verite.checks.readings import NAMES, Reading, are_like_corners, code_of, fix_of
 from verite.checks.sample import Sample
 from verite.checks.sides import Pair
 from verite.checks.values import spell_box
 from verite.model.annotations import Annotations
-from verite.model.layouts import Floats
 
 FEWEST_LINES = 20  # before boxes are said to look like corners by themselves
+ALONG = 0.5  # correlation of first and second points that corners exceed, where no image says where it ends
 
 
 def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     sides = (truth, pred)
     if not all(s.source.format == "text" and "the default" in s.source.why and s.unit == "px" for s in sides):
         return
-    if min(len(truth), len(pred)) < FEWEST_LINES or not all(are_like_corners(s.regions.values) for s in sides):
+    if min(len(truth), len(pred)) < FEWEST_LINES or not all(are_like_corners(s.regions.values, ALONG) for s in sides):
         return
     fixes = [Fix(side, (("boxes", "xyxy"),)).as_options() for side in ("truth", "pred")]
     yield Finding(
@@ -117,14 +117,3 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
         tuple(spell_box(numbers) for numbers in truth.regions.values[:EXAMPLES]),
         f"add {' '.join(fixes)}, or --truth-boxes xywh --pred-boxes xywh if they are widths and heights",
     )
-
-
-def are_like_corners(values: Floats) -> bool:
-    """Is the second point always behind the first, and does it move with the first, as widths would not?"""
-    first, second = values[:, :2], values[:, 2:]
-    if not np.all(second > first):
-        return False
-    moves = [
-        np.corrcoef(first[:, i], second[:, i])[0, 1] for i in (0, 1) if np.ptp(first[:, i]) and np.ptp(second[:, i])
-    ]
-    return len(moves) == 2 and min(moves) > 0.5

@@ -19,7 +19,9 @@ from verite.model.annotations import Annotations
 from verite.records import record
 
 Ints = NDArray[np.int64]
-UNKNOWN = -(10**9)  # an id that no shift makes known
+DIGITS = 9  # of a class id
+UNKNOWN = -(10**DIGITS)  # an id that no shift makes known
+SHOWN = 6  # names of classes
 SHARE = 0.15  # of the overlapping pairs that must agree under another mapping
 
 
@@ -65,9 +67,8 @@ def advice_on_classes(names: Sequence[str], truth: Annotations) -> str:
 
 
 def list_names(names: Sequence[str]) -> str:
-    return ", ".join(excerpt(name, 30) for name in names[:6]) + (
-        f" and {len(names) - 6:,} more" if len(names) > 6 else ""
-    )
+    shown = ", ".join(excerpt(name, 30) for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 @record()
@@ -116,7 +117,7 @@ def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints
 def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | None:
     """The class ids of both sides, if predictions speak of classes by id, or by names that are numbers."""
     known, names = len(truth.labels), pred.labels.all_names
-    numbers = [int(name) if name.isdecimal() and len(name) < 10 else UNKNOWN for name in names]
+    numbers = [int(name) if name.isdecimal() and len(name) <= DIGITS else UNKNOWN for name in names]
     if truth.labels.ids is None:
         return (np.array(numbers[:known]), np.array(numbers)) if UNKNOWN not in numbers else None
     if speaks_by_id(pred) and pred.labels.ids is not None:

@@ -23,13 +23,19 @@ BETTER = 0.1  # a truth is won when its overlap grows by this
 FEWEST = 6  # truths an explanation must win
 ODDS = 3  # truths won for each one lost
 MORE = 0.35  # truths won, net, for each one found before
+SEEN = 0.3  # overlap below which it is as good as none
+EXPECTED = 0.25  # truths that chance finds, at least
+SIGMAS = 4  # errors of a median, within which it may be anything
+PARTS = 5  # of an image, across and down
+FAIR = 0.03  # share of the boxes that makes a part of the image one of their places
 TURNS = 4
 RANDOM_BOXES = 500
+NORMAL = 1.4826 * 1.2533  # a normal deviation by its median one, times the error of a median by that of a mean
 
 
 def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: Ints) -> Floats:
-    """For each truth its largest overlap with a prediction of the same image; 0 below 0.3."""
-    _, which, overlap = _core.box_candidates(truth, truth_image, pred, pred_image, 0.0, 0.3)
+    """For each truth its largest overlap with a prediction of the same image; 0 where it is less than SEEN."""
+    _, which, overlap = _core.box_candidates(truth, truth_image, pred, pred_image, 0.0, SEEN)
     best = np.zeros(len(truth))
     np.maximum.at(best, which, overlap)
     return best
@@ -62,6 +68,13 @@ def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
     return won >= fewest + ODDS * lost and won - lost >= more * before
 
 
+def median_and_error(values: Floats) -> tuple[Floats, Floats]:
+    """The median of each column, and how far it may be off: by the median deviation, as of normal errors."""
+    middle = np.median(values, axis=0)
+    deviation = np.median(np.abs(values - middle), axis=0)
+    return middle, SIGMAS * deviation * NORMAL / np.sqrt(len(values))
+
+
 def turns(images: int) -> list[int]:
     """By how many images to turn the sample so that predictions meet other images' truths."""
     return sorted({images // 2, images // 3, 2 * images // 3, images // 5, 4 * images // 5} - {0})[:TURNS]
@@ -82,17 +95,17 @@ def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:
 
 def exceeds_random_boxes(hits: int, expected: float, at_least: float) -> bool:
     """Are so many truths found (or predictions right) that random boxes would not do it?"""
-    expected = max(expected, 0.25)
+    expected = max(expected, EXPECTED)
     return hits >= max(at_least, ODDS * expected) and surprise(hits, expected) >= NATS
 
 
 def places(boxes: Floats) -> int:
-    """In how many of 5 x 5 parts of the image are a fair share of boxes centred? It ends where the last box does."""
+    """In how many parts of the image are a fair share of boxes centred? It ends where the last box does."""
     if not len(boxes):
         return 0
-    centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * 2.5
-    cells = np.clip(centres, 0, 4).astype(np.int64)
-    return int((np.bincount(cells[:, 0] * 5 + cells[:, 1]) >= max(1, 0.03 * len(boxes))).sum())
+    centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * PARTS / 2
+    cells = np.clip(centres, 0, PARTS - 1).astype(np.int64)
+    return int((np.bincount(cells[:, 0] * PARTS + cells[:, 1]) >= max(1, FAIR * len(boxes))).sum())
 
 
 def relative_to_images(boxes: Floats, sizes: Floats) -> Floats:

@@ -9,10 +9,12 @@ from verite.checks.evidence import FOUND, PRECISE, best_overlaps
 from verite.checks.findings import SideName
 from verite.checks.readings import Reading
 from verite.checks.sample import Sample
+from verite.checks.sides import EDGE
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 from verite.records import record
 
+COST = 0.2  # of a score, for boxes that all leave their images
 SOUND = 0.5  # share of truths overlapped precisely from which nothing else is tried
 
 
@@ -30,7 +32,7 @@ class Hypothesis:
 
     @property
     def score(self) -> float:
-        return float(self.overlaps.sum()) * self.weight * (1 - 0.2 * self.outside)
+        return float(self.overlaps.sum()) * self.weight * (1 - COST * self.outside)
 
     @property
     def found(self) -> int:
@@ -60,7 +62,7 @@ def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) 
         return 0.0
     boxes = np.concatenate(boxes_under(sample, side, reading, shift))
     sizes = np.concatenate([sample.truth.sizes, pred.sizes])
-    leaves = np.concatenate([boxes[:, :2] < -0.1 * sizes, boxes[:, 2:] > 1.1 * sizes], axis=1)
+    leaves = np.concatenate([boxes[:, :2] < -EDGE * sizes, boxes[:, 2:] > (1 + EDGE) * sizes], axis=1)
     return float(leaves.any(axis=1).mean())
 
 

@@ -13,6 +13,10 @@ from verite.checks.readings import SCALED
 from verite.checks.sample import Sample
 from verite.checks.scaling import estimate, round_off
 
+LEAST, LEAST_CHANGED = 0.35, 0.4  # share of the truths that must be found; where scaled, or two things are changed
+PAST, TRUTH_PAST = 1.1, 1.15  # parts of an image to which predictions, and truths, may reach
+SHORT, FULL = 0.7, 0.93  # truths that reach so far fill their images; so do predictions that reach so far
+AS_GOOD = 0.95  # part of the overlaps that remains when the other side is scaled
 TWOFOLD = 2.0  # truths won for each one found before, where two things are changed
 
 
@@ -60,7 +64,7 @@ def best_of(sample: Sample, plain: Hypothesis, tried: Iterator[Tried]) -> Hypoth
 def dominates(e: Hypothesis, plain: Hypothesis, changes: int) -> bool:
     """Does it find far more? What was estimated, or changes two things, must explain more than what was not."""
     is_scaled = e.reading.measure in SCALED
-    if e.found < (0.4 if is_scaled or changes > 1 else 0.35) * e.possible:
+    if e.found < (LEAST_CHANGED if is_scaled or changes > 1 else LEAST) * e.possible:
         return False
     more = TWOFOLD if changes > 1 else MORE
     return is_dominant(e.overlaps, plain.overlaps, more, FEWEST * (1 + is_scaled) * changes)
@@ -77,15 +81,15 @@ def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
     if found.side == "truth" or found.reading.measure not in SCALED or not sample.truth.is_sized:
         return found
     truth, pred = (reach(group, group.corners()) for group in (sample.truth, sample.pred))
-    if pred.max() > 1.1 or (truth.max() <= 1.15 and (truth.min() > 0.7 or pred.min() < 0.93)):
+    if pred.max() > PAST or (truth.max() <= TRUTH_PAST and (truth.min() > SHORT or pred.min() < FULL)):
         return found
-    if truth.max() <= 1.15 and places(sample.truth.corners()) < 2 * PLACES:
+    if truth.max() <= TRUTH_PAST and places(sample.truth.corners()) < 2 * PLACES:
         return found
     reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, found.reading.measure)
     if reading is None:
         return found
     overlaps = overlaps_under(sample, "truth", reading, 0)
-    is_as_good = overlaps.sum() >= 0.95 * found.overlaps.sum()
+    is_as_good = overlaps.sum() >= AS_GOOD * found.overlaps.sum()
     return replace(found, side="truth", reading=reading, overlaps=overlaps) if is_as_good else found
 
 

@@ -12,6 +12,16 @@ from verite.checks.sample import Sample, SampledObjects
 from verite.checks.scaling import USUAL, estimate
 from verite.model.layouts import Floats
 
+FEWEST = 5  # boxes that say in what they are measured
+SMALL, LARGE = 2, 0.05  # fractions are small numbers, but for this share of them
+PIXELS = 3  # a median side of more is no fraction
+SAME = 0.05  # a scale that is nearer to 1 is none, if the layout is another one
+USUALLY = 0.02  # how near to a usual length a resized side is
+# What readings weigh less that are less likely beforehand: each further change, the truth's side, y before x, ...
+CHANGED, TRUTHS, SWAPPED = 0.1, 0.005, 0.015
+# ... a scale, each less usual measure, another layout besides, the truth's scale.
+ESTIMATED, UNUSUAL, RELAID, TRUTHS_SCALE = 0.03, 0.02, 0.03, 0.06
+
 Tried = tuple[SideName, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
 
 
@@ -27,7 +37,11 @@ def plain_readings(sample: Sample) -> Iterator[Tried]:
         for reading in READINGS:
             changes = (reading != own) + (shift != 0)
             if changes and reading.measure == measure:
-                penalty = 0.1 * (changes - 1) + 0.005 * (side == "truth") + 0.015 * (reading.layout in ("yxhw", "yxyx"))
+                penalty = (
+                    CHANGED * (changes - 1)
+                    + TRUTHS * (side == "truth")
+                    + SWAPPED * (reading.layout in ("yxhw", "yxyx"))
+                )
                 yield side, reading, shift, 1 - penalty
 
 
@@ -40,12 +54,12 @@ def likely_measure(group: SampledObjects) -> Measure:
 
 def looks_like_fractions(numbers: Floats) -> bool:
     """Are these too small to be pixels? Healthy boxes do not all lie in an image's first pixel."""
-    return len(numbers) >= 5 and float((np.abs(numbers) > 2).mean()) <= 0.05
+    return len(numbers) >= FEWEST and float((np.abs(numbers) > SMALL).mean()) <= LARGE
 
 
 def looks_like_pixels(numbers: Floats) -> bool:
     """Are these too large to be fractions?"""
-    return len(numbers) >= 5 and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > 3
+    return len(numbers) >= FEWEST and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > PIXELS
 
 
 def scaled_readings(sample: Sample) -> Iterator[Tried]:
@@ -63,15 +77,15 @@ def scaled_readings(sample: Sample) -> Iterator[Tried]:
         for rank, measure in enumerate(measures):
             reading = estimate(sample.pred, sample.truth, layout, measure)
             if reading is not None and is_worth_it(reading, own):
-                yield "pred", reading, 0, 0.97 - 0.02 * rank - 0.03 * (layout != own.layout)
+                yield "pred", reading, 0, 1 - ESTIMATED - UNUSUAL * rank - RELAID * (layout != own.layout)
     if sample.truth.is_sized and np.ptp(sample.truth.sizes, axis=0).any() and sample.truth.reading.measure == "abs":
         reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
         if reading is not None:
-            yield "truth", reading, 0, 0.94
+            yield "truth", reading, 0, 1 - TRUTHS_SCALE
 
 
 def is_worth_it(reading: Reading, own: Reading) -> bool:
     """Not if it is but another layout, scaled by next to nothing, or a length to which nobody resizes images."""
     if reading.measure in ("longest", "padded"):
-        return any(abs(reading.unit[0] / usual - 1) < 0.02 for usual in USUAL)
-    return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= 0.05
+        return any(abs(reading.unit[0] / usual - 1) < USUALLY for usual in USUAL)
+    return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= SAME

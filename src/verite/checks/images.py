@@ -19,6 +19,8 @@ from verite.errors import excerpt
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
+NO_WORSE = 0.98  # part of the overlaps that remains under shifted ids
+DIGITS = 18  # that every whole number of an id has room for
 
 
 def find_wrong_images(pair: Pair) -> Iterator[Finding]:
@@ -70,7 +72,9 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
 
 def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
     """Are these texts numbers that the truth has as ids?"""
-    return all(name.isdecimal() and len(name) < 19 for name in names) and bool(np.isin(np.array(names, int), ids).all())
+    return all(name.isdecimal() and len(name) <= DIGITS for name in names) and bool(
+        np.isin(np.array(names, int), ids).all()
+    )
 
 
 def share(e: Hypothesis) -> str:
@@ -84,7 +88,7 @@ def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | Non
             continue
         if sample is not None and plain is not None and shift in sample.shifts:
             overlaps = overlaps_under(sample, plain.side, plain.reading, shift)
-            if (overlaps >= FOUND).sum() >= FEWEST and overlaps.sum() >= 0.98 * plain.overlaps.sum():
+            if (overlaps >= FOUND).sum() >= FEWEST and overlaps.sum() >= NO_WORSE * plain.overlaps.sum():
                 return shift
         density = len(truth_ids) / max(1, int(truth_ids.max()) - int(truth_ids.min()) + 1)
         unknown = int((~np.isin(used_ids, truth_ids)).sum())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from verite.checks.evidence import PRECISE, best_pairs
+from verite.checks.evidence import PRECISE, best_pairs, median_and_error
 from verite.checks.explanations import boxes_under, find_overlapping
 from verite.checks.findings import Finding
 from verite.checks.sides import Pair
@@ -27,10 +27,9 @@ def find_off_by_one(pair: Pair) -> Iterator[Finding]:
         return
     truth, pred = boxes_under(sample, plain.side, plain.reading, plain.shift)
     errors = pred[other] - truth[one]
-    middle = np.median(errors, axis=0)
-    noise = 1.4826 * np.median(np.abs(errors - middle), axis=0) * 1.25 / np.sqrt(len(errors))  # of the median
+    middle, noise = median_and_error(errors)
     shift = np.round(middle)
-    is_sharp = np.all(np.abs(middle - shift) <= SHARP) and np.all(4 * noise <= SHARP)
+    is_sharp = np.all(np.abs(middle - shift) <= SHARP) and np.all(noise <= SHARP)
     if not is_sharp or abs(shift[0]) != 1 or shift[1] != shift[0] or not set(shift[2:]) <= {0.0, shift[0]}:
         return
     edges = ", ".join(

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite.checks.findings import EXAMPLES, Finding, Fix, Severity
-from verite.checks.readings import Reading
-from verite.checks.sides import Side
+from verite.checks.readings import Reading, are_like_corners
+from verite.checks.sides import EDGE, Side
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
 from verite.model.layouts import Floats
 
 FEWEST = 5  # boxes before their layout is called proven wrong
 BEYOND = 0.1  # share of the boxes that leave their images, from which there is something to explain
+ALONG = 0.0  # correlation of first and second points, in parts of the image, that corners exceed
 LOST = 0.1  # share of predictions that may lie wholly outside: detectors do not all clip, but they look at the image
 TURNED = 3  # images whose boxes fit the image lying on its side, before sizes are called exchanged
-EDGE = 0.1  # of the side: a box that leaves its image by more is outside
 
 
 def find_outside(side: Side) -> Iterator[Finding]:
@@ -35,8 +35,10 @@ def find_impossible_layout(side: Side) -> Iterator[Finding]:
     regions = annotations.regions
     if len(side) < FEWEST or tally.count < BEYOND * len(side) or regions.kept != "xywh":
         return
-    sizes, is_ordered = image_sizes(side), regions.values[:, 2:] > regions.values[:, :2]
-    if not np.all((sizes > 0) & is_ordered) or leave(regions.values, sizes).any():
+    sizes = image_sizes(side)
+    if not np.all(sizes > 0) or leave(regions.values, sizes).any():
+        return
+    if not are_like_corners(regions.values / np.tile(sizes, 2), ALONG):
         return
     whose = "the truth's" if side.is_truth else "the predictions'"
     takes_option = annotations.source.format not in ("voc", "openimages")

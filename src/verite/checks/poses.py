@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from verite.checks.evidence import FOUND
 from verite.checks.findings import EXAMPLES, Finding
-from verite.checks.sides import MANY, Pair, Side
+from verite.checks.sides import EDGE, MANY, Pair, Side
 from verite.checks.values import object_name
 from verite.model.keypoints import Keypoints
 
-EDGE = 0.1  # of the image's side: a point that leaves the image by more is outside
 FEWEST = 5  # poses before their order is called mirrored
+SAMPLED = 500  # truths that are looked at
 
 
 def find_odd_poses(side: Side) -> Iterator[Finding]:
@@ -84,7 +85,7 @@ def find_mirrored(pair: Pair) -> Iterator[Finding]:
         yield Finding("V423", "error", f"keypoints are mirrored: {message}", better, (), "write the truth's order")
 
 
-def nearest(pair: Pair, most: int = 500) -> Iterator[tuple[int, int]]:
+def nearest(pair: Pair) -> Iterator[tuple[int, int]]:
     """Truths with the prediction of their image and class whose box they overlap most, if by half."""
     from verite import _core
 
@@ -92,10 +93,10 @@ def nearest(pair: Pair, most: int = 500) -> Iterator[tuple[int, int]]:
     by_image: dict[tuple[int, int], list[int]] = {}
     for j, key in enumerate(zip(pred.image.tolist(), pred.label.tolist(), strict=True)):
         by_image.setdefault(key, []).append(j)
-    for i in range(0, len(truth), 1 + len(truth) // most):
+    for i in range(0, len(truth), 1 + len(truth) // SAMPLED):
         rows = by_image.get((int(truth.image[i]), int(truth.label[i])), [])
         if not rows:
             continue
         overlaps = _core.box_iou(truth.regions.boxes[[i]], np.ascontiguousarray(pred.regions.boxes[rows]))[0]
-        if overlaps.max() >= 0.5:
+        if overlaps.max() >= FOUND:
             yield i, rows[int(overlaps.argmax())]

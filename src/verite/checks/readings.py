@@ -87,6 +87,22 @@ NAMES = {
 READINGS = tuple(Reading(layout, measure) for measure in MEASURES[:2] for layout in NAMES)
 
 
+def are_like_corners(values: Floats, along: float) -> bool:
+    """Is the second point always behind the first, and does it move with the first, as widths would not?"""
+    first, second = values[:, :2], values[:, 2:]
+    if not np.isfinite(values).all() or not np.all(second > first):
+        return False
+    if not (np.ptp(first, axis=0).all() and np.ptp(second, axis=0).all()):
+        return False
+    return min(rank_correlation(first[:, i], second[:, i]) for i in (0, 1)) > along
+
+
+def rank_correlation(one: Floats, other: Floats) -> float:
+    """How far two columns rise together, whatever single odd values there are."""
+    ranks = np.stack([np.unique(column, return_inverse=True)[1].ravel() for column in (one, other)])
+    return float(np.asarray(np.corrcoef(ranks))[0, 1])
+
+
 def scale_and_pad(measure: Measure, sizes: Floats) -> tuple[Floats, Floats]:
     """What one unit is in pixels of each image, and the border that was added to the image before measuring."""
     none = np.zeros_like(sizes)

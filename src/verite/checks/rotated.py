@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FEWEST = 5  # pairs before an angle is called mirrored
 TURNED = 0.05  # of an overlap: boxes that are nearly upright or square look the same in the mirror
+MOSTLY = 0.8  # share of the pairs that overlap more
 BETTER = 0.1  # by how much the mean overlap must grow
 
 
@@ -38,7 +39,7 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
     if differ.sum() < FEWEST or turned[differ].mean() < plain[differ].mean() + BETTER:
         return
     better = int((turned > plain)[differ].sum())
-    if better < 0.8 * differ.sum():
+    if better < MOSTLY * differ.sum():
         return
     yield Finding(
         "V431",

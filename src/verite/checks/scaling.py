@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from verite import _core
-from verite.checks.evidence import FEWEST, FOUND, best_overlaps, best_pairs
+from verite.checks.evidence import FEWEST, FOUND, SIGMAS, best_overlaps, best_pairs
 from verite.checks.readings import Measure, Reading, scale_and_pad
 from verite.checks.sample import SampledObjects
 from verite.model.layouts import Floats
@@ -21,7 +21,10 @@ from verite.model.ragged import Ints, offsets_of
 PAIRS = 10_000
 AGREE = 0.4  # logarithms: ratios of centres and of sizes in one pair, and ratios in x and in y of a common scale
 BIASED = 0.1  # the same over all pairs: boxes that are too large or too small are not scaled ones
-BIN = 0.08
+BIN = 0.08  # logarithms: how wide a bar of the histogram of ratios is
+CELLS = 1_000_000  # of the histogram, at most
+SHIFTED = 0.9  # by how much less boxes are off if they are moved instead, then they are
+WIDEST = 2.5  # pictures are not longer than high by more, nor higher than long
 NETWORK = 640.0  # a usual input size, where only the quotient of two sizes is known
 
 
@@ -57,7 +60,7 @@ def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
         ratios = np.repeat(ratios.mean(axis=1, keepdims=True), 2, axis=1)
     bins = ((ratios - ratios.min(axis=0)) / BIN).astype(np.int64)
     shape = bins.max(axis=0) + 1
-    if shape.prod() > 1_000_000:
+    if shape.prod() > CELLS:
         return None
     heights = np.bincount(bins[:, 0] * shape[1] + bins[:, 1], minlength=int(shape.prod())).reshape(shape)
     padded = np.pad(heights, 1)
@@ -128,18 +131,18 @@ def is_scale(truth: Floats, as_read: Floats, scaled: Floats) -> bool:
     growth = growth[np.isfinite(growth).all(axis=1)]
     if len(growth) < FEWEST:
         return False
-    noise = 4 * growth.std(axis=0) / np.sqrt(len(growth))
+    noise = SIGMAS * growth.std(axis=0) / np.sqrt(len(growth))
     if np.any(np.abs(np.median(growth, axis=0)) > np.maximum(BIASED, noise)):
         return False
     moves = centres - (as_read[:, 2:] + as_read[:, :2]) / 2
     as_shift = np.abs(moves - np.median(moves, axis=0)).mean(axis=0)
     as_scale = np.abs(centres - scaled_centres).mean(axis=0)
-    return not np.any(as_shift < 0.9 * as_scale)
+    return not np.any(as_shift < SHIFTED * as_scale)
 
 
 def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:
-    """Pictures are not ten times as wide as high."""
-    return measure not in ("rel", "frame") or 0.4 <= size[0] / size[1] <= 2.5
+    """Is this as long and as high as pictures are?"""
+    return measure not in ("rel", "frame") or 1 / WIDEST <= size[0] / size[1] <= WIDEST
 
 
 def round_off(pred: SampledObjects, truth: SampledObjects, reading: Reading) -> Reading:
@@ -174,13 +177,12 @@ def snap(reading: Reading, grid: str) -> Reading | None:
     """The reading with its numbers on a grid; None where that is too far away, or the grid is for others."""
     exact = reading.image_size or reading.unit
     if reading.measure == "factor":
-        steps = {"likely": 0.5, "coarse": 0.1, "fine": 0.01, "finest": 0.001}
-        near = [multiple(value, steps[grid]) for value in exact]
+        near = [multiple(value, FACTORS[grid]) for value in exact]
     elif grid == "likely":
         length = min(USUAL, key=lambda usual: abs(usual - sum(exact) / 2))
         near = [length, length]
     else:
-        near = [multiple(value, {"coarse": 32, "fine": 10, "finest": 1}[grid]) for value in exact]
+        near = [multiple(value, LENGTHS[grid]) for value in exact]
     if any(abs(a / b - 1) > NEAR for a, b in zip(near, exact, strict=True)):
         return None
     pair = (float(near[0]), float(near[1]))
@@ -192,7 +194,10 @@ def multiple(value: float, step: float) -> float:
     return 1 / multiple(1 / value, step) if value < 1 else round(value / step) * step or step
 
 
-NEAR = 0.12
+NEAR = 0.12  # how far from the estimate a round number may be
+# Steps of factors and of lengths.
+FACTORS = {"likely": 0.5, "coarse": 0.1, "fine": 0.01, "finest": 0.001}
+LENGTHS = {"coarse": 32, "fine": 10, "finest": 1}
 # From the likeliest numbers to any, with the part of the overlaps they may cost.
 GRIDS = (("likely", 0.02), ("coarse", 0.005), ("fine", 0.005), ("finest", 0.005))
 # Sides to which networks and programs resize images.

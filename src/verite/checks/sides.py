@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verite.checks.findings import SideName
     from verite.checks.sample import Sample
 
+EDGE = 0.1  # of an image's side: what leaves the image by more is outside
 MANY = 0.1  # share of the images with objects that may be without predictions
 
 
