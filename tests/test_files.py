@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,79 @@ def test_full_disk_leaves_a_folder_as_it_was(tmp_path, is_there):
     with pytest.raises(vt.ReadError, match="out: expected a place to write, found no space left on device"):
         fill(target, a="new", b="stop")
     assert contents(tmp_path) == ({"out/in/a": "old"} if is_there else {})
+
+
+def tree(folder):
+    """What is in a folder, hidden or not."""
+    return {str(p.relative_to(folder)): None if p.is_dir() else p.read_text() for p in sorted(folder.rglob("*"))}
+
+
+def renew(folder):
+    """Two files that replace others, one that does not, and a folder."""
+    with fill_folder(folder) as home:
+        (home / "inner").mkdir()
+        for name in ("a.txt", "b.txt", "c.txt", "inner/d.txt"):
+            (home / name).write_text("new")
+
+
+def old_folder(folder):
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "z.txt"):
+        (folder / name).write_text("old")
+    return folder, tree(folder)
+
+
+@pytest.mark.parametrize("moment", range(1, 5))
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+def test_a_folder_with_files_is_as_it_was_whenever_it_fails(tmp_path, monkeypatch, error, moment):
+    folder, before = old_folder(tmp_path / "out")
+    replace, calls = os.replace, []
+
+    def fail(source, target):
+        calls.append(target)
+        if len(calls) == moment:
+            raise error
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises((vt.ReadError, KeyboardInterrupt)):
+        renew(folder)
+    assert tree(folder) == before
+    monkeypatch.setattr(os, "replace", replace)
+    renew(folder)
+    new = dict.fromkeys(("a.txt", "b.txt", "c.txt", "inner/d.txt"), "new")
+    assert tree(folder) == before | new | {"inner": None}
+
+
+@pytest.mark.parametrize("moment", range(1, 5))
+def test_after_a_kill_in_between_the_next_run_puts_the_old_files_back(tmp_path, moment):
+    folder, before = old_folder(tmp_path / "out")
+    script = (
+        "import os, sys\n"
+        "from tests.test_files import Path, renew\n"
+        "replace, left = os.replace, [int(sys.argv[2])]\n"
+        "def kill(source, target):\n"
+        "    left[0] -= 1\n"
+        "    os._exit(9) if left[0] == 0 else replace(source, target)\n"
+        "os.replace = kill\n"
+        "renew(Path(sys.argv[1]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(folder), str(moment)], check=False)
+    assert done.returncode == 9
+    with fill_folder(folder):
+        assert {name: text for name, text in tree(folder).items() if not name.startswith(".")} == before
+    assert tree(folder) == before
+
+
+def test_a_folder_where_a_file_is_to_be_stops_before_anything_is_replaced(tmp_path):
+    folder, _ = old_folder(tmp_path / "out")
+    (folder / "c.txt").mkdir()
+    before = tree(folder)
+    with pytest.raises(
+        vt.ReadError, match=r"c\.txt: expected a place to write, found a folder and a file of this name"
+    ):
+        renew(folder)
+    assert tree(folder) == before
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):

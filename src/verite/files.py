@@ -100,7 +100,8 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to write to. What is written is in its place when the block ends well, and nowhere when it does not.
 
-    Where the folder is there already its files stay, but for those of which there are new ones.
+    Where the folder is there already its files stay, but for those of which there are new ones: either all of these
+    are replaced or none. A kill in that moment leaves some; the next run puts the old ones back before it begins.
     """
     import shutil
     import tempfile
@@ -125,15 +126,76 @@ def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def put_in_place(temporary: Path, target: Path, *, is_new: bool) -> None:
-    """The whole folder at once; into one that has files already, one file after the other."""
+    """The whole folder at once; into one that has files already, all files or none."""
     if is_new:
         temporary.chmod(0o777 & ~current_umask())
         temporary.rename(target)  # an empty folder is replaced
         return
-    for file in sorted(path for path in temporary.rglob("*") if path.is_file()):
-        place = target / file.relative_to(temporary)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, place)
+    new = [path for path in list_below(temporary) if not path.is_dir()]
+    kept = temporary / KEPT
+    keep_old(temporary, target, temporary / KEEPING)
+    (temporary / KEEPING).rename(kept)  # from here on there is something to put back
+    try:
+        for file in new:
+            place = target / file.relative_to(temporary)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            link(file, temporary / NEXT)
+            os.replace(temporary / NEXT, place)
+    except BaseException:  # an interrupt, too
+        put_back(temporary, target)
+        raise
+    kept.rename(temporary / DONE)
+
+
+# In a temporary folder: what the new files replace, while it is gathered, while it may be wanted, and when it is not.
+KEEPING, KEPT, DONE = ".keeping", ".kept", ".done"
+NEXT = ".next"  # a second name of a new file, which becomes that in its place
+
+
+def list_below(temporary: Path) -> list[Path]:
+    """The new files and folders, in order."""
+    found = (path for path in temporary.rglob("*") if path.relative_to(temporary).parts[0] not in OWN)
+    return sorted(found)
+
+
+OWN = (KEEPING, KEPT, DONE, NEXT)
+
+
+def keep_old(temporary: Path, target: Path, keeping: Path) -> None:
+    """A second name for every file that is about to be replaced."""
+    keeping.mkdir()
+    for path in list_below(temporary):
+        inside = path.relative_to(temporary)
+        if (target / inside).is_dir() != path.is_dir() and (target / inside).exists():
+            raise ReadError(target / inside, expected="a place to write", found="a folder and a file of this name")
+        if path.is_dir() and (target / inside).is_dir():
+            (keeping / inside).mkdir()
+        elif (target / inside).exists():
+            link(target / inside, keeping / inside)
+
+
+def put_back(temporary: Path, target: Path) -> None:
+    """The folder as it was before any of the new files was in its place."""
+    for path in reversed(list_below(temporary)):  # what is inside a folder first
+        place, old = target / path.relative_to(temporary), temporary / KEPT / path.relative_to(temporary)
+        if old.exists():
+            if not path.is_dir():
+                os.replace(old, place)
+        elif path.is_dir():
+            with suppress(OSError):  # somebody else's files in it
+                place.rmdir()
+        elif place.exists() and place.samefile(path):
+            place.unlink()
+
+
+def link(file: Path, name: Path) -> None:
+    """A second name for a file; a copy where a disk knows but one name for each."""
+    import shutil
+
+    try:
+        os.link(file, name)
+    except OSError:
+        shutil.copy2(file, name)
 
 
 @contextmanager
@@ -172,6 +234,8 @@ def remove_leftovers(folder: Path, name: str) -> None:
         before, _, owner = path.removesuffix(".part").rpartition("-")
         if before.endswith(machine) and owner.isdecimal() and not is_running(int(owner)):
             if os.path.isdir(path):
+                if os.path.isdir(os.path.join(path, KEPT)):
+                    put_back(Path(path), folder)
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 with suppress(OSError):
