@@ -124,7 +124,9 @@ def main() -> int:
             cases, outcomes, wrong = run(given.seed, min(most, given.cases), until)
         else:
             cases, outcomes, wrong = watch(name, given.seed, given.first, given.cases, until)
-        other = ", ".join(f"{outcomes[word]} {word}" for word in ("partial", "late") if outcomes[word]) or "–"
+        other = (
+            ", ".join(f"{outcomes[word]} {word}" for word in ("partial", "late", "delayed") if outcomes[word]) or "–"
+        )
         cells = (cases, outcomes["refused"], outcomes["death"], outcomes["hang"], outcomes["undocumented"], other)
         print(f"| {name} | {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in cells)} |", flush=True)
         found_wrong += wrong if "pycocotools" not in name else []

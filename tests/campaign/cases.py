@@ -82,6 +82,36 @@ def spoil_a_table(chance: random.Random) -> str:
     return "fine"
 
 
+@cache
+def whole_parts() -> list[tuple[bytes, bytes]]:
+    """Parts of the demo's images by two protocols, each with a part of the others."""
+    demo = Path(str(files("verite") / "data" / "demo"))
+    truth = vt.read(demo / "truth.json")
+    pred = vt.read(demo / "hawk.json", like=truth)
+    halves = [(truth.image % 2 == i, pred.image % 2 == i) for i in range(2)]
+    sides = [(truth.where(mine), pred.where(theirs)) for mine, theirs in halves]
+    return [
+        tuple(vt.partial(*side, protocol, checks="off").to_bytes() for side in sides)  # type: ignore[misc]
+        for protocol in ("coco", "voc")
+    ]
+
+
+def spoil_a_part(chance: random.Random) -> str:
+    """A spoiled part of an evaluation, most often with the digest that it should have, merged with a good one."""
+    part, other = chance.choice(whole_parts())
+    data = mutated(part, chance)
+    if chance.random() < 0.75:
+        inner = mutated(part[:-8], chance)
+        data = inner + _core.digest(inner).to_bytes(8, "little")
+    try:
+        merged = vt.Partial.from_bytes(data).merge(vt.Partial.from_bytes(other), duplicates="first")
+        assert str(merged.compute())
+        assert merged.to_bytes()
+    except DOCUMENTED:
+        return "refused"
+    return "fine"
+
+
 def spoil_class_distances(chance: random.Random) -> str:
     """A spoiled matrix or taxonomy of classes, or list of names."""
     home = Path(str(files("verite") / "data"))
@@ -224,6 +254,7 @@ KINDS: dict[str, Case] = {
     "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
     "tables": spoil_a_table,
     "class distances": spoil_class_distances,
+    "parts": spoil_a_part,
     "masks": spoil_a_mask,
     "masks of pycocotools": spoil_a_mask_of_the_reference,
 }

@@ -58,20 +58,31 @@ def write_data(home: Path, images: int = IMAGES) -> tuple[Path, Path]:
 
 
 def kill_writers(seed: int, count: int, until: float) -> Ran:
-    """Conversions killed at any moment leave a whole folder or none."""
+    """Commands killed at any moment leave a whole folder or none, and one that was there all new or as it was."""
     chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
     with tempfile.TemporaryDirectory() as home:
-        source, target = write_data(Path(home))[0], Path(home) / "out"
+        (truth, pred), target = write_data(Path(home)), Path(home) / "out"
+        convert = ["convert", str(truth), str(target), "--to", "voc"]
+        evaluate = ["voc", str(truth), str(pred), "-o", str(target), "--no-plot"]
+        with subprocess.Popen([*VERITE, *evaluate, "-q"], stdout=subprocess.DEVNULL) as first:
+            first.wait()
+        names = sorted(path.name for path in target.iterdir())
         for number in cases("kills", count, until):
             shutil.rmtree(target, ignore_errors=True)
-            words = [*VERITE, "convert", str(source), str(target), "--to", "voc", "-q"]
+            if is_again := number % 2 == 1:
+                target.mkdir()
+                for name in names:
+                    (target / name).write_text("old")
+            words = [*VERITE, *(evaluate if is_again else convert), "-q"]
             with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
                 time.sleep(chance.uniform(0.1, 1.5))
                 running.send_signal(signal.SIGKILL)
-            found = len(list(target.glob("*.xml"))) if target.exists() else 0
-            is_whole = found in (0, IMAGES)
-            outcomes["fine" if is_whole else "partial"] += 1
-            wrong += [] if is_whole else [f"kill {number}: {found} of {IMAGES} files"]
+            if is_again:
+                found, whole = sum((target / name).read_text() != "old" for name in names), len(names)
+            else:
+                found, whole = len(list(target.glob("*.xml"))) if target.exists() else 0, IMAGES
+            outcomes["fine" if found in (0, whole) else "partial"] += 1
+            wrong += [] if found in (0, whole) else [f"kill {number}: {found} of {whole} files"]
             done += 1
     return done, outcomes, wrong
 
@@ -146,8 +157,29 @@ def disturb(path: Path, whole: bytes, chance: random.Random) -> None:
                 file.write(whole[: chance.randrange(100_000)])
 
 
+def wait_for(running: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Seconds to its end, and how many of them others had the processors that it waited for."""
+    start, before, waited = time.monotonic(), waiting_time(running.pid), 0.0
+    while running.poll() is None and time.monotonic() < start + 60:
+        now = waiting_time(running.pid)
+        waited = now - before if now >= before else waited  # nothing is known of what is over
+        time.sleep(0.004)
+    return time.monotonic() - start, waited
+
+
+def waiting_time(process: int) -> float:
+    """Seconds that a process was ready to run and did not, where the system counts them."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return -1.0
+
+
 def interrupt_commands(seed: int, count: int, until: float) -> Ran:
-    """How soon long work ends after Ctrl-C, in a line and with status 130: within .3 s, or late."""
+    """How soon long work ends after Ctrl-C, in a line and with status 130: within .3 s, or late.
+
+    What it takes is what it would take alone: waits for processors that others have do not count, and are told apart.
+    """
     chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
     with tempfile.TemporaryDirectory() as home:
         truth, pred = write_data(Path(home), 6000)
@@ -160,19 +192,24 @@ def interrupt_commands(seed: int, count: int, until: float) -> Ran:
             ["localize", str(truth), str(pred), "--all"],
             ["study", "-m", "iou", "-m", "baddeley"],
             ["convert", str(truth), f"{home}/out", "--to", "voc"],
-            ["coco", str(truth), str(pred), "--on", "mask", "--checks", "off"],
-            ["voc", str(truth), str(pred)],
+            ["leaderboard", str(truth), str(pred), str(pred), "--errors", "missing=0.05"],
+            ["report", str(truth), str(pred), "-o", f"{home}/page.html"],
+            ["analyse", str(truth), str(pred)],
+            ["coco", str(truth), str(pred), "--on", "mask", "--threads", "1"],
+            ["voc", str(truth), str(pred), "--threads", "1"],
         ]
+        longest = {"coco": 0.6, "voc": 0.5, "analyse": 1.2}  # seconds that the short ones take
         for number in cases("interrupts", count, until):
             words = commands[number % len(commands)]
             shutil.rmtree(Path(home) / "out", ignore_errors=True)
             with subprocess.Popen([*VERITE, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
-                time.sleep(chance.uniform(0.3, 2.0))
-                start = time.monotonic()
+                time.sleep(chance.uniform(0.1, longest.get(words[0], 2.0)))
                 running.send_signal(signal.SIGINT)
+                took, waited = wait_for(running)
                 _, said = running.communicate(timeout=60)
-                took = time.monotonic() - start
             done += 1
+            outcomes["delayed"] += took > SOON
+            took -= waited
             is_told = running.returncode == 0 or (
                 running.returncode == 130 and said.decode().endswith("verite: interrupted\n")
             )

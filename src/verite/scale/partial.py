@@ -45,14 +45,16 @@ class Partial:
     def __init__(self, part: Part, findings: Sequence[Finding] = ()) -> None:
         """`findings`: what is suspicious about these images; it stays here, and is not in the bytes."""
         self.part, self.findings = part, tuple(findings)
+        text = ""
         try:
-            about = json.loads(part.kept.about)
+            text = part.kept.about  # of a file that lies, no text at all
+            about = json.loads(text)
             self.protocol: str = about["protocol"]
             self.given: dict[str, Any] = about["settings"]
             self.labels = Labels(**about["labels"])
             protocol_of(self.protocol)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            found = "that of an evaluator" if not part.kept.about.startswith("{") else str(error)
+            found = "that of an evaluator" if text and not text.startswith("{") else str(error)
             raise DataError(f"part: expected one of `verite partial` or vt.partial, found {found}") from None
 
     def __len__(self) -> int:
