@@ -48,6 +48,8 @@ from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
 from verite.protocols.lvis import lvis as lvis
 from verite.protocols.openimages import openimages as openimages
 from verite.protocols.panoptic import panoptic as panoptic
+from verite.protocols.semantic import semantic as semantic
+from verite.protocols.semantic_batches import SemanticEvaluator as SemanticEvaluator
 from verite.protocols.voc import voc as voc
 from verite.ranking.answers import Answers as Answers
 from verite.ranking.confidence import Confidences as Confidences

@@ -184,7 +184,6 @@ def test_standard_input_on_the_command_line(monkeypatch, tmp_path, capsys):
         ("a.json", b'[{"name": "a.jpg", "labels": [{"box2d": {}}]}]', "BDD100K JSON"),
         ("a.json", b'[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]', "CreateML JSON"),
         ("a.manifest", b'{"source-ref": "a.jpg"}', "a SageMaker manifest"),
-        ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ],
 )
 def test_what_is_not_read_is_named(tmp_path, name, content, title):

@@ -153,11 +153,14 @@ def held(pair, fact):
 
 def test_most_formats_are_asked_the_same():
     assert {format.name for format in WRITTEN} - {format.name for format in COMMON} == {
+        "cityscapes",
         "coco-rotated",
         "dota",
         "lvis",
+        "mask-pictures",
         "openimages-labels",
         "panoptic",
+        "voc-segmentation",
         "yolo-pose",
     }
 

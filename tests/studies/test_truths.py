@@ -66,10 +66,10 @@ def test_what_is_no_truth_is_told(tmp_path):
     with pytest.raises(ReadError, match="found nothing"):
         truths_of(str(tmp_path / "absent.png"))
     (tmp_path / "words.png").write_text("no picture")
-    with pytest.raises(ReadError, match="expected an image of a mask"):
+    with pytest.raises(ReadError, match="found text that begins with 'no picture'"):
         truths_of(str(tmp_path / "words.png"))
     Image.new("L", (5, 5)).save(tmp_path / "black.png")
-    with pytest.raises(DataError, match="only black pixels"):
+    with pytest.raises(DataError, match="only background"):
         truths_of(str(tmp_path / "black.png"))
     mask = np.ones((3, 3), bool)
     with pytest.raises(BadParameter, match="'car' twice"):

@@ -13,7 +13,8 @@ from verite.model.annotations import Annotations
 
 MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
 FEW = 0.01  # share of predictions up to which boxes without a size are a detector's own business
-UNRANKED = ("panoptic", "imagenet-loc")  # formats that have no confidences, for tasks that need none
+# Formats that have no confidences, for tasks that need none.
+UNRANKED = ("panoptic", "imagenet-loc", "mask-pictures", "voc-segmentation", "cityscapes")
 
 
 def find_not_finite(side: Side) -> Iterator[Finding]:

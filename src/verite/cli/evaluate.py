@@ -67,11 +67,12 @@ def has_curves(protocol: Protocol[Any, Any]) -> bool:
 
 def is_drawn(protocol: Protocol[Any, Any]) -> bool:
     """Are there plots of the numbers of a protocol?"""
-    return has_curves(protocol) or protocol.verb in ("coco", "lvis")
+    return has_curves(protocol) or protocol.verb in ("coco", "lvis", "semantic")
 
 
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
+    given = protocol.reading | given
     settings = settings_given(protocol.settings, given)
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
     if given.get("resample") and len(pred) < 2:
@@ -119,6 +120,7 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
     """Curves, bars, and where there are photos, those with most mistakes."""
     from verite.protocols.coco import CocoResults
     from verite.protocols.curve_results import CurveResults
+    from verite.protocols.semantic import SemanticResults
     from verite.reporting.coco_plots import save_coco
     from verite.reporting.draw import save_worst
     from verite.reporting.plots import save_curves
@@ -127,6 +129,10 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
         save_coco(result, home, given["plot_format"])
     elif isinstance(result, CurveResults):
         save_curves(result, home, given["plot_format"])
+    elif isinstance(result, SemanticResults):
+        from verite.reporting.semantic_plots import save_semantic
+
+        save_semantic(result, home, given["plot_format"], given["images"])
     save_worst(result, home / "worst", given["images"], given["plot_format"])
 
 

@@ -15,6 +15,8 @@ from verite.cli.options import (
     IMAGE_SIZE,
     IMAGES,
     LAYOUTS,
+    MASK_KINDS,
+    MASK_THRESHOLD,
     NAMES,
     SPLIT,
     WrittenFormat,
@@ -106,6 +108,8 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @NAMES
 @SPLIT
 @COLUMNS
+@click.option("--masks", metavar="KIND", help=f"What pixels of mask pictures are: {MASK_KINDS}.")
+@MASK_THRESHOLD
 @click.option("--label-offset", type=int, default=0, help="Added to every class id.")
 @click.option("--image-offset", type=int, default=0, help="Added to every image id.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from verite.formats import HOMES
+from verite.formats.format import MASKS
 from verite.model.display import STYLES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.model.quads import ANGLES
@@ -23,6 +24,7 @@ Given = dict[str, Any]
 FORMATS = ", ".join(HOMES)
 LAYOUTS = ", ".join(BOX_LAYOUTS)
 ANGLE_NAMES = ", ".join(ANGLES)
+MASK_KINDS = ", ".join(MASKS)
 COORDS = "In pixels, fractions, a resized picture's pixels."
 
 
@@ -135,6 +137,8 @@ IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictu
 COLUMNS = click.option("--columns", metavar="OURS=THEIRS,...", type=ColumnNames(),
                        help="Columns of a table under other names, e.g. image=img,label=kind.")  # fmt: skip
 SPLIT = click.option("--split", metavar="NAME", help="Which part of a data set is the truth: train, val or test.")
+MASK_THRESHOLD = click.option("--mask-threshold", type=float, metavar="SHARE",
+                              help="Grey from which a pixel of a soft mask is the object's, 0 to 1.")  # fmt: skip
 NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
 
 
@@ -148,6 +152,7 @@ def side_options(side: str) -> list[Callable[[F], F]]:
         click.option(f"--{side}-label-offset", type=int, default=0, help="Added to every class id."),
         click.option(f"--{side}-image-offset", type=int, default=0, help="Added to every image id."),
         click.option(f"--{side}-images", type=click.Path(), help=f"Folder with the {side}'s pictures or PNGs."),
+        click.option(f"--{side}-masks", metavar="KIND", help=f"What pixels of mask pictures are: {MASK_KINDS}."),
     ]
 
 
@@ -155,6 +160,7 @@ def reading_options(command: F) -> F:
     """How to read truth and predictions, where the files do not say or say it wrongly."""
     both = click.option("--format", "both_format", metavar="NAME", help=f"Format of both sides: {FORMATS}.")
     options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT, COLUMNS]
+    options.append(MASK_THRESHOLD)
     for option in reversed(options):
         command = option(command)
     return command
@@ -211,6 +217,8 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         names=given["names"],
         split=given.get("split") if side == "truth" else None,
         columns=given.get("columns"),
+        masks=given[f"{side}_masks"] or given.get("masks"),
+        mask_threshold=given.get("mask_threshold"),
         like=like,
         side=side,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from verite.cli.options import output_options
+from verite.cli.options import MASK_THRESHOLD, output_options
 from verite.errors import did_you_mean
 from verite.progress import begin
 
@@ -71,7 +71,8 @@ A function of one's own takes two masks and returns a number, or takes Pairs and
 @click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
               help="A metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
 @click.option("--truth", "truths", multiple=True, metavar="NAME|FILE",
-              help="all (16, the default), boxes, silhouettes, one by its name, or an image of a mask.")  # fmt: skip
+              help="all (16, the default), boxes, silhouettes, one by its name, or pictures of masks.")  # fmt: skip
+@MASK_THRESHOLD
 @click.option("--alteration", "-a", "alterations", multiple=True, metavar="NAME",
               help="translation, scale, rotation, perspective, two joined by +, bite, bump, noise, missing, stray; "
                    "with (reach=N, step=N); jei, the default, is the first four.")  # fmt: skip
@@ -153,7 +154,7 @@ def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     look_here(given["metrics"])
     # Wrong names are told before anything is measured.
     rows = rows_of(given["metrics"] or "jei")
-    truths = truths_of(list(given["truths"]) or "all")
+    truths = truths_of(list(given["truths"]) or "all", given["mask_threshold"])
     named = list(given["alterations"]) or ["jei"]
     sweeps = sweeps_of([*named, "beyond"] if given["beyond"] else named)
     sweeps = hasten(sweeps) if given["quick"] else sweeps

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.floors import Floor, sure_enough
 from verite.settings import Choice, Count, Names, Option, Setting, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from verite.model.annotations import Annotations
 
@@ -35,6 +36,12 @@ class ClassSettings(EvaluationSettings):
     labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
         None, "Only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
     )
+
+    def check_labels(self, names: Sequence[str]) -> None:
+        """The chosen classes are among these."""
+        for label in self.labels or ():
+            if label not in names:
+                raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Both sides with the chosen classes alone."""

@@ -53,6 +53,9 @@ HOMES = {
         "yolo-pose",
         "yolo",
         "text",
+        "voc-segmentation",
+        "cityscapes",
+        "mask-pictures",
     )
 }
 
@@ -127,6 +130,8 @@ def read(
     image_offset: int = 0,
     columns: Mapping[str, str] | None = None,
     split: str | None = None,
+    masks: str | None = None,
+    mask_threshold: float | None = None,
 ) -> Annotations:
     """Annotations of any known format, from a file, a folder, or what is in memory already.
 
@@ -134,13 +139,14 @@ def read(
     a file a line. In memory there may be COCO dictionaries and lists of COCO results, pycocotools' objects, lists of
     torchvision's dictionaries, `supervision.Detections`, tables (anything that speaks Arrow: polars, pyarrow, DuckDB,
     pandas), numpy's structured arrays or dictionaries of columns; ``columns`` says which column is which where names
-    are unusual.
+    are unusual; masks and label images as arrays, one, a list, a stack or a dictionary by image.
 
     Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
     What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be
     said here: what the four numbers of a box are (``boxes="xyxy"``), in what they are measured (``coords="rel"``), how
     the angle of rotated boxes is written (``angle="radians"``), the size of the images or the folder they are in, the
-    names of the classes, numbers to add to ids.
+    names of the classes, numbers to add to ids, what the pixels of mask pictures are (``masks="classes"``) and from
+    which grey on a pixel belongs to the object (``mask_threshold=0.5``).
 
     >>> truth = read("truth.json")                                   # doctest: +SKIP
     >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
@@ -159,6 +165,8 @@ def read(
         image_offset=image_offset,
         columns=columns,
         split=split,
+        masks=masks,
+        mask_threshold=mask_threshold,
         like=like,
     )
     if isinstance(source, (str, PathLike)) or is_many(source):
@@ -171,12 +179,12 @@ def read(
     return annotations if like is None else annotations.like(like)
 
 
-def read_pair(truth: Readable, pred: Readable) -> tuple[Annotations, Annotations]:
+def read_pair(truth: Readable, pred: Readable, **how: Any) -> tuple[Annotations, Annotations]:
     """Both sides of an evaluation, whatever they come as; predictions that are read take over the truth's tables."""
     from verite.model.annotations import Annotations
 
-    known = truth if isinstance(truth, Annotations) else read(truth)
-    return known, pred if isinstance(pred, Annotations) else read(pred, like=known)
+    known = truth if isinstance(truth, Annotations) else read(truth, **how)
+    return known, pred if isinstance(pred, Annotations) else read(pred, like=known, **how)
 
 
 def read_given(source: Any, format: str | None, options: Options) -> Annotations:

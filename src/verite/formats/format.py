@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from verite.errors import BadParameter, ReadError, excerpt
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
 from verite.formats.words import is_number
 from verite.model.annotations import Annotations
@@ -22,9 +22,19 @@ HEAD = 65_536
 
 
 # The options that a format may honour, and those that a command line takes once for both sides.
-WAYS = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split")
+WAYS = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split",
+        "masks", "mask_threshold")  # fmt: skip
 OFFSETS = ("label_offset", "image_offset")
-BOTH_SIDES = ("image_size", "images", "names", "split", "columns")
+BOTH_SIDES = ("image_size", "images", "names", "split", "columns", "mask_threshold")
+# What the pixels of mask pictures may be, and what that makes of them.
+MASKS = {
+    "binary": "one object of all pixels but 0",
+    "contour": "one object inside a drawn curve",
+    "objects": "an object for every value but 0",
+    "classes": "a class for every value but 0 and 255",
+    "instances": "class × 1000 + number, as Cityscapes has them",
+    "every": "a class for every value, 0 and 255 too",
+}
 
 
 @record()
@@ -41,6 +51,8 @@ class Options:
     image_offset: int = 0  # added to every image id
     columns: Mapping[str, str] | None = None  # which column of a table stands for which of ours
     split: str | None = None  # which part of a data set: train, val or test
+    masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
+    mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
@@ -82,6 +94,11 @@ class Options:
         frame_of(self.coords)
         if self.angle is not None:
             angle_factor(self.angle)
+        if self.masks is not None and self.masks not in MASKS:
+            near = did_you_mean(self.masks, MASKS)
+            raise BadParameter(f"masks: expected one of {', '.join(MASKS)}, found {self.masks!r}{near}")
+        if self.mask_threshold is not None and not 0 < self.mask_threshold <= 1:
+            raise BadParameter(f"mask threshold: expected a share above 0 and up to 1, found {self.mask_threshold}")
         if self.image_size is not None and min(self.image_size) < 1:
             raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {self.image_size}")
 
@@ -134,12 +151,13 @@ class Look:
 
     @cached_property
     def files(self) -> list[Path]:
-        """The files of a folder and of the folders in it, by name; for a file, the file."""
+        """The files of a folder and of the folders in it, or in those, by name; for a file, the file."""
         if not self.is_folder:
             return [self.path]
         found = [p for p in self.path.iterdir() if not p.name.startswith(".")]
         inner = [q for p in found if p.is_dir() for q in p.iterdir() if not q.name.startswith(".")]
-        return sorted(p for p in [*found, *inner] if p.is_file())
+        files = [p for p in [*found, *inner] if p.is_file()] or [p for p in self.path.glob("*/*/*") if p.is_file()]
+        return sorted(p for p in files if not p.name.startswith("."))
 
     def with_suffix(self, suffix: str) -> list[Path]:
         return [p for p in self.files if p.suffix.lower() == suffix]
@@ -199,6 +217,7 @@ NEEDS = (
     "four corners",
     "image size",
     "keypoints",
+    "known class names",
     "masks for all objects or none",
     "masks that do not overlap",
     "no confidence",

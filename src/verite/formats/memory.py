@@ -18,6 +18,7 @@ from verite.errors import BadParameter, excerpt
 from verite.formats.arrow_stream import read_stream
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
+from verite.formats.mask_reading import are_arrays, take_arrays
 from verite.formats.tables import Columns, read_columns
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
@@ -333,6 +334,7 @@ KINDS = (
     MemoryKind("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
         given, "__arrow_c_stream__"), take_stream),
     MemoryKind("a pandas table", is_frame, take_frame),
+    MemoryKind("masks or label images as arrays", are_arrays, take_arrays),
     MemoryKind("a numpy structured array", is_structured, take_structured),
     MemoryKind("a dictionary of columns", is_columns, take_columns),
 )  # fmt: skip

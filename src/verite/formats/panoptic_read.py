@@ -17,12 +17,11 @@ from verite.formats.document import convert_records, decode
 from verite.formats.format import Look, Options
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.panoptic import STUFF, THING
+from verite.formats.segments import Segments, join, split
 from verite.formats.sizes import check_size, picture
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.labels import Labels
-from verite.model.outlines import Runs
-from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
 from verite.records import record
 
@@ -113,12 +112,12 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
                 else size_in_truth(images, at, options)
             )
             ids = read_ids(place, pictures, one.file_name, wanted)
-            parts.append(Segments.of(f"{place} ({one.file_name})", ids, [s.id for s in one.segments_info]))
+            parts.append(segments_of(f"{place} ({one.file_name})", ids, [s.id for s in one.segments_info]))
             known.append(at)
             image += [at] * len(one.segments_info)
             label += [index[s.category_id + options.label_offset] for s in one.segments_info]
             listed += one.segments_info
-    runs = join_segments(parts)
+    runs = join(parts)
     areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
     notes = area_notes(listed, areas)
     boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
@@ -297,63 +296,20 @@ def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> ND
     return ids
 
 
-class Segments:
-    """The runs of the segments of one image."""
-
-    def __init__(self, counts: NDArray[np.uint32], lengths: NDArray[np.int64], size: tuple[int, int]) -> None:
-        self.counts, self.lengths, self.size = counts, lengths, size
-
-    @classmethod
-    def of(cls, place: str, ids: NDArray[np.uint32], listed: Sequence[int]) -> Segments:
-        """Runs, column by column, of the segments in the order in which they are listed."""
-        flat = ids.T.ravel()
-        starts = np.flatnonzero(np.diff(flat, prepend=np.uint32(0), append=np.uint32(0)))
-        if not len(flat) or flat[0] != 0:
-            starts = np.union1d(starts, [0])
-        starts = starts[starts < len(flat)]
-        values = flat[starts].astype(np.int64)
-        ends = np.append(starts[1:], len(flat))
-        is_segment = values > 0
-        starts, ends, values = starts[is_segment], ends[is_segment], values[is_segment]
-        table = np.array(listed, dtype=np.int64)
-        order = np.argsort(table, kind="stable")
-        at = np.minimum(np.searchsorted(table, values, sorter=order), max(len(table) - 1, 0))
-        known = table[order[at]] == values if len(table) else np.zeros(len(values), np.bool_)
-        if not known.all():
-            found = f"{values[np.argmin(known)]} in the PNG alone"
-            raise ReadError(place, expected="every segment of the PNG in segments_info", found=found)
-        segment = order[at] if len(table) else values
-        by_segment = np.argsort(segment, kind="stable")
-        starts, ends, segment = starts[by_segment], ends[by_segment], segment[by_segment]
-        numbers = np.bincount(segment, minlength=len(table))
-        if len(table) and not numbers.all():
-            found = f"none for segment {table[np.argmin(numbers)]}"
-            raise ReadError(place, expected="pixels of every segment of segments_info in the PNG", found=found)
-        first = np.concatenate([[True], segment[1:] != segment[:-1]])[: len(segment)]
-        gaps = starts - np.where(first, 0, np.concatenate([[0], ends[:-1]])[: len(ends)])
-        last = np.flatnonzero(np.append(first[1:], True)[: len(segment)])
-        tails = len(flat) - ends[last]
-        lengths = 2 * numbers + (tails > 0) if len(table) else np.zeros(0, np.int64)
-        counts = np.empty(int(lengths.sum()), dtype=np.uint32)
-        offsets = offsets_of(lengths)
-        within = np.arange(len(segment)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-        places = offsets[segment] + 2 * within
-        counts[places], counts[places + 1] = gaps, ends - starts
-        has_tail = tails > 0
-        counts[offsets[1:][has_tail] - 1] = tails[has_tail]
-        return cls(counts, lengths.astype(np.int64), (ids.shape[0], ids.shape[1]))
-
-
-def join_segments(parts: Sequence[Segments]) -> Runs:
-    """The masks of all images, one after the other."""
-    counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
-    lengths = [part.lengths for part in parts] or [np.empty(0, np.int64)]
-    sizes = [np.tile(np.array(part.size, np.int32), (len(part.lengths), 1)) for part in parts]
-    return Runs(
-        np.concatenate(counts),
-        offsets_of(np.concatenate(lengths)),
-        np.concatenate(sizes) if sizes else np.empty((0, 2), np.int32),
-    )
+def segments_of(place: str, ids: NDArray[np.uint32], listed: Sequence[int]) -> Segments:
+    """The masks of the segments in the order in which they are listed."""
+    found = split(ids)
+    found = found.take(found.values > 0)
+    table = np.array(listed, dtype=np.int64)
+    is_known = np.isin(found.values, table)
+    if not is_known.all():
+        alone = f"{found.values[np.argmin(is_known)]} in the PNG alone"
+        raise ReadError(place, expected="every segment of the PNG in segments_info", found=alone)
+    is_there = np.isin(table, found.values)
+    if not is_there.all():
+        alone = f"none for segment {table[np.argmin(is_there)]}"
+        raise ReadError(place, expected="pixels of every segment of segments_info in the PNG", found=alone)
+    return found.take(np.searchsorted(found.values, table))
 
 
 def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segments]) -> Images:

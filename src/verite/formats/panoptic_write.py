@@ -15,8 +15,8 @@ from verite.formats.document import write_json
 from verite.formats.format import file_stems
 from verite.formats.outlines import bounds_of_runs
 from verite.formats.panoptic import THING
+from verite.formats.segments import paint, rows_by_image
 from verite.model.annotations import Annotations
-from verite.model.outlines import Runs
 from verite.model.regions import MASK
 
 
@@ -26,13 +26,10 @@ def write_panoptic(annotations: Annotations, path: Path) -> None:
     images, labels = annotations.images, annotations.labels
     stems = file_stems(images, path)
     ids, classes = ids_or_count(images), ids_or_count(labels)
-    order = np.argsort(annotations.image, kind="stable")
-    bounds = np.searchsorted(annotations.image[order], np.arange(len(images) + 1))
     records = []
     with folder_atomically(path.with_suffix("")) as folder:
-        for at, name in enumerate(stems):
-            rows = order[bounds[at] : bounds[at + 1]]
-            pixels = paint(annotations, at, rows, path)
+        for at, (name, rows) in enumerate(zip(stems, rows_by_image(annotations), strict=True)):
+            pixels = paint(annotations, at, rows, range(1, len(rows) + 1), path)
             save(pixels, folder / f"{name}.png")
             segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
             records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
@@ -42,32 +39,6 @@ def write_panoptic(annotations: Annotations, path: Path) -> None:
             "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
         }
         write_json(path, document)
-
-
-def paint(annotations: Annotations, at: int, rows: NDArray[np.int64], path: Path) -> NDArray[np.uint32]:
-    """The number of the segment of every pixel, from 1; 0 where there is none."""
-    images, runs = annotations.images, annotations.regions.runs
-    height, width = int(images.heights[at]), int(images.widths[at])
-    if runs is not None and len(rows):
-        height, width = (int(side) for side in runs.sizes[rows[0]])
-    if not height or not width:
-        raise ReadError(path, expected="the size of every image", found=f"none for {images.name(at)!r}")
-    flat = np.zeros(height * width, dtype=np.uint32)
-    for number, row in enumerate(rows.tolist(), 1):
-        assert runs is not None
-        inside = pixels_of(runs, row)
-        if len(inside) != len(flat):
-            raise ReadError(path, expected="masks of one size an image", found=f"two in {images.name(at)!r}")
-        if flat[inside].any():
-            found = f"pixels of two in {images.name(at)!r}"
-            raise ReadError(path, expected="segments that share no pixel", found=found)
-        flat[inside] = number
-    return flat.reshape(width, height).T
-
-
-def pixels_of(runs: Runs, row: int) -> NDArray[np.bool_]:
-    """Which pixels, column by column, belong to a mask."""
-    return np.repeat(np.arange(len(runs[row])) % 2 == 1, runs[row])
 
 
 def save(pixels: NDArray[np.uint32], path: Path) -> None:

@@ -115,5 +115,9 @@ def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Ima
                 yield image
     except ReadError:
         raise
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise ReadError(path, expected="a picture", found=str(error)) from None
+    except Image.DecompressionBombError as error:
+        found = "".join(letter for letter in str(error).partition(")")[0] if letter.isdecimal())
+        most = f"at most {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels"
+        raise ReadError(path, expected=most, found=f"{int(found):,}" if found else "more") from None
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise ReadError(path, expected="a picture", found=str(error) or type(error).__name__) from None

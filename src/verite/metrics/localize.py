@@ -17,8 +17,9 @@ from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
-from verite.metrics.objects import MatchedObjects, match
-from verite.metrics.settings import LocalizeSettings, Unmatched
+from verite.metrics.objects import MatchedObjects, are_single
+from verite.metrics.objects import match as match_objects
+from verite.metrics.settings import LocalizeSettings, Match, Unmatched
 from verite.model.annotations import Annotations
 from verite.model.display import Part
 from verite.model.results import Results, Taken, choose_threshold
@@ -38,7 +39,8 @@ def localize(
     all: bool = False,
     iou: float = 0.5,
     confidence: float | None = None,
-    unmatched: Unmatched = "leave",
+    match: Match | None = None,
+    unmatched: Unmatched | None = None,
     regions: Regions = "common",
     pixel: Pixel = "continuous",
     ignored: Ignored = "skip",
@@ -53,7 +55,8 @@ def localize(
     most, if the overlap reaches `iou` (0: any overlap). Truths left over are missed, predictions left over spurious:
     they are counted, and `unmatched="score"` also gives them the value of an empty region; otherwise the means are over
     matched objects alone. Truths that are to be ignored (crowds, difficult, groups) neither match nor miss, unless
-    `ignored="count"`. Predictions below `confidence` are left out.
+    `ignored="count"`. Predictions below `confidence` are left out. With `match="image"`, as pictures of one mask each
+    have it, the two masks of an image are one pair whatever their overlap, and a missing one is an empty region.
 
     `regions="common"` compares boxes where either side has nothing better, else pixels; "box" compares boxes always,
     "given" each region as it is. `pixel="plus1"` reads the corners of boxes as pixel indices. `all` adds every metric
@@ -67,6 +70,7 @@ def localize(
     (0.75, 0.5, 1)
     """
     settings = LocalizeSettings(
+        match=match,
         regions=regions,
         pixel=pixel,
         polygons=polygons,
@@ -82,6 +86,8 @@ def localize(
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
     truth, pred = read_pair(truth, pred)
+    if match is None and are_single(truth, pred):
+        settings = settings.change(match="image", unmatched=unmatched or "score")
     truth, pred, findings = prepare(truth, pred, settings.checks)
     truth, pred = settings.choose(truth, pred)
     if all:
@@ -124,7 +130,7 @@ class LocalizationResults(Results):
         findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.metrics = settings, metrics
-        self.matched: MatchedObjects = match(truth, pred, settings)
+        self.matched: MatchedObjects = match_objects(truth, pred, settings)
         found = self.matched
         is_scored = settings.unmatched == "score"
         missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.errors import DataError
 from verite.evaluation.candidates import Candidates, box_candidates
 from verite.evaluation.floors import sure_enough
 from verite.metrics.settings import LocalizeSettings
@@ -16,6 +17,7 @@ from verite.model.regions import BOX
 from verite.pairs.objects import ignored_truths, kinds, overlap_of, pairs_of, uses_boxes
 from verite.threads import thread_count
 
+MASK_PICTURES = "mask-pictures"
 SOME = float(np.nextafter(0, 1))  # objects that share nothing never match, whatever the threshold
 
 
@@ -35,6 +37,8 @@ def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> 
 
     A prediction that finds none but reaches the threshold with an ignored truth is neither matched nor spurious.
     """
+    if settings.match == "image":
+        return match_images(truth, pred, settings)
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.argsort(-np.nan_to_num(confidence, nan=-np.inf), kind="stable")
     if settings.confidence is not None:
@@ -52,6 +56,39 @@ def match(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> 
         overlap=candidates.overlap[pair[found]],
         missed=np.flatnonzero(missed),
         spurious=np.sort(order[taken[order] < 0]),
+    )
+
+
+def are_single(*sides: Annotations) -> bool:
+    """Are these pictures of one mask each?"""
+    return all(
+        side.source.format == MASK_PICTURES and len(side.labels) == 1 and len(np.unique(side.image)) == len(side)
+        for side in sides
+    )
+
+
+def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
+    """The truth and the prediction of each image and label, whatever they share."""
+    ignored = ignored_truths(truth, settings)
+    labels = max(len(pred.labels), len(truth.labels))
+    places = []
+    for side, kept in ((truth, ~ignored), (pred, np.ones(len(pred), np.bool_))):
+        rows = np.flatnonzero(kept)
+        place = side.image[rows].astype(np.int64) * labels + side.label[rows]
+        used, first, number = np.unique(place, return_index=True, return_counts=True)
+        if len(used) < len(rows):
+            odd = int(side.image[rows[first[np.argmax(number)]]])
+            raise DataError(
+                f"{side.source.path or 'annotations'}: expected one object of a class an image (match image), found "
+                f"{number.max()} in {side.images.name(odd)!r}; match greedy takes those that overlap most"
+            )
+        places.append((used, rows[first]))
+    (mine, truths), (theirs, preds) = places
+    both, one, two = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    truth_rows, pred_rows = truths[one], preds[two]
+    overlap = overlap_of(pairs_of(truth, pred, truth_rows, pred_rows, settings)) if len(both) else np.empty(0)
+    return MatchedObjects(
+        truth_rows, pred_rows, overlap, np.setdiff1d(truths, truth_rows), np.setdiff1d(preds, pred_rows)
     )
 
 

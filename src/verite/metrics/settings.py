@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from verite.evaluation.settings import ComparisonSettings
-from verite.settings import Choice, Fact, Number, Option
+from verite.settings import Choice, Number, Option
 
+Match = Literal["greedy", "image"]
 Unmatched = Literal["leave", "score"]
 
 
 class LocalizeSettings(ComparisonSettings):
-    match = Fact("greedy")
+    match: Option[Match | None] = Choice(
+        None,
+        "Which objects are one: those that overlap most, or the ones of an image whatever their overlap.",
+        Match,
+        default_text="image for pictures of one mask each, else greedy",
+    )
     iou: Option[float] = Number(
         0.5,
         "Overlap from which a prediction and a truth are one object; 0 is any overlap.",
@@ -19,6 +26,14 @@ class LocalizeSettings(ComparisonSettings):
         most=1,
         short="-t",
     )
-    unmatched: Option[Unmatched] = Choice(
-        "leave", "Missed and spurious objects: count them, or also score them as empty regions.", Unmatched
+    unmatched: Option[Unmatched | None] = Choice(
+        None,
+        "Missed and spurious objects: count them, or also score them as empty regions.",
+        Unmatched,
+        default_text="leave; score with --match image",
     )
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An image without a mask on one side is an answer, and a bad one."""
+        match = given.get("match") or "greedy"
+        return {"match": match, "unmatched": "score" if match == "image" else "leave"}

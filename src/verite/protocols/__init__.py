@@ -19,6 +19,7 @@ HOMES = {
     "imagenet-loc": "verite.protocols.imagenet",
     "imagenet-det": "verite.protocols.imagenet",
     "panoptic": "verite.protocols.panoptic",
+    "semantic": "verite.protocols.semantic",
 }
 
 

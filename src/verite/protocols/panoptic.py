@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import DataError
 from verite.evaluation.evaluation import Part, int64s, tell_as
 from verite.evaluation.parts import MergedNumbers
 from verite.evaluation.prepare import prepare
@@ -21,9 +21,9 @@ from verite.model.images import known_images
 from verite.model.labels import Labels
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.protocols.coco_masks import masks_of
 from verite.protocols.curve_parts import count_cells
 from verite.protocols.protocol import protocol
+from verite.protocols.shared_pixels import SharedPixels, blocks, overlaps, segment_masks
 from verite.settings import Fact, Option
 from verite.threads import thread_count
 
@@ -31,14 +31,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.model.annotations import Annotations
-    from verite.model.outlines import Runs
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 GROUPS = {"": None, "_things": "thing", "_stuff": "stuff"}
 MEASURES = ("PQ", "SQ", "RQ")
-BLOCK = 64  # images that are compared at once: enough to be quick, few enough to stay small in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +229,7 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
-    if settings.labels is not None:
-        check_labels(settings.labels, truth)
+    settings.check_labels(truth.labels.all_names)
     matched = evaluate(truth, pred, thread_count(settings.threads))
     counts = count(matched, truth, pred)
     if settings.labels is not None:
@@ -252,13 +249,6 @@ def draw_counts(numbers: MergedNumbers, weights: Floats) -> SegmentCounts:
     return SegmentCounts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True)))
 
 
-def check_labels(labels: Sequence[str], truth: Annotations) -> None:
-    names = truth.labels.all_names
-    for label in labels:
-        if label not in names:
-            raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
-
-
 def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> SegmentCounts:
     """Only these classes count; the others still occupy their pixels."""
     kept = np.array([name in chosen for name in truth.labels.all_names])
@@ -267,7 +257,7 @@ def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> Seg
 
 def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegments:
     """Which segments match, which are missed and which are false."""
-    masks = segment_masks(truth, threads), segment_masks(pred, threads)
+    masks = segment_masks(truth, threads, "panoptic quality"), segment_masks(pred, threads, "panoptic quality")
     found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
     if not found:
         none = np.empty(0, dtype=np.int64)
@@ -288,115 +278,6 @@ def count(matched: MatchedSegments, truth: Annotations, pred: Annotations) -> Se
         for own in (labels, truth.label[matched.missed], false[false < classes])
     )  # fmt: skip
     return SegmentCounts(np.array(iou), tp, fp, fn)
-
-
-def segment_masks(side: Annotations, threads: int) -> Runs:
-    """The mask of every object; boxes are none."""
-    boxes = np.flatnonzero(side.regions.kinds == 0)
-    if len(boxes):
-        name = side.images.name(int(side.image[boxes[0]]))
-        raise DataError(
-            f"{side.source.path or 'annotations'}: expected a mask for every segment, found {len(boxes)} boxes, the "
-            f"first in image {name!r}; panoptic quality needs pixels, e.g. panoptic JSON with PNGs"
-        )
-    return masks_of(side, threads)
-
-
-def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]:
-    """Rows of both sides, a few images at a time."""
-    orders = [np.argsort(side.image, kind="stable") for side in (truth, pred)]
-    images = [side.image[order] for side, order in zip((truth, pred), orders, strict=True)]
-    last = max((int(image[-1]) for image in images if len(image)), default=-1)
-    for first in range(0, last + 1, BLOCK):
-        spans = [np.searchsorted(image, [first, first + BLOCK]) for image in images]
-        one, two = (order[a:b] for order, (a, b) in zip(orders, spans, strict=True))
-        yield one, two
-
-
-@dataclass(frozen=True, eq=False)
-class SharedPixels:
-    """Pixels that segments share, by their places among the rows of a block; -1 is no segment, void in the truth."""
-
-    truth: Ints
-    pred: Ints
-    pixels: Ints
-
-    def sums(self, side: str, count: int, where: NDArray[np.bool_] | bool = True) -> Floats:
-        """Pixels of each segment of one side, all or some of them."""
-        owner: Ints = getattr(self, side)
-        kept = (owner >= 0) & where
-        found: Floats = np.bincount(owner[kept], weights=self.pixels[kept], minlength=count).astype(np.float64)
-        return found
-
-
-def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]) -> SharedPixels:
-    """Every pair of segments that share pixels, and how many; what no segment of the truth covers is void."""
-    bases = image_bases(masks, rows, sides)
-    truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
-    cuts = np.unique(np.concatenate([truth[0], truth[1], pred[0], pred[1]]))
-    if len(cuts) < 2:
-        return SharedPixels(*(np.empty(0, np.int64) for _ in range(3)))
-    lengths, places = np.diff(cuts), cuts[:-1]
-    one, two = find_cover(truth, places), find_cover(pred, places)
-    width = len(rows[1]) + 1
-    found, inverse = np.unique((one + 1) * width + two + 1, return_inverse=True)
-    pixels = np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
-    return SharedPixels(found // width - 1, found % width - 1, pixels)
-
-
-def image_bases(
-    masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
-) -> dict[int, int]:
-    """Where the pixels of each image begin on the common axis of a block. Both sides must have its size."""
-    sizes: dict[int, tuple[int, int]] = {}
-    for mask, chosen, side in zip(masks, rows, sides, strict=True):
-        for image, (height, width) in zip(side.image[chosen].tolist(), mask.sizes[chosen].tolist(), strict=True):
-            if sizes.setdefault(image, (height, width)) != (height, width):
-                known = sizes[image]
-                raise DataError(
-                    f"{side.source.path or 'annotations'}: expected {known[1]} × {known[0]} pixels as elsewhere in "
-                    f"image {side.images.name(image)!r}, found {width} × {height}"
-                )
-    bases, base = {}, 0
-    for image, (height, width) in sizes.items():
-        bases[image] = base
-        base += height * width
-    return bases
-
-
-def intervals(masks: Runs, rows: Ints, side: Annotations, bases: dict[int, int]) -> tuple[Ints, Ints, Ints]:
-    """First and last pixel of every run, and whose it is, in the order of pixels. No two may share one."""
-    chosen = masks.take(rows)
-    counts = chosen.counts.astype(np.int64)
-    lengths = np.diff(chosen.objects)
-    owner = np.repeat(np.arange(len(rows)), lengths)
-    ends = np.cumsum(counts)
-    before = np.concatenate([[0], ends])[chosen.objects[:-1]]
-    base = np.array([bases[i] for i in side.image[rows].tolist()], dtype=np.int64)
-    ends += np.repeat(base - before, lengths)
-    is_inside = (np.arange(len(counts)) - np.repeat(chosen.objects[:-1], lengths)) % 2 == 1
-    is_inside &= counts > 0
-    starts, ends, owner = (ends - counts)[is_inside], ends[is_inside], owner[is_inside]
-    order = np.argsort(starts, kind="stable")
-    starts, ends, owner = starts[order], ends[order], owner[order]
-    clash = np.flatnonzero(starts[1:] < ends[:-1])
-    if len(clash):
-        row = int(rows[owner[clash[0]]])
-        raise DataError(
-            f"{side.source.path or 'annotations'}: expected segments that share no pixel, found two that do in image "
-            f"{side.images.name(int(side.image[row]))!r}; a panoptic segmentation gives every pixel to one segment"
-        )
-    return starts, ends, owner
-
-
-def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
-    """Whose run covers each place; -1 where none does."""
-    starts, ends, owner = runs
-    if not len(starts):
-        return np.full(len(places), -1, dtype=np.int64)
-    at = np.searchsorted(starts, places, side="right") - 1
-    inside = (at >= 0) & (places < ends[at])
-    return np.where(inside, owner[at], -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ options, the reference and the common tests follow.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.formats import Readable, read_pair
@@ -36,11 +36,15 @@ class Protocol(Generic[P, R]):
         examples: str,
         files: str = FILES,
         best: float = 1.0,
+        reading: Mapping[str, Any] | None = None,
         kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, Any, list[Finding]]] | None = None,
     ) -> None:
-        """`best` is what perfect predictions get; `kept` makes the evaluation of a part without its numbers."""
+        """`best` is what perfect predictions get; `reading` says how files are read where nobody says otherwise.
+
+        `kept` makes the evaluation of a part without its numbers.
+        """
         self.evaluate, self.settings, self.examples = evaluate, settings, examples
-        self.files, self.best, self.kept = files, best, kept
+        self.files, self.best, self.reading, self.kept = files, best, dict(reading or {}), kept
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
 
@@ -55,7 +59,7 @@ class Protocol(Generic[P, R]):
 
             more: dict[str, Any] = dict(given)
             return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
-        return self.evaluate(*read_pair(truth, pred), settings)
+        return self.evaluate(*read_pair(truth, pred, **self.reading), settings)
 
     @property
     def verb(self) -> str:

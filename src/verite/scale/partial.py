@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
     from verite.settings import Settings
 
-IN_ONE_PIECE = ("imagenet-loc",)  # protocols that are not evaluated in parts
+IN_ONE_PIECE = ("imagenet-loc", "semantic")  # protocols that are not evaluated in parts
 Duplicates = Literal["error", "first"]
 
 

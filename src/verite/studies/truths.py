@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, ReadError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.formats import read
+from verite.model.rasters import array_of, rasterise
 from verite.studies.alterations import Mask, Outline
 
 SIDE = 256
@@ -162,14 +163,16 @@ def all_truths() -> tuple[Truth, ...]:
 SETS: dict[str, Callable[[], tuple[Truth, ...]]] = {"all": all_truths, "boxes": boxes, "silhouettes": silhouettes}
 
 
-def truths_of(given: Any = "all") -> tuple[Truth, ...]:
+def truths_of(given: Any = "all", mask_threshold: float | None = None) -> tuple[Truth, ...]:
     """Truths as people name them: a set ("all", "boxes", "silhouettes"), names, image files, masks, or a mapping.
+
+    `mask_threshold` is the grey from which a pixel of a soft mask belongs to the object, from 0 to 1.
 
     >>> truths_of("car"), len(truths_of("all"))
     ((<truth car: silhouette, 140 × 73 pixels>,), 16)
     """
     if isinstance(given, (str, Path)):
-        return find_truths(str(given))
+        return find_truths(str(given), mask_threshold)
     if isinstance(given, Truth):
         return (given,)
     if isinstance(given, Mapping):
@@ -181,20 +184,22 @@ def truths_of(given: Any = "all") -> tuple[Truth, ...]:
     found: list[Truth] = []
     for thing in given:
         is_bare = not isinstance(thing, (str, Path, Truth))
-        found += [Truth(f"mask {len(found) + 1}", Outline.of(thing).mask)] if is_bare else truths_of(thing)
+        found += (
+            [Truth(f"mask {len(found) + 1}", Outline.of(thing).mask)] if is_bare else truths_of(thing, mask_threshold)
+        )
     if not found:
         raise BadParameter("truths: expected at least one, found none")
     return distinct_truths(found)
 
 
-def find_truths(name: str) -> tuple[Truth, ...]:
+def find_truths(name: str, mask_threshold: float | None = None) -> tuple[Truth, ...]:
     if name in SETS:
         return SETS[name]()
     known = {truth.name: truth for truth in all_truths()}
     if name in known:
         return (known[name],)
     if Path(name).suffix or Path(name).exists():
-        return (Truth(Path(name).stem, read_mask(Path(name))),)
+        return read_truths(name, mask_threshold)
     words = [*SETS, *known]
     raise BadParameter(
         f"truths: expected {', '.join(SETS)}, one of {', '.join(known)}, or an image file, "
@@ -212,21 +217,22 @@ def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
     return tuple(found.values())
 
 
-def read_mask(path: Path) -> Mask:
-    """A mask from an image file: anything but black is object."""
-    from PIL import Image, UnidentifiedImageError
-
-    from verite.files import check_file, find_path, reason
-
-    place = find_path(path)
-    check_file(place)
-    try:
-        with Image.open(place, formats=["PNG", "BMP", "PPM", "TIFF", "GIF", "JPEG"]) as image:
-            pixels: NDArray[np.uint8] = np.asarray(image.convert("L"))
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ReadError(place, expected="an image of a mask", found=reason(error)) from None
-    found: Mask = pixels > (127 if pixels.max() > 1 else 0)
-    if not found.any() or found.all():
-        what = "black" if not found.any() else "white"
-        raise DataError(f"{place}: expected a mask with object and background, found only {what} pixels")
-    return found
+def read_truths(path: str, mask_threshold: float | None = None) -> tuple[Truth, ...]:
+    """Every object of a picture of masks, or of whatever else has masks or polygons in images of known size."""
+    annotations = read(path, mask_threshold=mask_threshold)
+    images = annotations.images
+    if not len(annotations):
+        raise DataError(f"{path}: expected a mask with object and background, found only background")
+    sizes = np.stack([images.heights, images.widths], axis=1)[annotations.image]
+    if not (sizes > 0).all():
+        raise DataError(f"{path}: expected images of known size, found one without; pictures of masks have one")
+    runs = rasterise(annotations.regions, sizes)
+    found = []
+    for row in range(len(annotations)):
+        mask = array_of(runs, row)
+        if mask.all() or not mask.any():
+            what = "object" if mask.all() else "background"
+            raise DataError(f"{path}: expected a mask with object and background, found only {what}")
+        name = images.name(int(annotations.image[row]))
+        found.append(Truth(name if len(annotations) == len(images) else f"{name} {row + 1}", mask))
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""Cityscapes' pictures: ids of classes, and of objects as class × 1000 + number.
+
+Of an image `X` there are `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; pictures of predictions may have other
+names. A value below 1000 is a class whose objects are not told apart: a crowd.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verite.errors import ReadError
+from verite.formats.format import Format, Look, Options
+from verite.model.annotations import Annotations
+from verite.records import replace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NAMES = (
+    "unlabeled", "ego vehicle", "rectification border", "out of roi", "static", "dynamic", "ground", "road", "sidewalk",
+    "parking", "rail track", "building", "wall", "fence", "guard rail", "bridge", "tunnel", "pole", "polegroup",
+    "traffic light", "traffic sign", "vegetation", "terrain", "sky", "person", "rider", "car", "truck", "bus",
+    "caravan", "trailer", "train", "motorcycle", "bicycle",
+)  # fmt: skip
+# What the benchmark leaves out of both sides' numbers.
+VOID = frozenset({0, 1, 2, 3, 4, 5, 6, 9, 10, 14, 15, 16, 18, 29, 30})
+TRAINED = tuple(name for id, name in enumerate(NAMES) if id not in VOID)  # by train id
+INSTANCES, CLASSES, TRAIN = "instanceIds", "labelIds", "labelTrainIds"
+KNOWN = re.compile(rf"_({INSTANCES}|{CLASSES}|{TRAIN})\.png$")
+
+
+def kinds_in(look: Look) -> set[str]:
+    """Which of the three kinds of pictures are there."""
+    return {found.group(1) for p in look.files if (found := KNOWN.search(p.name))}
+
+
+def recognise(look: Look) -> str | None:
+    kinds = kinds_in(look)
+    return f"files ending in _{sorted(kinds)[0]}.png" if kinds else None
+
+
+def read(path: Path, options: Options) -> Annotations:
+    """Objects by their ids; for a class each pixel, the ids of classes."""
+    from verite.formats.mask_reading import annotations_of, load
+    from verite.formats.picture_names import name_plainly, picture_files
+    from verite.formats.pixels import read_pixels
+    from verite.model.annotations import Source
+    from verite.progress import count_files
+
+    there = kinds_in(Look(path))
+    wanted = [CLASSES, TRAIN, INSTANCES] if options.masks == "every" else [INSTANCES, CLASSES, TRAIN]
+    chosen = next((kind for kind in wanted if kind in there), None)
+    files = [p for p in picture_files(path) if chosen is None or p.name.endswith(f"_{chosen}.png")]
+    if not files:
+        raise ReadError(path, expected="pictures", found="none")
+    kind = options.masks or ("instances" if chosen in (INSTANCES, None) else "classes")
+    rule = name_plainly(files)
+    options = replace(options, masks=kind)
+    pictures = [load(str(p.path), p.image, read_pixels(p.path), options) for p in count_files("reading", rule.pictures)]
+    names = dict(enumerate(TRAINED if chosen == TRAIN else NAMES))
+    left_out = () if chosen == TRAIN else VOID
+    return annotations_of(pictures, options, Source(str(path), "cityscapes", rule.why), names, left_out)
+
+
+def write(annotations: Annotations, path: Path) -> None:
+    """Pictures of ids by the names of Cityscapes' classes."""
+    from verite.files import folder_atomically
+    from verite.formats.format import file_stems
+    from verite.formats.mask_writing import paint_each, save
+
+    ids = {name: id for id, name in enumerate(NAMES)}
+    for name in annotations.labels.all_names:
+        if name not in ids:
+            remedy = f"one of {', '.join(sorted(set(NAMES)))}"
+            raise ReadError(path, expected="Cityscapes' class names", found=repr(name), remedy=remedy)
+    classes = [ids[name] for name in annotations.labels.all_names]
+
+    def number(rows: NDArray[np.int64]) -> list[int]:
+        seen: dict[int, int] = {}
+        numbers = []
+        for row in rows.tolist():
+            of = classes[int(annotations.label[row])]
+            if annotations.crowd[row]:
+                numbers.append(of)
+                continue
+            seen[of] = seen.get(of, -1) + 1
+            numbers.append(1000 * of + seen[of])
+        return numbers
+
+    stems = file_stems(annotations.images, path)
+    with folder_atomically(path) as folder:
+        for at, pixels in paint_each(annotations, path, number):
+            save(pixels, folder / f"{stems[at]}_gtFine_{INSTANCES}.png")
+
+
+FORMAT = Format(
+    name="cityscapes",
+    title="Cityscapes' pictures of ids",
+    about="PNGs of instance ids, class × 1000 + number, or of label ids",
+    recognise=recognise,
+    read=read,
+    write=write,
+    holds=frozenset({"crowd", "empty image", "image size", "mask"}),
+    needs=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
+    honours=frozenset({"mask_threshold", "masks", "names"}),
+)

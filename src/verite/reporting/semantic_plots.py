@@ -1,0 +1,148 @@
+"""Semantic segmentation as pictures: where did the pixels of each class go, and where in the images is it wrong?"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verite.errors import BadParameter
+from verite.files import make_folder, write_atomically
+from verite.model.images import stem
+from verite.model.rasters import array_of
+from verite.protocols.confusion_counts import NOTHING
+from verite.protocols.semantic import SemanticResults, find_ignored
+from verite.protocols.shared_pixels import segment_masks
+from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.plots import file_names, render, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from verite.model.annotations import Annotations
+
+WORST = 6  # images that are drawn unasked
+MOST_CELLS = 20  # classes whose counts are written into their cells
+MOST_NAMES = 12  # classes of an image that are named beside it
+RIGHT, WRONG, LEFT_OUT, NONE = "#e8ecf0", "#d55e00", "#9aa3ad", "#000000"
+
+
+def save_semantic(results: SemanticResults, folder: Path, format: str = "png", images: str | None = None) -> list[Path]:
+    """The confusion, and the images with the smallest share of right pixels."""
+    saved = [folder / f"confusion.{format}"]
+    write_atomically(saved[0], render(draw_confusion(results), format))
+    worst = results.worst_images()[:WORST]
+    names = file_names(stem(results.truth.images.name(i)) for i in worst)
+    place = make_folder(folder / "differences") if worst else folder
+    for i, name in zip(worst, names, strict=True):
+        saved.append(place / f"{name}.{format}")
+        write_atomically(saved[-1], render(draw_differences(results, results.truth.images.name(i), images), format))
+    return saved
+
+
+def draw_confusion(results: SemanticResults) -> Figure:
+    """Truths by row, predictions by column, shaded by the share of the row."""
+    from matplotlib.figure import Figure
+
+    count = len(results.class_names)
+    side = min(4.0 + 0.32 * count, 24)
+    figure = Figure(figsize=(side + 0.5, side), layout="constrained")
+    draw_matrix(results, figure.add_subplot())
+    figure.set_label(str(results.signature))
+    return figure
+
+
+def draw_matrix(results: SemanticResults, axes: Axes) -> None:
+    matrix = results.confusion
+    with np.errstate(invalid="ignore"):
+        shares = np.nan_to_num(matrix / matrix.sum(axis=1, keepdims=True))
+    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
+    rows, columns = results.class_names, [*results.class_names, NOTHING]
+    size = 8 if len(rows) <= MOST_CELLS else 5
+    axes.set_xticks(np.arange(len(columns)), [shorten(name, 20) for name in columns], rotation=90, fontsize=size)
+    axes.set_yticks(np.arange(len(rows)), [shorten(name, 20) for name in rows], fontsize=size)
+    if len(rows) <= MOST_CELLS:
+        for i, j in zip(*np.nonzero(matrix), strict=True):
+            colour = "white" if shares[i, j] > 0.4 else "black"
+            axes.text(j, i, f"{100 * shares[i, j]:.3g}", ha="center", va="center", fontsize=7, color=colour)
+    axes.set(xlabel="predicted", ylabel="truth")
+    axes.set_title(f"{results.name}: where the pixels of each class went, in %")
+
+
+def draw_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
+    """One image three times: its classes in the truth, in the prediction, and which pixels are wrong."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    at = results.truth.images.find(image)
+    if at is None or results.images is None:
+        raise BadParameter(f"image: expected one of {len(results.truth.images)}, found {image!r}")
+    left_out = find_ignored(results.pred.labels, results.settings)
+    truth, pred = class_map(results.truth, at), class_map(results.pred, at)
+    pred = np.full_like(truth, -1) if not pred.size else pred
+    truth = np.where((truth >= 0) & left_out[truth], -1, truth)
+    photo = pixels(
+        Pictures(results.truth, images)[at] if images is not None else None, (truth.shape[1], truth.shape[0])
+    )
+    used = [k for k in results.rows if (truth == k).any() or (pred == k).any()]
+    colours = class_colours(len(results.pred.labels))
+    is_flat = truth.shape[1] > 1.4 * truth.shape[0]
+    figure = Figure(figsize=panel_size(truth.shape, is_flat), layout="constrained")
+    panels = figure.subplots(*((3, 1) if is_flat else (1, 3)))
+    for axes, title, values in zip(panels, ("truth", "prediction"), (truth, pred), strict=False):
+        if photo is not None:
+            axes.imshow(photo, extent=(-0.5, truth.shape[1] - 0.5, truth.shape[0] - 0.5, -0.5))
+        axes.imshow(paint(values, colours), alpha=1.0 if photo is None else 0.55, interpolation="nearest")
+        axes.set_title(title, fontsize=9)
+    fate = np.where(truth < 0, 2, np.where(truth == pred, 0, 1))
+    panels[2].imshow(fate, cmap=ListedColormap([RIGHT, WRONG, LEFT_OUT]), vmin=0, vmax=2, interpolation="nearest")
+    share = float((fate == 1).sum() / max((fate != 2).sum(), 1))
+    panels[2].set_title(f"wrong (dark): {100 * share:.1f} %; grey: not asked for", fontsize=9)
+    for axes in panels:
+        axes.set_axis_off()
+    patches = [Patch(color=colours[k], label=shorten(results.pred.labels.name(k), 20)) for k in used[:MOST_NAMES]]
+    patches += [Patch(color=NONE, label="nothing")]
+    figure.legend(handles=patches, loc="outside lower center", ncols=6, fontsize=7, frameon=False)
+    figure.suptitle(f"{results.name}: {shorten(image, 60)}", fontsize=10)
+    figure.set_label(str(results.signature))
+    return figure
+
+
+def panel_size(shape: tuple[int, ...], is_flat: bool) -> tuple[float, float]:
+    """Inches of a figure of three pictures of this shape."""
+    height, width = shape[0], shape[1]
+    if is_flat:
+        return 7.0, min(max(3 * 6.5 * height / width + 1.2, 3.0), 20.0)
+    return 11.0, min(max(3.5 * height / width + 1.2, 2.5), 14.0)
+
+
+def class_map(side: Annotations, at: int) -> NDArray[np.int64]:
+    """The class of each pixel of an image, by position; -1 where there is none."""
+    rows = np.flatnonzero(side.image == at)
+    masks = segment_masks(side.take(rows), 1, "a picture")
+    if not len(rows):
+        return np.full((int(side.images.heights[at]), int(side.images.widths[at])), -1, dtype=np.int64)
+    found = np.full(tuple(masks.sizes[0]), -1, dtype=np.int64)
+    for i, row in enumerate(rows.tolist()):
+        found[array_of(masks, i)] = side.label[row]
+    return found
+
+
+def class_colours(count: int) -> NDArray[np.float64]:
+    """Colours far apart: hues by the golden ratio, in three shades."""
+    from matplotlib.colors import hsv_to_rgb
+
+    at = np.arange(count)
+    hue, value, saturation = at * 0.618034 % 1, np.array([0.95, 0.7, 0.5])[at % 3], np.array([0.65, 0.85])[at % 2]
+    return np.asarray(hsv_to_rgb(np.stack([hue, saturation, value], axis=-1)))
+
+
+def paint(values: NDArray[np.int64], colours: NDArray[np.float64]) -> NDArray[Any]:
+    """A colour for each class, black for none."""
+    table = np.concatenate([colours, np.zeros((1, 3))])
+    return table[values]
