@@ -99,6 +99,7 @@ NB_MODULE(_core, module) {
     verite::register_json(module);
     verite::register_masks(module);
     verite::register_pairs(module);
+    verite::register_volumes(module);
     verite::register_parts(module);
     verite::register_records(module);
     verite::register_tables(module);

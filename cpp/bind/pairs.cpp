@@ -229,6 +229,42 @@ nb::typed<nb::tuple, ArraysOf<std::int64_t, std::int64_t>, ArraysOf<std::int64_t
     return nb::make_tuple(handed(to_truth), handed(to_pred));
 }
 
+// Two numbers, down and across, above 0.
+Spacing spacing_of(const std::tuple<double, double>& given) {
+    const auto [down, across] = given;
+    for (const double apart : {down, across})
+        if (!(apart > 0) || !(apart < 1e9)) throw std::invalid_argument("spacing: expected two numbers above 0");
+    return {down, across};
+}
+
+nb::ndarray<nb::numpy, double> spaced_outside(const SideTuple& truths, const SideTuple& preds,
+                                              const std::tuple<double, double>& spacing) {
+    const PairArrays pairs(truths, preds);
+    const Spacing apart = spacing_of(spacing);
+    std::vector<double> out(pairs.size());
+    {
+        nb::gil_scoped_release released;
+        sum_outside(pairs.truth.view, pairs.pred.view, apart, out);
+    }
+    return to_numpy(std::move(out), {pairs.size()});
+}
+
+nb::typed<nb::tuple, ArraysOf<double, std::int64_t>, ArraysOf<double, std::int64_t>> spaced_distances(
+    const SideTuple& truths, const SideTuple& preds, const std::tuple<double, double>& spacing) {
+    const PairArrays pairs(truths, preds);
+    const Spacing apart = spacing_of(spacing);
+    SpacedLists to_truth, to_pred;
+    {
+        nb::gil_scoped_release released;
+        list_distances(pairs.truth.view, pairs.pred.view, apart, to_truth, to_pred);
+    }
+    const auto handed = [](SpacedLists& lists) {
+        const std::size_t values = lists.squared.size(), rows = lists.offsets.size();
+        return nb::make_tuple(to_numpy(std::move(lists.squared), {values}), to_numpy(std::move(lists.offsets), {rows}));
+    };
+    return nb::make_tuple(handed(to_truth), handed(to_pred));
+}
+
 nb::ndarray<nb::numpy, double> pair_rim_overlaps(const SideTuple& truths, const SideTuple& preds,
                                                  const OffsetArray& widths) {
     const PairArrays pairs(truths, preds);
@@ -244,12 +280,14 @@ nb::ndarray<nb::numpy, double> pair_rim_overlaps(const SideTuple& truths, const 
 }
 
 nb::ndarray<nb::numpy, double> pair_distance_differences(const SideTuple& truths, const SideTuple& preds,
-                                                         const NumberArray& powers, double cutoff) {
+                                                         const NumberArray& powers, double cutoff,
+                                                         const std::tuple<double, double>& spacing) {
     const PairArrays pairs(truths, preds);
+    const Spacing apart = spacing_of(spacing);
     std::vector<double> out(pairs.size() * powers.size());
     {
         nb::gil_scoped_release released;
-        distance_differences(pairs.truth.view, pairs.pred.view, {powers.data(), powers.size()}, cutoff, out);
+        distance_differences(pairs.truth.view, pairs.pred.view, {powers.data(), powers.size()}, cutoff, apart, out);
     }
     return to_numpy(std::move(out), {pairs.size(), powers.size()});
 }
@@ -277,9 +315,14 @@ void register_pairs(nb::module_& module) {
                "Squared distances of the pred's pixels outside the truth to the truth, summed.");
     module.def("pair_distances", &pair_distances, "truth"_a, "pred"_a,
                "Squared distances of contour pixels with offsets: pred to truth, then truth to pred.");
+    module.def("spaced_outside", &spaced_outside, "truth"_a, "pred"_a, "spacing"_a,
+               "The same sums where pixels lie so far apart, down and across.");
+    module.def("spaced_distances", &spaced_distances, "truth"_a, "pred"_a, "spacing"_a,
+               "The same squared distances where pixels lie so far apart, down and across.");
     module.def("rim_overlaps", &pair_rim_overlaps, "truth"_a, "pred"_a, "widths"_a,
                "Size of the truth's rim, of the pred's and of what they share, a row a pair.");
     module.def("distance_differences", &pair_distance_differences, "truth"_a, "pred"_a, "powers"_a, "cutoff"_a,
+               "spacing"_a = std::tuple(1., 1.),
                "Sums over the image of |distance to truth - distance to pred| ^ power, a row a pair.");
 }
 

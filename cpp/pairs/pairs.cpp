@@ -122,4 +122,57 @@ void list_distances(const Side& truths, const Side& preds, Lists& to_truth, List
     }
 }
 
+void list_distances(const Side& truths, const Side& preds, Spacing spacing, SpacedLists& to_truth,
+                    SpacedLists& to_pred) {
+    Shape truth, pred;
+    Transform transform;
+    for (SpacedLists* lists : {&to_truth, &to_pred}) lists->offsets.push_back(0);
+    Pause pause;
+    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
+        check_sizes(truths, preds, i);
+        truth.read(truths, truths.rows[i]);
+        pred.read(preds, preds.rows[i]);
+        const bool both = !truth.pixels().empty() && !pred.pixels().empty();
+        const Frame frame = around(truth.contour().frame(), pred.contour().frame());
+        for (SpacedLists* lists : {&to_truth, &to_pred}) {
+            const bool forward = lists == &to_truth;
+            if (both) {
+                transform.build((forward ? truth : pred).pixels(), frame, spacing);
+                std::span<const double> column;
+                std::int32_t x_now = frame.x1 - 1;
+                for (const Pixel& pixel : (forward ? pred : truth).pixels()) {
+                    if (pixel.x != x_now) column = transform.column((x_now = pixel.x) - frame.x1);
+                    lists->squared.push_back(column[pixel.y - frame.y1]);
+                }
+            }
+            lists->offsets.push_back(static_cast<std::int64_t>(lists->squared.size()));
+        }
+    }
+}
+
+void sum_outside(const Side& truths, const Side& preds, Spacing spacing, std::span<double> out) {
+    Shape truth;
+    Raster pred;
+    Transform transform;
+    Pause pause;
+    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
+        check_sizes(truths, preds, i);
+        const std::int64_t row = preds.rows[i];
+        truth.read(truths, truths.rows[i]);
+        pred.read(preds.masks.counts[row], preds.masks.size_of(row));
+        out[i] = 0;
+        if (truth.pixels().empty() || pred.frame().empty()) continue;
+        const Frame frame = around(truth.frame(), pred.frame());
+        transform.build(truth.pixels(), frame, spacing);
+        std::span<const double> column;
+        std::int32_t x_now = frame.x1 - 1;
+        Raster::common(pred, truth.region(), true, [&](std::int32_t x, std::int32_t y, std::uint64_t bits) {
+            if (x != x_now) column = transform.column((x_now = x) - frame.x1);
+            for (; bits; bits &= bits - 1) out[i] += column[y + std::countr_zero(bits) - frame.y1];
+        });
+    }
+}
+
 }  // namespace verite

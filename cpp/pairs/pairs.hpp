@@ -5,6 +5,7 @@
 
 #include "regions/distances.hpp"
 #include "regions/shapes.hpp"
+#include "regions/transforms.hpp"
 
 namespace verite {
 
@@ -28,5 +29,13 @@ struct Lists {
     std::vector<std::int64_t> squared, offsets;
 };
 void list_distances(const Side& truth, const Side& pred, Lists& to_truth, Lists& to_pred);
+
+// The same two where neighbouring pixels do not lie one apart.
+struct SpacedLists {
+    std::vector<double> squared;
+    std::vector<std::int64_t> offsets;
+};
+void list_distances(const Side& truth, const Side& pred, Spacing spacing, SpacedLists& to_truth, SpacedLists& to_pred);
+void sum_outside(const Side& truth, const Side& pred, Spacing spacing, std::span<double> out);
 
 }  // namespace verite

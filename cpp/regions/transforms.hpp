@@ -1,13 +1,48 @@
-// How differently do two contours look from everywhere in the image?
+// How far is it from every pixel of a frame to the nearest pixel of a set, and how differently do two contours look?
 #pragma once
+
+#include <vector>
 
 #include "regions/shapes.hpp"
 
 namespace verite {
 
+// How far apart neighbouring pixels lie.
+struct Spacing {
+    double down = 1, across = 1;
+};
+
+// The lower envelope of one parabola a place (Felzenszwalb & Huttenlocher 2012).
+class Envelope {
+  public:
+    // The least of heights[v] + (step (y - v))² over all v, for every y; a height of `nothing` is none. At least one is
+    // something.
+    void lower(std::span<const double> heights, double step, std::span<double> least);
+    static constexpr double nothing = 1e300;
+
+  private:
+    std::vector<std::int32_t> lowest_, starts_;
+};
+
+// Squared distances to a set of pixels, a column of the frame at a time: distances along rows first, then the envelope.
+class Transform {
+  public:
+    void build(std::span<const Pixel> set, const Frame& frame, Spacing spacing = {});
+    std::span<const double> column(std::int32_t x);  // counted from the frame
+
+  private:
+    void pull(std::int32_t to, std::int32_t from);
+
+    std::int32_t height_ = 0;
+    Spacing spacing_;
+    std::vector<std::int32_t> reach_;
+    std::vector<double> heights_, squared_;
+    Envelope envelope_;
+};
+
 // Sum over all pixels of the image of |min(d to truth, cutoff) - min(d to pred, cutoff)| ^ power, for each pair one
 // number a power; 0 where either contour is empty. Distances are exact.
 void distance_differences(const Side& truth, const Side& pred, std::span<const double> powers, double cutoff,
-                          std::span<double> out);
+                          Spacing spacing, std::span<double> out);
 
 }  // namespace verite
