@@ -130,7 +130,7 @@ void list_distances(const Side& truths, const Side& preds, Spacing spacing, Spac
     Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
         pause();
-        check_sizes(truths, preds, i);
+        check_grids(truths, preds, i);
         truth.read(truths, truths.rows[i]);
         pred.read(preds, preds.rows[i]);
         const bool both = !truth.pixels().empty() && !pred.pixels().empty();
@@ -158,7 +158,7 @@ void sum_outside(const Side& truths, const Side& preds, Spacing spacing, std::sp
     Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {
         pause();
-        check_sizes(truths, preds, i);
+        check_grids(truths, preds, i);
         const std::int64_t row = preds.rows[i];
         truth.read(truths, truths.rows[i]);
         pred.read(preds.masks.counts[row], preds.masks.size_of(row));

@@ -318,7 +318,7 @@ def test_voc_folders_have_objects_or_classes(tmp_path):
     every = vt.semantic(tmp_path / "SegmentationClass", tmp_path / "SegmentationClass")
     assert every.class_names[:2] == ["background", "aeroplane"]
     assert every.scores["mIoU"].value == 1
-    assert every.counts.truth.sum() == 11 * 20  # void is not asked for
+    assert every.counts.classes.truth.sum() == 11 * 20  # void is not asked for
 
 
 def test_cityscapes_ids_are_classes_and_objects(tmp_path):
@@ -331,7 +331,7 @@ def test_cityscapes_ids_are_classes_and_objects(tmp_path):
     assert sorted(zip(labels_of(found), found.crowd.tolist(), strict=True)) == [
         ("car", False), ("car", False), ("person", True), ("road", True)]  # fmt: skip
     results = vt.semantic(tmp_path, tmp_path)
-    present = dict(zip(results.class_names, results.counts.truth[results.rows].tolist(), strict=True))
+    present = dict(zip(results.class_names, results.counts.classes.truth[results.rows].tolist(), strict=True))
     assert {name: n for name, n in present.items() if n} == {
         "road": 220 - 32 - 27, "person": 27, "car": 32}  # fmt: skip
 

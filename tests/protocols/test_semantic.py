@@ -51,7 +51,7 @@ def test_equals_mmsegmentations_rules_on_random_maps(block):
             evaluator.update(pred, truth)
         for results in (vt.semantic(truths, preds, checks="off"), evaluator.compute()):
             assert values(results) == pytest.approx(expected, abs=1e-12, nan_ok=True)
-            found = results.counts.by_class()
+            found = results.by_class
             for k in results.rows:
                 id = int(results.class_names[results.rows.index(k)])
                 for measure, column in found.items():
@@ -124,7 +124,7 @@ def test_objects_of_one_class_may_share_pixels_and_of_two_may_not():
         return {"images": [image], "categories": classes, "annotations": rings}
 
     truth = vt.read(document((1, 0, 3), (1, 2, 4), (2, 4, 6)))
-    assert vt.semantic(truth, truth, checks="off").counts.truth.tolist() == [4, 2]
+    assert vt.semantic(truth, truth, checks="off").counts.classes.truth.tolist() == [4, 2]
     odd = vt.read(document((1, 0, 3), (2, 2, 4)))
     with pytest.raises(vt.DataError, match="expected segments that share no pixel"):
         vt.semantic(odd, odd, checks="off")
@@ -230,3 +230,23 @@ def test_two_systems_are_compared(tmp_path, capsys):
     truth, pred = str(tmp_path / "truth"), str(tmp_path / "pred")
     assert run(["semantic", truth, pred, truth, "-q"]) == 0
     assert "difference" in capsys.readouterr().out
+
+
+def test_image_that_is_drawn_twice_counts_twice():
+    rng = np.random.default_rng(4)
+    truth, pred = rng.integers(0, 3, (2, 4, 6, 6))
+    results = vt.semantic(truth, pred)
+    weights = np.array([[1.0, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 3]])
+    names = list(results.scores)
+    for drawn, row in zip(results.draw_scores(names, weights), weights.astype(int), strict=True):
+        again = vt.semantic(np.repeat(truth, row, axis=0), np.repeat(pred, row, axis=0))
+        assert drawn.tolist() == pytest.approx([again.scores[name].value for name in names], abs=1e-12)
+
+
+def test_systems_are_compared_on_drawn_images(tmp_path, capsys):
+    write_folders(tmp_path, np.random.default_rng(1))
+    truth, pred = str(tmp_path / "truth"), str(tmp_path / "pred")
+    assert run(["semantic", truth, pred, truth, "--resample", "images", "--json"]) == 0
+    found = {d["score"]: d for d in json.loads(capsys.readouterr().out)["differences"]}
+    assert found["aAcc"]["low"] <= found["aAcc"]["value"] <= found["aAcc"]["high"]
+    assert found["aAcc"]["value"] > 0

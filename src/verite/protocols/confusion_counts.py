@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.records import record
@@ -15,6 +15,42 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one that nobody knows
+
+
+@record(eq=False)
+class ClassPixels:
+    """Pixels of each class: right ones, those of the truth, and those predicted where the truth has a class.
+
+    Classes are the last axis; there may be a row for each image or draw.
+    """
+
+    right: NDArray[Any]
+    truth: NDArray[Any]
+    pred: NDArray[Any]
+
+    def measures(self) -> dict[str, Floats]:
+        """NaN where there is nothing to divide by: IoU and Dice of a class on neither side, accuracy without truth."""
+        right, truth, pred = self.right, self.truth, self.pred
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "IoU": right / (truth + pred - right),
+                "acc": right / truth,
+                "Dice": 2 * right / (truth + pred),
+            }
+
+    def means(self, kept: Sequence[int]) -> dict[str, Floats]:
+        """The means over these classes, those without a value left out, and what is counted pixel by pixel."""
+        found = {name: values[..., kept] for name, values in self.measures().items()}
+        truth, right = self.truth[..., kept], self.right[..., kept]
+        pixels = truth.sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "mIoU": mean_known(found["IoU"]),
+                "fwIoU": (truth * np.nan_to_num(found["IoU"])).sum(axis=-1) / pixels,
+                "mAcc": mean_known(found["acc"]),
+                "aAcc": right.sum(axis=-1) / pixels,
+                "Dice": mean_known(found["Dice"]),
+            }
 
 
 @record(eq=False)
@@ -31,49 +67,16 @@ class PixelCounts:
         return PixelCounts(self.matrix + other.matrix)
 
     @property
-    def right(self) -> Ints:
-        return self.matrix.diagonal()
-
-    @property
-    def truth(self) -> Ints:
-        """Pixels of each class in the truth."""
-        found: Ints = self.matrix.sum(axis=1)
-        return found
-
-    @property
-    def pred(self) -> Ints:
-        """Pixels predicted as each class where the truth has one."""
-        found: Ints = self.matrix.sum(axis=0)[:-1]
-        return found
-
-    def by_class(self) -> dict[str, Floats]:
-        """NaN where there is nothing to divide by: IoU and Dice of a class on neither side, accuracy without truth."""
-        right, truth, pred = self.right, self.truth, self.pred
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return {
-                "IoU": right / (truth + pred - right),
-                "acc": right / truth,
-                "Dice": 2 * right / (truth + pred),
-            }
-
-    def scores(self, kept: Sequence[int]) -> dict[str, float]:
-        """The means over these classes, those without a value left out, and what is counted pixel by pixel."""
-        found, truth, right = self.by_class(), self.truth[kept], self.right[kept]
-        pixels = truth.sum()
-        weighted = np.where(truth > 0, truth * np.nan_to_num(found["IoU"][kept]), 0.0)
-        return {
-            "mIoU": mean_known(found["IoU"][kept]),
-            "fwIoU": float(weighted.sum() / pixels) if pixels else np.nan,
-            "mAcc": mean_known(found["acc"][kept]),
-            "aAcc": float(right.sum() / pixels) if pixels else np.nan,
-            "Dice": mean_known(found["Dice"][kept]),
-        }
+    def classes(self) -> ClassPixels:
+        return ClassPixels(self.matrix.diagonal(), self.matrix.sum(axis=1), self.matrix.sum(axis=0)[:-1])
 
 
-def mean_known(values: Floats) -> float:
-    """The mean of the values that there are."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan
+def mean_known(values: Floats) -> Floats:
+    """The mean along the last axis of the values that there are."""
+    is_known = ~np.isnan(values)
+    count = is_known.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(is_known, values, 0.0).sum(axis=-1) / count)
 
 
 def count_pixels(truth: Ints, pred: Ints, classes: int, weights: NDArray[np.integer] | None = None) -> PixelCounts:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
+from verite.errors import BadParameter
 from verite.evaluation.prepare import prepare
+from verite.evaluation.redrawing import widen
 from verite.evaluation.settings import THREADS, ClassSettings
 from verite.model.display import Part
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.protocols.confusion_counts import NOTHING, PixelCounts, count_pixels
+from verite.protocols.confusion_counts import NOTHING, ClassPixels, PixelCounts, count_pixels
 from verite.protocols.protocol import protocol
 from verite.protocols.shared_pixels import blocks, join_classes, overlaps
 from verite.settings import Fact, Option, Setting
@@ -61,12 +63,12 @@ class SemanticResults(Results):
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
-        images: NDArray[np.int64] | None = None,
+        images: ClassPixels | None = None,
     ) -> None:
-        """`images`: for each image of the truth its pixels, and how many of them are right."""
+        """`images` has the pixels of each image, [image, class]."""
         self.settings, self.counts, self.images = settings, counts, images
         self.rows = find_rows(pred.labels, settings)
-        found = counts.scores(self.rows)
+        found = {name: float(value) for name, value in counts.classes.means(self.rows).items()}
         super().__init__(
             protocol="semantic",
             signature=settings.signature("semantic"),
@@ -78,17 +80,22 @@ class SemanticResults(Results):
         )
 
     @property
+    def by_class(self) -> dict[str, NDArray[np.float64]]:
+        """IoU, accuracy and Dice of every class."""
+        return self.counts.classes.measures()
+
+    @property
     def class_names(self) -> list[str]:
         return [self.pred.labels.name(i) for i in self.rows]
 
     def class_scores(self) -> dict[str, list[float]]:
-        found = self.counts.by_class()
+        found = self.by_class
         return {score: found[measure][self.rows].tolist() for score, measure in MEASURES.items()}
 
     def class_table(self) -> Table:
         """The measures of each class and its pixels in the truth; below them the means."""
-        columns: dict[str, list[Any]] = {name: v[self.rows].tolist() for name, v in self.counts.by_class().items()}
-        columns["pixels"] = self.counts.truth[self.rows].tolist()
+        columns: dict[str, list[Any]] = {name: v[self.rows].tolist() for name, v in self.by_class.items()}
+        columns["pixels"] = self.counts.classes.truth[self.rows].tolist()
         scores = {name: score.value for name, score in self.scores.items()}
         mean = {"IoU": scores["mIoU"], "acc": scores["mAcc"], "Dice": scores["Dice"], "pixels": sum(columns["pixels"])}
         return Table.of("class", self.class_names, columns, mean=mean)
@@ -110,17 +117,34 @@ class SemanticResults(Results):
         """The share of right pixels of each image, the worst first."""
         order = self.worst_images()
         names = [self.truth.images.name(i) for i in order]
+        pixels, right = (counted[order] for counted in self.image_pixels())
+        return Table.of("image", names, {"right": (right / pixels).tolist(), "pixels": pixels.tolist()})
+
+    def image_pixels(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many pixels of each image are judged, and how many of them are right."""
         assert self.images is not None
-        pixels, right = self.images[order].T
-        with np.errstate(invalid="ignore"):
-            return Table.of("image", names, {"right": (right / pixels).tolist(), "pixels": pixels.tolist()})
+        pixels, right = (counted[:, self.rows].sum(axis=1) for counted in (self.images.truth, self.images.right))
+        return pixels, right
+
+    def draw_scores(
+        self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None
+    ) -> NDArray[np.float64]:
+        """These scores if every image were there so many times, [draw, score]."""
+        if self.images is None:
+            raise BadParameter("resample: expected an evaluation that knows its images, found counts of batches")
+        rows = [k for k in self.rows if label in (None, self.pred.labels.name(k))]
+        weights = widen(weights, len(self.images.right))
+        drawn = ClassPixels(*(weights @ getattr(self.images, name) for name in ("right", "truth", "pred")))
+        means = drawn.means(rows)
+        return np.stack([means[self[score].name] for score in scores], axis=1)
 
     def worst_images(self) -> list[int]:
         """The images that have pixels to be judged, the smallest share of right ones first."""
         if self.images is None:
             return []
-        there = np.flatnonzero(self.images[:, 0] > 0)
-        share = self.images[there, 1] / self.images[there, 0]
+        pixels, right = self.image_pixels()
+        there = np.flatnonzero(pixels > 0)
+        share = right[there] / pixels[there]
         found: list[int] = there[np.argsort(share, kind="stable")].tolist()
         return found
 
@@ -136,7 +160,7 @@ class SemanticResults(Results):
 
     def details(self) -> dict[str, Any]:
         """The documented keys: the five numbers, every class, and the confusion they come from."""
-        found, pixels = self.counts.by_class(), self.counts.truth
+        found, pixels = self.by_class, self.counts.classes.truth
         classes = {
             self.pred.labels.name(k): {**{m: float(v[k]) for m, v in found.items()}, "pixels": int(pixels[k])}
             for k in self.rows
@@ -182,7 +206,7 @@ def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) 
     (truth_masks, mine), (pred_masks, theirs) = join_classes(truth, threads), join_classes(pred, threads)
     is_left_out = find_ignored(pred.labels, settings)
     counts = PixelCounts.none(classes)
-    images = np.zeros((len(truth.images), 2), dtype=np.int64)
+    images = np.zeros((3, max(len(truth.images), len(pred.images)), classes), dtype=np.int64)
     for rows in blocks(mine, theirs):
         shared = overlaps((truth_masks, pred_masks), rows, (mine, theirs))
         one, two = (np.append(side.label[r], -1)[at] for side, r, at in
@@ -190,10 +214,11 @@ def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) 
         one = np.where((one >= 0) & is_left_out[one], -1, one)
         counts += count_pixels(one, two, classes, shared.pixels)
         where = np.append(mine.image[rows[0]], 0)[shared.truth]
-        for column, kept in enumerate((one >= 0, (one >= 0) & (one == two))):
-            found = np.bincount(where[kept], weights=shared.pixels[kept], minlength=len(images))
-            images[:, column] += found.astype(np.int64)[: len(images)]
-    return SemanticResults(settings, counts, truth, pred, findings, images)
+        asked = one >= 0
+        for table, label, kept in zip(images, (one, one, two), (asked & (one == two), asked, asked & (two >= 0)),
+                                      strict=True):  # fmt: skip
+            np.add.at(table, (where[kept], label[kept]), shared.pixels[kept])
+    return SemanticResults(settings, counts, truth, pred, findings, ClassPixels(*images))
 
 
 def find_rows(labels: Labels, settings: SemanticSettings) -> list[int]:
