@@ -1,8 +1,9 @@
 """How far does it go? Evaluations in parts: processor time and memory of shards, of merging, and of training loops.
 
 `.venv/bin/python benchmarks/scale.py` takes 1 and 6 million boxes; `--millions 1 6 20 100` is the whole table. Shards
-of a million boxes are made from a seed; from the fifth on files are used again with other image ids, so that a hundred
-need no more room on the disk than four.
+of a million boxes are made from their numbers, evaluated one after the other, and removed, so that a hundred of them
+need no more room on the disk than one and their parts. `--only epoch` wants torchmetrics and faster-coco-eval, which
+`make clients` installs: `build/clients/bin/python benchmarks/scale.py --only epoch`.
 """
 
 from __future__ import annotations
@@ -15,20 +16,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 VERITE = str(Path(sys.executable).parent / "verite")
 IMAGES, PER_IMAGE, TRUTHS, CLASSES = 10_000, 100, 7, 80  # of a shard
-FILES = 4
 
 
 def write_shard(folder: Path, number: int) -> None:
     """A truth of 10,000 images and a million predictions, a tenth of them near a truth, confidences of four digits."""
-    if (folder / f"dt-{number}.json").exists():
-        return
     rng = np.random.default_rng(number)
     ids = np.arange(IMAGES) + number * IMAGES
     corner = rng.uniform(0, 500, (IMAGES, TRUTHS, 2))
@@ -42,7 +42,7 @@ def write_shard(folder: Path, number: int) -> None:
     images = [{"id": int(i), "file_name": f"{i}.jpg", "width": 640, "height": 640} for i in ids]
     categories = [{"id": c, "name": f"class {c}"} for c in range(1, CLASSES + 1)]
     document = {"images": images, "annotations": annotations, "categories": categories}
-    (folder / f"gt-{number}.json").write_text(json.dumps(document))
+    truth_file(folder, number).write_text(json.dumps(document))
     lines = []
     for i in range(IMAGES):
         near = rng.integers(0, TRUTHS, 10)
@@ -55,13 +55,22 @@ def write_shard(folder: Path, number: int) -> None:
             f'{{"image_id":{ids[i]},"category_id":{c},"bbox":[{x},{y},{w},{h}],"score":{s}}}'
             for c, (x, y, w, h), s in zip(own.tolist(), boxes.tolist(), scores.tolist(), strict=True)
         ]
-    (folder / f"dt-{number}.json").write_text("[" + ",\n".join(lines) + "]")
+    pred_file(folder, number).write_text("[" + ",\n".join(lines) + "]")
 
 
-def write_shards(folder: Path, count: int) -> None:
-    """In a process of its own: what a process was before it became another one counts as its memory."""
-    with ProcessPoolExecutor(1) as pool:
-        list(pool.map(write_shard, [folder] * count, range(count)))
+def truth_file(folder: Path, number: int) -> Path:
+    return folder / f"gt-{number:03}.json"
+
+
+def pred_file(folder: Path, number: int) -> Path:
+    return folder / f"dt-{number:03}.json"
+
+
+def write_shards(folder: Path, numbers: Iterable[int]) -> None:
+    """In processes of their own: what a process was before it became another one counts as its memory."""
+    missing = [number for number in numbers if not pred_file(folder, number).exists()]
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(write_shard, [folder] * len(missing), missing))
 
 
 def run(*words: object) -> tuple[float, int]:
@@ -75,53 +84,100 @@ def run(*words: object) -> tuple[float, int]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
-def shard_words(folder: Path, number: int) -> list[object]:
-    """The files of a shard, and the number added to their image ids."""
-    again = number // FILES * FILES * IMAGES
-    files = folder / f"gt-{number % FILES}.json", folder / f"dt-{number % FILES}.json"
-    return [*files, "--truth-image-offset", again, "--pred-image-offset", again, "-j", 1, "-q"]
-
-
 def make_part(job: tuple[Path, int]) -> tuple[float, int]:
     folder, number = job
-    return run("partial", "coco", *shard_words(folder, number), "-o", folder / f"{number}.part")
+    files = truth_file(folder, number), pred_file(folder, number)
+    return run("partial", "coco", *files, "-j", 1, "-q", "-o", folder / f"{number:03}.part")
 
 
-def measure_parts(folder: Path, millions: int) -> None:
-    """A row of the table: as many shards as millions."""
-    write_shards(folder, min(millions, FILES))
-    used = [make_part((folder, number)) for number in range(millions)]
-    parts = [folder / f"{number}.part" for number in range(millions)]
-    merging, peak = run("merge", *parts, "--quiet", "-j", 1)
-    size = sum(part.stat().st_size for part in parts) / (millions * 1e6)
-    mapping = sum(cpu for cpu, _ in used)
-    print(
-        f"| {millions} M | {mapping:.1f} s | {merging:.1f} s | {mapping + merging:.1f} s | "
-        f"{max(mb for _, mb in used)} MB | {peak} MB | {size:.2f} |",
-        flush=True,
-    )
-    for part in parts:
-        part.unlink()
+def measure_parts(folder: Path, counts: Sequence[int]) -> None:
+    """A row of the table for each number of millions of boxes, which is that of shards."""
+    print("| boxes | map | merge | together | memory of a map | of the merge | bytes per box |")
+    print("|---|---|---|---|---|---|---|")
+    used = []
+    for number in range(max(counts, default=0)):
+        write_shards(folder, [number])
+        used.append(make_part((folder, number)))
+        for file in (truth_file(folder, number), pred_file(folder, number)):
+            file.unlink()
+        millions = number + 1
+        if millions not in counts:
+            continue
+        parts = [folder / f"{n:03}.part" for n in range(millions)]
+        merging, peak = run("merge", *parts, "--quiet", "-j", 1)
+        size = sum(part.stat().st_size for part in parts) / (millions * 1e6)
+        mapping = sum(cpu for cpu, _ in used)
+        print(
+            f"| {millions} M | {mapping:.1f} s | {merging:.1f} s | {mapping + merging:.1f} s | "
+            f"{max(mb for _, mb in used)} MB | {peak} MB | {size:.2f} |",
+            flush=True,
+        )
 
 
 def measure_map(folder: Path) -> None:
-    """What a part costs beside the numbers themselves, and two processes beside one; alternately, the best of five."""
-    write_shards(folder, FILES)
-    ways = {"verite coco": ("coco",), "verite partial coco": ("partial", "coco")}
+    """What a part costs beside the numbers themselves; alternately, the best of five."""
+    write_shards(folder, [0])
+    files = truth_file(folder, 0), pred_file(folder, 0)
+    ways = {"direct": ("coco",), "part": ("partial", "coco", "-o", folder / "x.part")}
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(5):
-        for name, verb in ways.items():
-            more = ["-o", folder / "x.part"] if len(verb) > 1 else []
-            found[name].append(run(*verb, *shard_words(folder, 0), *more)[0])
+        for name, words in ways.items():
+            found[name].append(run(*words, *files, "-j", 1, "-q")[0])
     one, two = (min(times) for times in found.values())
     print(f"map: {two:.2f} s against {one:.2f} s of the direct way, {two / one:.2f} × (at most 1.15)")
-    walls = []
-    for workers in (1, 2):
-        with ProcessPoolExecutor(workers) as pool:
-            start = time.perf_counter()
-            list(pool.map(make_part, [(folder, number) for number in range(FILES)]))
-            walls.append(time.perf_counter() - start)
-    print(f"two processes: {walls[0] / walls[1]:.2f} × as fast as one (at least 1.7)")
+
+
+def measure_processes(folder: Path) -> None:
+    """Two processes beside one, on the clock and in processor time; alternately, the best of three."""
+    shards = range(8)
+    write_shards(folder, shards)
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    cpus: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(3):
+        for workers in walls:
+            with ProcessPoolExecutor(workers) as pool:
+                start = time.perf_counter()
+                used = list(pool.map(make_part, [(folder, number) for number in shards]))
+                walls[workers].append(time.perf_counter() - start)
+                cpus[workers].append(sum(cpu for cpu, _ in used))
+    clock, cost = (min(times[1]) / min(times[2]) for times in (walls, cpus))
+    print(
+        f"two processes: {clock:.2f} × as fast as one (at least 1.7); the same work costs {1 / cost:.2f} × the "
+        f"processor time, so that two free cores give {2 * cost:.2f} ×; load {os.getloadavg()[0]:.1f}"
+    )
+
+
+DIRECT = """
+import sys, verite as vt
+print(vt.coco(sys.argv[1], sys.argv[2], checks="off", threads=1, parts=1000).scores["AP"].value)
+"""
+DASK = """
+import sys, verite as vt
+from distributed import Client, LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        found = vt.coco(sys.argv[1], sys.argv[2], checks="off", threads=1, executor=client.get_executor(retries=3))
+        print(found.scores["AP"].value)
+"""
+
+
+def measure_dask(folder: Path) -> None:
+    """Processor time of dask and its two workers beside one process, for the same eight shards; the best of three."""
+    write_shards(folder, range(8))
+    words = f"{folder}/gt-00[0-7].json", f"{folder}/dt-00[0-7].json"
+    times: dict[str, list[float]] = {DIRECT: [], DASK: []}
+    said = set()
+    for _ in range(3):
+        for number, program in enumerate(times):
+            file = folder / f"way-{number}.py"
+            file.write_text(program)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            said.add(subprocess.run([sys.executable, file, *words], check=True, capture_output=True).stdout)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times[program].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert len(said) == 1, said
+    one, two = (min(values) for values in times.values())
+    print(f"dask: {two:.1f} s against {one:.1f} s of one process (at most 4 s + 5 %: {4 + 1.05 * one:.1f} s)")
 
 
 def measure_evaluator(images: int) -> None:
@@ -192,25 +248,80 @@ def measure_masks() -> None:
     )
 
 
+def measure_epoch() -> None:
+    """An epoch of 5,000 images beside torchmetrics with faster_coco_eval; alternately, the best of three."""
+    import torch
+    from torchmetrics.detection import MeanAveragePrecision
+
+    import verite as vt
+
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    epoch = []
+    for _ in range(5000):
+        count = int(rng.poisson(7.3))
+        corner = rng.uniform(0, 500, (count, 2))
+        truth = np.hstack([corner, corner + rng.uniform(20, 120, (count, 2))])
+        labels = rng.integers(1, 81, count)
+        pred = np.vstack(
+            [truth + rng.normal(0, 4, truth.shape), [[5.0, 5.0, 60.0, 60.0], [300.0, 200.0, 380.0, 290.0]]]
+        )
+        found = {"boxes": pred, "scores": rng.random(count + 2), "labels": np.append(labels, [1, 2])}
+        sides = (found, {"boxes": truth, "labels": labels})
+        kinds = {"boxes": torch.float32, "scores": torch.float32, "labels": torch.int64}
+        epoch.append([{k: torch.as_tensor(v, dtype=kinds[k]) for k, v in side.items()} for side in sides])
+
+    def run_epoch(metric: Any) -> tuple[float, float]:
+        start = time.process_time()
+        for first in range(0, len(epoch), 16):
+            batch = epoch[first : first + 16]
+            metric.update([p for p, _ in batch], [t for _, t in batch])
+        results = metric.compute()
+        took = time.process_time() - start
+        return took, float(results["map"] if isinstance(results, dict) else results.scores["AP"].value)
+
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(3):
+        took, ours = run_epoch(vt.CocoEvaluator(checks="off", threads=1))
+        times["ours"].append(took)
+        took, theirs = run_epoch(MeanAveragePrecision(backend="faster_coco_eval"))
+        times["theirs"].append(took)
+        assert abs(ours - theirs) < 1e-6, (ours, theirs)
+    boxes = sum(len(p["labels"]) for p, _ in epoch)
+    mine, other = (min(values) for values in times.values())
+    print(
+        f"epoch of 5,000 images, {boxes:,} boxes: {mine:.2f} s, torchmetrics with faster_coco_eval {other:.2f} s, "
+        f"{other / mine:.1f} × (at least 8)"
+    )
+
+
+ROWS = ("parts", "map", "processes", "dask", "evaluator", "masks", "epoch")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None, help="where shards are kept; removed afterwards if none")
     parser.add_argument("--millions", type=int, nargs="*", default=[1, 6], help="boxes, in millions")
     parser.add_argument("--images", type=int, default=200_000, help="images of the training loop; 1000000 is the whole")
+    parser.add_argument("--only", choices=ROWS, nargs="*", default=ROWS, help="which rows")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.data or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        print("| boxes | map | merge | together | memory of a map | of the merge | bytes per box |")
-        print("|---|---|---|---|---|---|---|")
-        for millions in asked.millions:
-            measure_parts(folder, millions)
-        measure_map(folder)
-    measure_evaluator(asked.images)
-    try:
-        measure_masks()
-    except ImportError:
-        print("masks: pycocotools is not installed")
+        rows: dict[str, Callable[[], None]] = {
+            "parts": lambda: measure_parts(folder, asked.millions),
+            "map": lambda: measure_map(folder),
+            "processes": lambda: measure_processes(folder),
+            "dask": lambda: measure_dask(folder),
+            "evaluator": lambda: measure_evaluator(asked.images),
+            "masks": measure_masks,
+            "epoch": measure_epoch,
+        }
+        for name in asked.only:
+            try:
+                rows[name]()
+            except ModuleNotFoundError as error:
+                print(f"{name}: {error.name} is not installed")
 
 
 if __name__ == "__main__":

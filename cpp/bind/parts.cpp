@@ -35,6 +35,13 @@ Part shift(const Part& part, std::int64_t by) {
     return moved;
 }
 
+bool is_before(const Part& part, const Part& other) {
+    const ImageKeys &one = part.images, &two = other.images;
+    if (one.size() == 0 || two.size() == 0) return true;
+    if (one.are_names() != two.are_names()) return false;
+    return one.are_names() ? one.names.back() < two.names.front() : one.ids.back() < two.ids.front();
+}
+
 // Parts looked at as one, alive as long as somebody looks.
 struct KeptMerger {
     KeptMerger(std::vector<nb::object> parts, const std::vector<std::int64_t>& labels, bool takes_first)
@@ -164,6 +171,18 @@ void register_parts(nb::module_& module) {
                     "rows"_a, "cells"_a, "Of rows and cells: see cpp/bind/parts.cpp.")
         .def("to_bytes", &write_bytes)
         .def("shift", &shift, "by"_a, "The same images with ids higher by so many.")
+        .def(
+            "with_notes",
+            [](Part part, std::string notes) {
+                part.notes = std::move(notes);
+                return part;
+            },
+            "notes"_a, "The same with other notes, which may differ from part to part.")
+        .def_prop_ro("notes", [](const Part& part) { return part.notes; })
+        .def("is_before", &is_before, "other"_a, "Do all images of this one come before those of another?")
+        .def_prop_ro(
+            "moved", [](const Part& part) { return part.moved; },
+            "Equal confidences that were not in the order of images when the part was made.")
         .def_prop_ro("about", [](const Part& part) { return part.about; })
         .def_prop_ro("image_count", [](const Part& part) { return part.images.size(); })
         .def_prop_ro("row_count",
@@ -202,6 +221,14 @@ void register_parts(nb::module_& module) {
                 return std::tuple(truth, pred);
             },
             "threads"_a = 1, "What stands for truths and for predictions, however they were parted.")
+        .def(
+            "count_ties",
+            [](const KeptMerger& kept, unsigned threads) {
+                const nb::gil_scoped_release released;
+                return kept.merger.count_ties(threads);
+            },
+            "threads"_a = 1,
+            "Equal confidences of several images and fates: how many there are of which order matters.")
         .def("gather", &gather, "label"_a,
              "Of one class: image, confidence, words of each row; image, counts of each cell.")
         .def_prop_ro("image_count", [](const KeptMerger& kept) { return kept.merger.images().size(); })

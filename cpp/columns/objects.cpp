@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "columns/memory.hpp"
@@ -205,12 +206,18 @@ View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count) {
     return keep(std::move(kinds));
 }
 
-View<std::int32_t> rank(std::span<const std::int64_t> ids) {
-    if (std::ranges::adjacent_find(ids, std::greater_equal()) == ids.end()) return {};
-    std::vector<std::int32_t> order(ids.size());
+View<std::int32_t> rank(const Images& images) {
+    const auto is_before = [&](std::int32_t i, std::int32_t j) {
+        const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+        if (images.ids) return images.ids[a] < images.ids[b];
+        const auto one = images.names[a], two = images.names[b];
+        return std::string_view(one.data(), one.size()) < std::string_view(two.data(), two.size());
+    };
+    std::vector<std::int32_t> order(images.count());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](std::int32_t i) { return ids[static_cast<std::size_t>(i)]; });
-    Array<std::int32_t> ranks(ids.size());
+    if (std::ranges::is_sorted(order, is_before)) return {};
+    std::ranges::stable_sort(order, is_before);
+    Array<std::int32_t> ranks(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
     return keep(std::move(ranks));

@@ -88,7 +88,7 @@ std::vector<std::int64_t> count_keypoints(const Columns& columns, std::size_t la
 // What each object of these shapes has best; absent where all are boxes.
 View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count);
 
-// The rank of each id among all, equal ones in their order; absent where they rise already.
-View<std::int32_t> rank(std::span<const std::int64_t> ids);
+// The rank of each image by its id, or else by its name, equal ones in their order; absent where they rise already.
+View<std::int32_t> rank(const Images& images);
 
 }  // namespace verite

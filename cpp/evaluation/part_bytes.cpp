@@ -1,4 +1,5 @@
-// A part as bytes: a name, a version, what it is about, images, classes, a packed section of each class, and a digest.
+// A part as bytes: a name, a version, what it is about, images, classes, a packed section of each class, notes if there
+// are any, and a digest.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -63,7 +64,7 @@ void take_rising(Reader& in, Array<std::int64_t>& ids) {
 
 Bytes to_bytes(const Part& part) {
     Writer out;
-    std::size_t size = 1024 + part.about.size();
+    std::size_t size = 1024 + part.about.size() + part.notes.size();
     for (const Bytes& section : part.sections) size += section.size() + 8;
     out.bytes.reserve(size);
     out.put_span(bytes_of(magic));
@@ -81,6 +82,7 @@ Bytes to_bytes(const Part& part) {
         out.put(section.size());
         out.put_span(section);
     }
+    if (!part.notes.empty()) put_text(out, part.notes);
     out.put_bytes(digest_of(out.bytes), digest_bytes);
     return std::move(out.bytes);
 }
@@ -115,6 +117,7 @@ Part part_from(std::span<const std::uint8_t> bytes) {
         const auto section = in.take_span(in.take());
         part.sections.emplace_back(section.begin(), section.end());
     }
+    if (in.left() > 0) part.notes = take_text(in);
     if (in.left() > 0) Reader::refuse();
     return part;
 }

@@ -40,14 +40,57 @@ Array<std::uint32_t> sort_keys(ImageKeys& keys) {
     return places;
 }
 
-// Equal confidences of a class by image, those of one image as they are.
-void settle_ties(Array<Row>& rows) {
-    for (auto first = rows.begin(); first != rows.end();) {
+// Is there a threshold at which right and wrong rows of equal confidence are not in the order of images?
+bool is_mixed(std::span<const Row> rows, const Tuples& fates) {
+    for (std::size_t column = 1; column < fates.width(); ++column)
+        for (unsigned bit = 0; bit < most_thresholds; ++bit) {
+            std::size_t hits = 0, counted = 0;
+            std::uint32_t image = 0;
+            bool is_inverted = false;
+            for (const Row& row : rows) {
+                const std::uint32_t word = fates[row.fate][column];
+                if (word >> (bit + 16) & 1) continue;  // spared
+                ++counted;
+                hits += word >> bit & 1;
+                is_inverted |= row.image < image;
+                image = row.image;
+            }
+            if (is_inverted && hits > 0 && hits < counted) return true;
+        }
+    return false;
+}
+
+// Equal confidences of a class by image, those of one image as they are. How many there are where that may have changed
+// a number.
+std::size_t settle_ties(Section& section) {
+    std::size_t moved = 0;
+    for (auto first = section.rows.begin(); first != section.rows.end();) {
         auto last = first + 1;
-        while (last != rows.end() && last->key == first->key) ++last;
-        if (!std::is_sorted(first, last)) std::stable_sort(first, last);
+        while (last != section.rows.end() && last->key == first->key) ++last;
+        if (!std::is_sorted(first, last)) {
+            if (is_mixed({first, last}, section.fates)) moved += static_cast<std::size_t>(last - first);
+            std::stable_sort(first, last);
+        }
         first = last;
     }
+    return moved;
+}
+
+// Classes by their ids, which are given in the order of classes.
+void sort_labels(Part& part) {
+    std::vector<std::size_t> order(part.labels.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return part.labels[i]; });
+    Array<std::int64_t> labels;
+    std::vector<Bytes> sections;
+    for (const std::size_t i : order) {
+        labels.push_back(part.labels[i]);
+        sections.push_back(std::move(part.sections[i]));
+    }
+    if (std::ranges::adjacent_find(labels) != labels.end())
+        throw std::invalid_argument("parts: expected another id for every class");
+    part.labels = std::move(labels);
+    part.sections = std::move(sections);
 }
 
 // The truths of every image that are to be found, class by class.
@@ -140,10 +183,9 @@ std::uint64_t digest_of(const Values& values) {
 Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const std::int64_t> labels, std::string about,
                unsigned threads) {
     if (images.size() != evaluation.images()) throw std::invalid_argument("parts: expected an id for every image");
-    if (labels.size() > evaluation.labels() || std::ranges::adjacent_find(labels, std::greater_equal()) != labels.end())
-        throw std::invalid_argument("parts: expected ids for the first classes, and ids that rise");
+    if (labels.size() > evaluation.labels()) throw std::invalid_argument("parts: expected ids for the first classes");
     const Array<std::uint32_t> places = sort_keys(images);
-    Part part{std::move(about), evaluation.rules(), std::move(images), {labels.begin(), labels.end()}, {}};
+    Part part{std::move(about), evaluation.rules(), std::move(images), {labels.begin(), labels.end()}, {}, {}};
     const Ordered& preds = evaluation.preds();
     Array<std::uint32_t> image_of(preds.ranks.size());
     for (std::size_t image = 0; image < evaluation.images(); ++image)
@@ -153,12 +195,15 @@ Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const s
     add_cells(evaluation, places, sections);
     evaluation.confidence();  // made once, before threads ask
     part.sections.resize(labels.size());
+    std::vector<std::size_t> moved(labels.size());
     in_parallel(labels.size(), threads, [&](std::size_t label) {
         add_rows(evaluation, label, image_of, sections[label]);
-        settle_ties(sections[label].rows);
+        moved[label] = settle_ties(sections[label]);
         part.sections[label] = pack(sections[label], part.shape());
         sections[label] = {};
     });
+    part.moved = std::accumulate(moved.begin(), moved.end(), std::size_t{0});
+    sort_labels(part);
     return part;
 }
 
@@ -168,9 +213,8 @@ Part make_part(const PartColumns& columns, Rules rules, ImageKeys images, std::s
         if (!holds) throw std::invalid_argument(std::string("parts: expected ") + what);
     };
     const Array<std::uint32_t> places = sort_keys(images);
-    Part part{std::move(about), std::move(rules), std::move(images), {labels.begin(), labels.end()}, {}};
+    Part part{std::move(about), std::move(rules), std::move(images), {labels.begin(), labels.end()}, {}, {}};
     check(part.rules);
-    expect(std::ranges::adjacent_find(labels, std::greater_equal()) == labels.end(), "ids of classes that rise");
     std::vector<Section> sections(labels.size(), Section(part.shape()));
     const std::size_t ranges = part.rules.range_count(), width = 1 + part.blocks() * ranges;
     expect(columns.label.size() == columns.image.size() && columns.label.size() == columns.confidence.size() &&
@@ -198,10 +242,12 @@ Part make_part(const PartColumns& columns, Rules rules, ImageKeys images, std::s
             {place_of(columns.cell_image[i]), own.counts.add(columns.counts.subspan(i * ranges, ranges))});
     }
     for (Section& section : sections) {
-        std::stable_sort(section.rows.begin(), section.rows.end());
+        std::ranges::stable_sort(section.rows, {}, &Row::key);
+        part.moved += settle_ties(section);
         std::ranges::stable_sort(section.cells, {}, &Cell::image);
         part.sections.push_back(pack(section, part.shape()));
     }
+    sort_labels(part);
     return part;
 }
 
@@ -299,10 +345,26 @@ Section Merger::gather(std::size_t label) const {
 }
 
 Part Merger::merge(unsigned threads) const {
-    Part merged{first().about, first().rules, images_, labels_, std::vector<Bytes>(labels_.size())};
+    Part merged{first().about, first().rules, images_, labels_, std::vector<Bytes>(labels_.size()), {}};
     in_parallel(labels_.size(), threads,
                 [&](std::size_t label) { merged.sections[label] = pack(gather(label), merged.shape()); });
     return merged;
+}
+
+std::size_t Merger::count_ties(unsigned threads) const {
+    std::vector<std::size_t> found(labels_.size());
+    in_parallel(labels_.size(), threads, [&](std::size_t label) {
+        const Section section = gather(label);
+        for (auto first = section.rows.begin(); first != section.rows.end();) {
+            const auto last =
+                std::find_if(first, section.rows.end(), [&](const Row& row) { return row.key != first->key; });
+            if (std::any_of(first, last, [&](const Row& row) { return row.image != first->image; }) &&
+                std::any_of(first, last, [&](const Row& row) { return row.fate != first->fate; }))
+                found[label] += static_cast<std::size_t>(last - first);
+            first = last;
+        }
+    });
+    return std::accumulate(found.begin(), found.end(), std::size_t{0});
 }
 
 Merger::Digests Merger::digests(unsigned threads) const {
@@ -319,7 +381,7 @@ Merger::Digests Merger::digests(unsigned threads) const {
         std::swap(rows, section.rows);
         preds[label] = digest_of(pack(section, shape));
     });
-    Part bare{{}, first().rules, images_, labels_, std::vector<Bytes>(labels)};
+    Part bare{{}, first().rules, images_, labels_, std::vector<Bytes>(labels), {}};
     truths[labels] = preds[labels] = digest_of(to_bytes(bare));
     return {digest_of(truths), digest_of(preds)};
 }

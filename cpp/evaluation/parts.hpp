@@ -30,14 +30,15 @@ struct Part {
     ImageKeys images;
     Array<std::int64_t> labels;   // ids, rising
     std::vector<Bytes> sections;  // of each label
+    std::string notes;            // what may differ from part to part, and is no business of a merger
+    std::size_t moved = 0;        // equal confidences that were not in the order of images; it is not in the bytes
 
     std::size_t blocks() const { return (rules.thresholds.size() + most_thresholds - 1) / most_thresholds; }
     SectionShape shape() const { return {blocks(), rules.range_count(), rules.limits.size(), images.size()}; }
     Section section(std::size_t label) const { return unpack(sections[label], shape()); }
 };
 
-// `images` by rank; `labels` in their order, those behind them are left out. Names need not rise: the images are sorted
-// by them.
+// `images` by rank; `labels` are the ids of the first classes, those behind them are left out.
 Part make_part(const Evaluation& evaluation, ImageKeys images, std::span<const std::int64_t> labels, std::string about,
                unsigned threads);
 
@@ -78,6 +79,9 @@ class Merger {
         std::int64_t truths, preds;
     };
     std::vector<Count> counts(unsigned threads) const;
+
+    // Rows that share their class and confidence with some of another image and of another fate: their order matters.
+    std::size_t count_ties(unsigned threads) const;
 
     // The rows and the cells of one class.
     Section gather(std::size_t label) const;

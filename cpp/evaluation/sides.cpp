@@ -107,7 +107,7 @@ KeptEvaluation::KeptEvaluation(Columns truth, Columns pred, Images images, std::
                                const Similarity& similarity, unsigned threads)
     : images_(std::move(images)),
       labels_(labels),
-      image_rank_(images_.ids ? rank(images_.ids.values) : View<std::int32_t>()),
+      image_rank_(rank(images_)),
       label_rank_(std::move(label_rank)),
       side_rules_(std::move(side_rules)),
       rules_(rules),
@@ -453,6 +453,7 @@ Part KeptEvaluation::part(std::span<const std::int64_t> labels, std::string abou
             const auto name = images_.names[image];
             keys.names.emplace_back(name.begin(), name.end());
         }
+        std::ranges::sort(keys.names);
     }
     return make_part(*evaluation_, std::move(keys), labels, std::move(about), threads_);
 }

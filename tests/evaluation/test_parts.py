@@ -15,7 +15,8 @@ import pytest
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import DataError
-from verite.evaluation.evaluation import Evaluation, Part, Rules
+from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.part import Part
 from verite.evaluation.parts import MergedNumbers
 from verite.model.images import Images
 from verite.model.regions import Regions

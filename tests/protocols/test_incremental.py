@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any
@@ -294,42 +293,3 @@ def test_many_small_parts_become_few(tmp_path: Path) -> None:
         loop.compute()  # asks for what is there now, so that every image is a part of its own
     assert len(loop.parts) < 3 * 16
     assert loop.compute().scores["AR1"].value == 1
-
-
-def run_rank(rank: int, seed: int, connection: Any) -> None:
-    """One of two processes of a training run: its share of the images, padded as DistributedSampler does."""
-    truth, _, items = batches(seed)
-    size = 2
-    indices = list(range(len(items)))
-    indices += indices[: -len(indices) % size]  # so that every process has as many
-    loop = vt.CocoEvaluator(
-        layout="xywh", labels={c["id"]: c["name"] for c in truth["categories"]}, duplicates="first", checks="off"
-    )
-    for i in indices[rank::size]:
-        loop.update(*items[i])
-
-    def gather(own: bytes) -> list[bytes]:
-        connection.send_bytes(own)
-        return [connection.recv_bytes() for _ in range(size)]
-
-    connection.send_bytes(pickle.dumps(values(loop.compute(gather=gather))))
-
-
-@pytest.mark.parametrize("seed", [2, 5])  # of 7 and 6 images
-def test_two_processes_have_the_numbers_of_all_images(tmp_path: Path, seed: int) -> None:
-    truth, results, _ = batches(seed)
-    context = multiprocessing.get_context("spawn")
-    pipes = [context.Pipe() for _ in range(2)]
-    ranks = [context.Process(target=run_rank, args=(rank, seed, pipes[rank][1])) for rank in range(2)]
-    for rank in ranks:
-        rank.start()
-    ours = [pipe for pipe, _ in pipes]
-    gathered = [pipe.recv_bytes() for pipe in ours]
-    for pipe in ours:
-        for data in gathered:
-            pipe.send_bytes(data)
-    expected = values(whole(tmp_path, truth, results))
-    for pipe, rank in zip(ours, ranks, strict=True):
-        assert np.array_equal(pickle.loads(pipe.recv_bytes()), expected, equal_nan=True)
-        rank.join()
-        assert rank.exitcode == 0

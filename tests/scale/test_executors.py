@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.formats.test_shards import write_shards
 from tests.oracles.coco_sets import random_set
 from verite.scale import executors
 from verite.scale.executors import LostPart, evaluate_parts, pair_shards
@@ -176,9 +177,14 @@ def test_what_is_wrong_with_the_data_arrives_as_itself_and_at_once(shards: Path,
         vt.coco(truth, pred, executor=3)
 
 
-def test_shards_are_paired_in_order_and_put_together_to_few_parts() -> None:
+def test_shards_are_paired_in_order_and_put_together_to_few_parts(tmp_path: Path) -> None:
     assert pair_shards(["a", "b", "c"], ["x", "y", "z"], 2) == [(["a"], ["x"]), (["b", "c"], ["y", "z"])]
     assert pair_shards("a", "x") == [("a", "x")]
+    write_shards(tmp_path, 3)
+    found = pair_shards(str(tmp_path / "gt"), tmp_path / "dt", 2)  # folders of shards
+    assert [[path.name for path in side] for side in found[1]] == [["1.json", "2.json"]] * 2
+    whole = vt.coco(tmp_path / "truth.json", tmp_path / "pred.json", checks="off")
+    assert_same(vt.coco(tmp_path / "gt", tmp_path / "dt", parts=3, checks="off"), values(whole))
     with pytest.raises(vt.BadParameter, match="expected a list of pairs"):
         pair_shards("a", None)
 

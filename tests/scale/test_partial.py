@@ -227,16 +227,6 @@ def test_a_part_is_saved_whole_and_refused_damaged(tmp_path: Path) -> None:
         vt.Partial.load(tmp_path / "e.part")
 
 
-def test_findings_stay_with_the_part_and_not_in_its_bytes(tmp_path: Path) -> None:
-    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
-    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, float("nan"), 9]], confidence=[0.5])
-    with pytest.raises(vt.DataError, match="V111"):
-        vt.partial(truth, pred)
-    part = vt.partial(truth, pred, checks="warn")
-    assert [finding.code for finding in part.compute().findings] == ["V111"]
-    assert vt.Partial.from_bytes(part.to_bytes()).compute().findings == ()
-
-
 def test_a_part_that_was_written_long_ago_is_read_for_ever() -> None:
     """Bytes of version 1, kept: the boxes of the test below, whose numbers follow by hand."""
     path = Path(__file__).parent.parent / "data" / "part" / "version-1.part"

@@ -72,7 +72,7 @@ def evaluate_in_parts(
     """The results of every system, whose shards are read and evaluated a few at a time."""
     from verite.cli.output import note, warn
     from verite.scale.executors import pair_shards
-    from verite.scale.partial import compute
+    from verite.scale.partial import check_order, compute
     from verite.scale.partial import partial as evaluate_part
 
     found = []
@@ -86,6 +86,7 @@ def evaluate_in_parts(
             truths = read_side(one, "truth", given)
             parts.append(evaluate_part(truths, read_side(two, "pred", given, truths), protocol.verb, **settings))
             warn(parts[-1].findings, {"truth": truth, "pred": pred}, said)
+        check_order(parts)
         found.append(compute(parts, name=name, **more))
         note(f"{pred}: {len(parts)} parts", quiet=given["quiet"] or given["as_json"])
     return found
@@ -126,7 +127,7 @@ Examples:
 @output_options
 def merge(parts: tuple[str, ...], **given: Any) -> None:
     """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
-    from verite.cli.output import note
+    from verite.cli.output import note, warn
     from verite.formats.shards import find_shards
     from verite.scale.partial import Partial, compute
 
@@ -139,4 +140,5 @@ def merge(parts: tuple[str, ...], **given: Any) -> None:
         return
     more = {key: given[key] for key in ("per", "name", "threads") if given[key] is not None}
     results = compute(partials, duplicates=given["duplicates"], **{"name": "merged", **more})
+    warn(results.findings, {"truth": "truth", "pred": results.name}, set())
     finish([results], {**given, "output": None})

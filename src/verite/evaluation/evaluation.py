@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.errors import BadParameter, DataError, VeriteError
+from verite.evaluation.notes import Notes, class_id
+from verite.evaluation.numbers import Numbers, tell_as
+from verite.evaluation.part import Part
 from verite.model.complaints import in_our_words
-from verite.records import field_values, record
+from verite.records import field_values, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,17 +29,6 @@ if TYPE_CHECKING:
 
 RESULTS = "coco-results"  # a format that gets new ids and areas when pycocotools loads it
 EVERY_AREA = (float("-inf"), float("inf"))
-
-
-@contextmanager
-def tell_as(kind: type[VeriteError]) -> Iterator[None]:
-    """What the core finds wrong with what it is asked, as an error of ours."""
-    try:
-        yield
-    except VeriteError:
-        raise
-    except ValueError as error:
-        raise kind(str(error)) from None
 
 
 @record()
@@ -123,58 +114,6 @@ class Stages:
         return (bits & np.uint16(1)) > 0
 
 
-class Numbers:
-    """Means of precision and recall over everything that is present."""
-
-    def __init__(self, native: _core.Numbers) -> None:
-        self.native = native
-
-    def mean(
-        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
-    ) -> float:
-        """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
-        flags = None if classes is None else bytes(classes)
-        return self.native.mean(kind == "precision", threshold, area, limit, flags)
-
-    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        """The same for each class."""
-        return self.native.class_means(kind == "precision", threshold, area, limit)
-
-
-class Part:
-    """What became of some images: no boxes and no masks, to be merged with parts of other images. Pickles."""
-
-    def __init__(self, kept: _core.Part) -> None:
-        self.kept = kept
-
-    def __len__(self) -> int:
-        """How many images it has."""
-        return self.kept.image_count
-
-    @staticmethod
-    def merge(*parts: Part, takes_first: bool = False, threads: int = 1) -> Part:
-        """One part of all these images, the same in whatever order and by whatever steps.
-
-        An image that is in several parts is refused, or else that of the first of them.
-        """
-        with tell_as(DataError):
-            return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads))
-
-    def numbers(self, threads: int = 1) -> Numbers:
-        """To the last bit those of one evaluation of all images."""
-        with tell_as(DataError):
-            return Numbers(_core.Merger([self.kept]).numbers(threads))
-
-    def to_bytes(self) -> bytes:
-        """The same bytes for the same images, however they were put together."""
-        return self.kept.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: Any) -> Part:
-        with tell_as(DataError):
-            return cls(_core.Part.from_bytes(data))
-
-
 class Evaluation(Numbers):
     """Truth and predictions by some rules. Pickles as these, and is made again when it is asked.
 
@@ -230,18 +169,23 @@ class Evaluation(Numbers):
     def part(self, about: str = "") -> Part:
         """What became of these images, to be merged with what became of others `about` the same.
 
-        Classes are known by their ids, or else by their places; those that the truth does not have are left out. Images
-        are known by their ids, or else by their names.
+        Classes are known by their ids, or else by their places; those that the truth does not have, where they count,
+        by their names. Images are known by their ids, or else by their names.
         """
         labels = self.truth.labels
+        notes = Notes(
+            self.pred.labels.all_names[len(labels) :] if self.rules.is_open else (),
+            tuple((name, own) for name, own in zip(labels.all_names, self.rules.sigmas, strict=False) if own),
+        )
         if self.rules.is_together:
             ids: Iterable[int] = [0]
         elif labels.numbers is None or self.rules.is_open:
-            ids = range(len(labels))
+            ids = [*range(len(labels)), *map(class_id, notes.classes)]
         else:
             ids = sorted(labels.numbers)
         with tell_as(DataError):
-            return Part(self.kept.part(int64s(ids), about or repr((self.rules, sorted(labels.all_names)))))
+            about = about or repr((replace(self.rules, sigmas=()), sorted(labels.all_names)))
+            return Part(self.kept.part(int64s(ids), about), Notes.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.errors import DataError
-from verite.evaluation.evaluation import Arrays, Evaluation, Numbers, tell_as
+from verite.evaluation.evaluation import Arrays, Evaluation
+from verite.evaluation.notes import Notes
+from verite.evaluation.numbers import Numbers, tell_as
 from verite.evaluation.redrawing import Points, mean_over_classes
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Floats, Part
+    from verite.evaluation.evaluation import Floats
+    from verite.evaluation.part import Part
 
 RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit that a prediction is within
 GONE = "boxes and masks are not there any more, only what became of them"
@@ -83,9 +86,12 @@ class MergedNumbers(Numbers):
         self.given = {"is_together": is_together, "takes_first": takes_first, "threads": threads, "remedy": remedy}
         self.parts, self.labels, self.threads, self.remedy = tuple(parts), labels, threads, remedy
         self.source = source or Source()
+        self.notes = Notes.join(part.notes for part in parts)
         ids = () if labels is None or is_together else range(len(labels)) if labels.numbers is None else labels.numbers
         with tell_as(DataError):
             self.merger = _core.Merger([part.kept for part in parts], ids, takes_first)
+        if ids and (unknown := set(self.merger.labels) - set(ids) - set(self.notes.class_ids)):
+            raise DataError(f"parts: expected classes that have a name, found {min(unknown)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _merge_again, (self.parts, self.labels, {**self.given, "source": self.source})
@@ -157,11 +163,14 @@ class MergedNumbers(Numbers):
 
     @cached_property
     def truth(self) -> Annotations:
-        return stand_in(self, 0)
+        return stand_in(self, 0, Labels(None, self.merger.labels) if self.labels is None else self.labels)
 
     @cached_property
     def pred(self) -> Annotations:
-        return stand_in(self, 1)
+        """Its classes are the truth's, then those that only predictions have."""
+        more = [name for _, name in sorted(self.notes.class_ids.items())]
+        labels = self.truth.labels
+        return stand_in(self, 1, Labels([*labels.all_names, *more]) if more else labels)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(Evaluation, name):
@@ -191,9 +200,8 @@ class StandIn(Annotations):
         return self.said()
 
 
-def stand_in(numbers: MergedNumbers, side: int) -> StandIn:
+def stand_in(numbers: MergedNumbers, side: int, labels: Labels) -> StandIn:
     """For one side of merged parts: 0 the truth, 1 the predictions."""
-    labels = Labels(None, numbers.merger.labels) if numbers.labels is None else numbers.labels
     return make_stand_in(
         no_objects(is_pred=side == 1), numbers.images, labels, numbers.source, lambda: numbers.digests[side]
     )

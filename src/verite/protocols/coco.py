@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.floors import highest_floor
 from verite.evaluation.low_scores import explain_low_score
+from verite.evaluation.part import Part
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part as Piece
@@ -39,7 +40,7 @@ SHORT = {"small": "s", "medium": "m", "large": "l"}
 
 @protocol(
     CocoSettings,
-    kept=lambda *given: evaluate_and_settle(*given),
+    kept=lambda *given: evaluate(*given),
     examples="""
 verite coco instances_val.json detections.json
 verite coco instances_val.json segments.json --on mask
@@ -74,16 +75,9 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
     (0.505, 0.5)
     """
-    evaluation, settings, findings = evaluate_and_settle(truth, pred, settings)
-    return CocoResults(evaluation, settings, settings, findings)
-
-
-def evaluate_and_settle(
-    truth: Annotations, pred: Annotations, settings: CocoSettings
-) -> tuple[Evaluation, CocoSettings, list[Finding]]:
-    """The evaluation that numbers come from, with settings that say what the truth decided."""
     evaluation, findings = evaluate(truth, pred, settings)
-    return evaluation, settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas)), findings
+    settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
+    return CocoResults(evaluation, settings, settings, findings)
 
 
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
@@ -146,6 +140,7 @@ class CocoResults(Results):
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> CocoResults:
         """Of what became of all images."""
+        settings = settings.change(sigmas=name_sigmas(settings.sigmas, dict(numbers.notes.sigmas).values()))
         return cls(numbers, settings, settings)
 
     @property

@@ -10,7 +10,10 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import Part, int64s, tell_as
+from verite.evaluation.evaluation import int64s
+from verite.evaluation.notes import Notes, class_id
+from verite.evaluation.numbers import tell_as
+from verite.evaluation.part import Part
 from verite.evaluation.parts import GONE, ClassRows, MergedNumbers
 from verite.evaluation.redrawing import Points, mean_over_classes, rearrange
 from verite.model.images import known_images
@@ -72,28 +75,30 @@ def part_of_curves(
     images by their names.
     """
     truth, pred = results.truth, results.pred
-    labels = Labels(results.class_names[: len(truth.labels)])
+    names, count = results.class_names, len(truth.labels)
+    labels, more = Labels(names[:count]), names[count:]
     images = known_images(truth, pred)
     rows = [
         column_of(curve, place, t, len(results.curves), pred.image, slice(None, None, -1 if is_reversed else 1))
         for t, curves in enumerate(results.curves)
-        for place, curve in enumerate(list(curves.values())[: len(labels)])
+        for place, curve in enumerate(curves.values())
     ]
     label, image, confidence, words = (np.concatenate(values) for values in zip(*rows, strict=True))
     cells = count_cells([truth.label, truth.image], is_asked)
-    ids = None if is_reversed and images.has_names else images.ids
+    ids = None if is_reversed else images.ids
     with tell_as(DataError):
         return Part(
             _core.Part.of(
                 about(labels),
                 ids,
                 names_of(images) if ids is None else None,
-                int64s(range(len(labels))),
+                int64s([*range(count), *map(class_id, more)]),
                 len(results.curves),
                 2,
                 (label.astype(np.int32), image.astype(np.int32), confidence, words),
                 cells,
-            )
+            ),
+            Notes(classes=tuple(sorted(more))),
         )
 
 
@@ -109,10 +114,10 @@ def column_of(
     is_true, count = curve.is_true[back], len(curve.rows)
     is_group = np.zeros(count, bool) if curve.weight is None else np.asarray(curve.weight[back] != 1) & is_true
     words = np.zeros((count, 1 + (thresholds + 15) // 16 * 2), dtype=np.uint32)
-    words[:, 1::2] = EVERY << 16
+    words[:, 1:] = EVERY << 16
     column, bit = 1 + threshold // 16 * 2, np.uint32(1 << threshold % 16)
-    words[:, column] = np.where(is_true, bit, 0) | np.uint32(((EVERY << 16) & 0xFFFFFFFF) & ~(int(bit) << 16))
-    words[:, column + GROUPS] = np.where(is_group, bit, 0)
+    for kind, is_hit in ((OBJECTS, is_true), (GROUPS, is_group)):
+        words[:, column + kind] = np.where(is_hit, bit, 0) | np.uint32((EVERY ^ int(bit)) << 16)
     return np.full(count, place), image[curve.rows[back]], np.ascontiguousarray(curve.confidence[back]), words
 
 
@@ -162,13 +167,21 @@ class MergedCurve(KeptCurve):
 
 def merged_curves(numbers: MergedNumbers, thresholds: int) -> list[dict[str, Curve]]:
     """The curve of every class at each threshold, equal confidences by image."""
-    names = numbers.truth.labels.all_names
+    found: list[dict[str, Curve]] = []
+    for t in range(thresholds):
+        readings = numbers.readings(t)
+        found.append(
+            {name: MergedCurve(name, numbers, place, t, readings[place]) for name, place in list_classes(numbers)}
+        )
+    return found
+
+
+def list_classes(numbers: MergedNumbers) -> list[tuple[str, int]]:
+    """Every class and its place: the truth's, then by their names those that only predictions have."""
+    names, count = numbers.pred.labels.all_names, len(numbers.truth.labels)
     return [
-        {
-            name: MergedCurve(name, numbers, place, t, reading)
-            for place, (name, reading) in enumerate(zip(names, numbers.readings(t), strict=True))
-        }
-        for t in range(thresholds)
+        *zip(names[:count], range(count), strict=True),
+        *sorted(zip(names[count:], range(count, len(names)), strict=True)),
     ]
 
 
@@ -176,13 +189,9 @@ def merged_group_curves(
     numbers: MergedNumbers, thresholds: int, group_weight: float, *, is_reversed: bool
 ) -> list[dict[str, Curve]]:
     """The same of `part_of_curves`: groups count as much as `group_weight`."""
-    names = numbers.truth.labels.all_names
-    gathered = [numbers.gather(place) for place in range(len(names))]
+    gathered = {name: numbers.gather(place) for name, place in list_classes(numbers)}
     return [
-        {
-            name: group_curve(name, rows, t, group_weight, is_reversed)
-            for name, rows in zip(names, gathered, strict=True)
-        }
+        {name: group_curve(name, rows, t, group_weight, is_reversed) for name, rows in gathered.items()}
         for t in range(thresholds)
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from verite import _core
 from verite.arrays import np
@@ -17,7 +17,7 @@ from verite.evaluation.settings import RankedSettings
 from verite.model.annotations import Annotations
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.settings import Flag, Option, Overlaps, Thresholds
+from verite.settings import Choice, Flag, Option, Overlaps, Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 
 IOU: Overlaps = Thresholds(0.5, "IoU from which a prediction is right; may be repeated.", short="-t")
+
+
+Ties = Literal["stable", "image"]
+TIES: Option[Ties] = Choice("stable", "Order of equal confidences: that of the file, or of images by id or name.", Ties)
 
 
 class CurveSettings(RankedSettings):

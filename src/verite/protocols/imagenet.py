@@ -20,7 +20,7 @@ from verite.model.results import Results
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
 from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
-from verite.protocols.curve_results import IOU, CurveSettings, curves_of
+from verite.protocols.curve_results import IOU, TIES, CurveSettings, Ties, curves_of
 from verite.protocols.protocol import protocol
 from verite.records import record
 from verite.settings import Counts, Fact, FileOrContent, Number, Option, Overlaps, Setting, Threshold
@@ -29,7 +29,7 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Part
+    from verite.evaluation.part import Part
     from verite.evaluation.parts import MergedNumbers
     from verite.model.labels import Labels
 
@@ -221,7 +221,7 @@ class DetectionSettings(CurveSettings):
     interpolation = Fact("all")
     pixel = Fact("plus1")
     match = Fact("best unused")
-    ties = Fact("stable")
+    ties: Option[Ties] = TIES
     blacklist: Option[Path | Iterable[tuple[str, str]] | None] = FileOrContent(
         None, "Classes that do not count in an image: IMAGE CLASS per line."
     )
@@ -297,7 +297,7 @@ def curves_at(threshold: float, settings: DetectionSettings, truth: Annotations,
         similarity="corner_box",
         pixel=PIXEL,
         equal="first",
-        ties="row",
+        ties="image" if settings.ties == "image" else "row",
         is_open=True,
     )
     return curves_of(Evaluation(truth, pred, rules, thread_count(settings.threads), least=least))

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from verite.checks import Finding, warn_of
 from verite.errors import BadParameter, DataError
-from verite.evaluation.evaluation import Part
+from verite.evaluation.notes import Notes
+from verite.evaluation.part import Part
 from verite.evaluation.parts import MergedNumbers
 from verite.model.annotations import Annotations
 from verite.model.labels import Labels
@@ -15,7 +16,6 @@ from verite.model.layouts import layout_name
 from verite.protocols.batches import Batch, Item, image_of, is_finite, join_batches, read_batch, used_labels
 from verite.protocols.coco import CocoResults, coco, evaluate, rules_of
 from verite.protocols.coco_settings import CocoSettings
-from verite.protocols.keypoints import name_sigmas
 from verite.threads import thread_count
 
 FIRST = 64  # images after which the checks look for the first time
@@ -70,7 +70,6 @@ class CocoEvaluator:
         self.waiting: list[Batch] = []  # images that are not evaluated yet
         self.objects = 0  # in them
         self.parts: list[Part] = []
-        self.sigmas: set[tuple[float, ...]] = set()  # of keypoints, as they were used
         self.findings: list[Finding] = []
         self.is_examined = False
 
@@ -146,7 +145,6 @@ class CocoEvaluator:
         settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
         evaluation, findings = evaluate(truth, pred, settings)
         self.parts.append(evaluation.part(self.about))
-        self.sigmas |= set(evaluation.rules.sigmas)
         self.waiting, self.objects, self.is_examined = [], 0, True
         self.say(findings)
         self.merge_small()
@@ -200,9 +198,9 @@ class CocoEvaluator:
         else:
             self.evaluate_waiting()
             other.evaluate_waiting()
+            Notes.join(part.notes for part in (*self.parts, *other.parts))  # what disagrees is named here
             self.take_parts(other.parts)
         self.seen |= other.seen
-        self.sigmas |= other.sigmas
         self.count += other.count - len(again)
         self.findings += [finding for finding in other.findings if finding not in self.findings]
         self.is_examined |= other.is_examined
@@ -251,18 +249,21 @@ class CocoEvaluator:
             threads=thread_count(self.asked.threads),
             remedy="keep them with CocoEvaluator(keep=True)",
         )
-        asked = self.asked.change(name=name, sigmas=name_sigmas(self.asked.sigmas, self.sigmas))
-        return CocoResults(numbers, asked, asked, self.findings)
+        results = CocoResults.of_parts(numbers, self.asked.change(name=name))
+        results.findings = tuple(self.findings)
+        return results
 
     def to_bytes(self) -> bytes:
         """What became of all images so far, for other processes."""
         if self.keep:
             raise BadParameter("gather: expected keep=False, found keep=True; merge pickled evaluators instead")
         self.evaluate_waiting()
-        return Part.merge(*self.parts, takes_first=self.takes_first).to_bytes() if self.parts else b""
+        if not self.parts:
+            return b""
+        return Part.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
 
     def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> CocoEvaluator:
-        """An evaluator with what all processes have collected; see :meth:`compute`."""
+        """An evaluator with what all processes have collected, and found suspicious; see :meth:`compute`."""
         whole = CocoEvaluator(
             layout=self.layout, labels=self.names, duplicates=self.duplicates, **self.settings
         )  # fmt: skip
@@ -275,7 +276,8 @@ class CocoEvaluator:
             whole.has_ids = bool(self.has_ids)
             whole.take_parts([part])
             whole.count += len(part)
-        whole.findings, whole.is_examined, whole.sigmas = list(self.findings), True, set(self.sigmas)
+        whole.findings = list(Notes.join(part.notes for part in whole.parts).tell(whole.count))
+        whole.is_examined = True
         return whole
 
     def both_sides(self) -> tuple[Annotations, Annotations]:

@@ -29,7 +29,7 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Part
+    from verite.evaluation.part import Part
     from verite.evaluation.parts import MergedNumbers
 
     Bools = NDArray[np.bool_]

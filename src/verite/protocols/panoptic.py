@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
-from verite.evaluation.evaluation import Part, int64s, tell_as
+from verite.evaluation.evaluation import int64s
+from verite.evaluation.numbers import tell_as
+from verite.evaluation.part import Part
 from verite.evaluation.parts import MergedNumbers
 from verite.evaluation.prepare import prepare
 from verite.evaluation.redrawing import mean_over_classes, rearrange

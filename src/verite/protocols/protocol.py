@@ -37,7 +37,7 @@ class Protocol(Generic[P, R]):
         files: str = FILES,
         best: float = 1.0,
         reading: Mapping[str, Any] | None = None,
-        kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, Any, list[Finding]]] | None = None,
+        kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, list[Finding]]] | None = None,
     ) -> None:
         """`best` is what perfect predictions get; `reading` says how files are read where nobody says otherwise.
 

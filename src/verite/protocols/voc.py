@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import WRONG, Evaluation, Part, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.floors import highest_floor
+from verite.evaluation.part import Part
 from verite.evaluation.prepare import prepare
 from verite.evaluation.redrawing import widen
 from verite.evaluation.settings import THREADS
@@ -19,9 +20,9 @@ from verite.model.labels import Labels
 from verite.model.results import Taken, choose_threshold
 from verite.protocols.coco import flag_class
 from verite.protocols.curve_parts import merged_curves
-from verite.protocols.curve_results import IOU, CurveResults, CurveSettings, curves_of
+from verite.protocols.curve_results import IOU, TIES, CurveResults, CurveSettings, Ties, curves_of
 from verite.protocols.protocol import protocol
-from verite.settings import Choice, Fact, Option, Overlaps
+from verite.settings import Choice, Option, Overlaps
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class VocSettings(CurveSettings):
         "all", "Area below all points (since 2010) or mean at 11 recalls (2007).", Interpolation
     )
     pixel: Option[Pixel] = Choice("plus1", "Width is x2 - x1 + 1 (pixel indices) or x2 - x1.", Pixel)
-    ties = Fact(lambda settings: "stable" if settings.quirks == "none" else "unstable")
+    ties: Option[Ties] = TIES
     ignored: Option[Ignored] = Choice(
         "skip", "Difficult objects and crowds neither reward nor punish, or count like others.", Ignored
     )
@@ -56,8 +57,9 @@ class VocSettings(CurveSettings):
 
     @property
     def facts(self) -> dict[str, object]:
-        """Corners of rotated boxes are points, never pixel indices."""
-        return super().facts | ({"pixel": None} if self.on == "rotated" else {})
+        """Corners of rotated boxes are points, never pixel indices; numpy's default order is nobody's choice."""
+        more: dict[str, object] = {"pixel": None} if self.on == "rotated" else {}
+        return super().facts | more | ({} if self.quirks == "none" else {"ties": "unstable"})
 
 
 class VocResults(CurveResults):
@@ -131,7 +133,8 @@ verite voc truth.json pred.json --json | jq .mAP""",
 def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResults:
     """Average precision as Pascal VOC computes it.
 
-    Predictions of a class are taken by falling confidence (equal ones in their order in the file). Each asks for the
+    Predictions of a class are taken by falling confidence (equal ones in their order in the file, or with
+    ``ties="image"`` in that of the images, as in parts). Each asks for the
     truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
     still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
     set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
@@ -167,7 +170,7 @@ def rules_of(settings: VocSettings) -> Rules:
         pixel=1.0 if settings.pixel == "plus1" else 0.0,
         wants="best",
         equal="first",
-        ties="row",
+        ties="image" if settings.ties == "image" and settings.quirks == "none" else "row",
         recalls=recalls_of(settings),
         is_strict=settings.quirks == "py-faster-rcnn",
         ignored=("ignore", "crowd", "difficult", "group_of") if settings.ignored == "skip" else (),

@@ -14,12 +14,14 @@ from concurrent.futures import (
     wait,
 )
 from itertools import pairwise
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, VeriteError, one_line
-from verite.formats import Readable
-from verite.formats.shards import find_shards, is_many
-from verite.scale.partial import Partial, compute, partial
+from verite.formats import Readable, recognise
+from verite.formats.shards import find_folder_shards, find_shards, is_many
+from verite.scale.partial import Partial, check_order, compute, partial
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -44,8 +46,8 @@ def evaluate_parts(
 ) -> Results:
     """The results of many parts, each of which some worker evaluates: to the last bit those of all images at once.
 
-    `truth` and `pred` are lists, quoted globs or lists in files (`@files.txt`) of as many shards, the first of the
-    truth with the first of the predictions; or `truth` is a list of such pairs, or of parts, and `pred` is left out.
+    `truth` and `pred` are lists, quoted globs, folders or lists in files (`@files.txt`) of as many shards, the first of
+    the truth with the first of the predictions; or `truth` is a list of such pairs or of parts, and `pred` is left out.
     `parts` puts neighbouring shards together to so many parts.
 
     `executor` is any :class:`concurrent.futures.Executor`, for example a process pool or dask's
@@ -59,6 +61,7 @@ def evaluate_parts(
     named = {key: settings.pop(key) for key in ("name", "per", "curves", "duplicates") if key in settings}
     work = [(one, two, protocol, settings) for one, two in pairs]
     found = list(map(evaluate_one, work)) if executor is None else run_all(work, executor)
+    check_order(found)
     return compute(found, **named)
 
 
@@ -87,11 +90,19 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
 
 
 def list_shards(side: Any) -> list[Any]:
-    if is_many(side) and not isinstance(side, Sequence):
+    """The shards of a glob, of a list, or of a folder of them; anything else is one."""
+    if not isinstance(side, (str, PathLike)):
+        return list(side) if isinstance(side, (list, tuple)) else [side]
+    if is_many(side):
         return list(find_shards(side))
-    if isinstance(side, str):
-        return list(find_shards(side)) if is_many(side) else [side]
-    return list(side) if isinstance(side, (list, tuple)) else [side]
+    folder = Path(side)
+    return (find_folder_shards(folder, format_of) if folder.is_dir() else []) or [side]
+
+
+def format_of(path: Path) -> str:
+    from verite.formats.format import Options
+
+    return recognise(path, Options())[0].name
 
 
 def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) -> list[Partial]:

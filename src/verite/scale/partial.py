@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
-from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean
-from verite.evaluation.evaluation import Part
+from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean, one_line
+from verite.evaluation.part import Part
 from verite.evaluation.parts import MergedNumbers
 from verite.files import find_path, read_bytes, write_atomically
 from verite.formats import Readable, read_pair
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from verite.settings import Settings
 
 IN_ONE_PIECE = ("imagenet-loc", "semantic")  # protocols that are not evaluated in parts
+IN_ORDER = "parts know images, not the order of a file: give --ties image, also in one piece"
+DIGEST = "digest "
 Duplicates = Literal["error", "first"]
 
 
@@ -42,24 +45,32 @@ class Partial:
     (Partial: coco of 2 images, 1 predictions, 0.505)
     """
 
-    def __init__(self, part: Part, findings: Sequence[Finding] = ()) -> None:
-        """`findings`: what is suspicious about these images; it stays here, and is not in the bytes."""
-        self.part, self.findings = part, tuple(findings)
-        text = ""
+    def __init__(self, part: Part) -> None:
+        self.part = part
         try:
-            text = part.kept.about  # of a file that lies, no text at all
-            about = json.loads(text)
+            said = part.kept.about
+            if said.startswith("("):
+                raise ValueError("that of an evaluator")
+            about = json.loads(said)
             self.protocol: str = about["protocol"]
             self.given: dict[str, Any] = about["settings"]
             self.labels = Labels(**about["labels"])
-            protocol_of(self.protocol)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            found = "that of an evaluator" if text and not text.startswith("{") else str(error)
+            chosen = protocol_of(self.protocol)
+            if describe_rules(chosen, chosen.settings(**self.given), self.labels) != said:
+                raise ValueError("other settings and classes than it writes")
+            self.notes = part.notes
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+            found = one_line(str(error))[:200] or type(error).__name__
             raise DataError(f"part: expected one of `verite partial` or vt.partial, found {found}") from None
 
     def __len__(self) -> int:
         """How many images it has."""
         return len(self.part)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is suspicious about these images."""
+        return self.notes.tell(len(self))
 
     @property
     def predictions(self) -> int:
@@ -70,7 +81,7 @@ class Partial:
         return f"Partial: {self.protocol} of {len(self)} images, {self.predictions} predictions"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Partial, (self.part, self.findings)
+        return Partial, (self.part,)
 
     def __eq__(self, other: object) -> bool:
         return self.to_bytes() == other.to_bytes() if isinstance(other, Partial) else NotImplemented
@@ -86,7 +97,7 @@ class Partial:
         merged = Part.merge(
             *(p.part for p in partials), takes_first=takes_first(duplicates), threads=thread_count(threads)
         )  # fmt: skip
-        return Partial(merged, join_findings(partials))
+        return Partial(merged)
 
     def compute(self, **more: Any) -> Results:
         """The protocol's results: to the last bit those of one evaluation of all images.
@@ -96,7 +107,10 @@ class Partial:
         return compute([self], **more)
 
     def to_bytes(self) -> bytes:
-        """The same bytes for the same images, however they were put together; 4 to 7 for a prediction."""
+        """The same bytes for the same images, however they were put together; 4 to 7 for a prediction.
+
+        Of what looked suspicious they have what was said of each part.
+        """
         return self.part.to_bytes()
 
     @classmethod
@@ -133,15 +147,21 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     sides = read_pair(truth, pred)
     if chosen.kept is None:
         return partial_of(chosen.evaluate(*sides, asked))
-    evaluation, used, findings = chosen.kept(*sides, asked)
-    return Partial(evaluation.part(describe_rules(chosen, used, evaluation.truth.labels)), findings)
+    evaluation, findings = chosen.kept(*sides, asked)
+    return Partial(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
 
 
 def partial_of(results: Results) -> Partial:
     """What results of some images become in a part."""
     chosen = protocol_of(results.protocol)
     asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
-    return Partial(results.part(lambda labels: describe_rules(chosen, asked, labels)), results.findings)
+    part: Part = results.part(lambda labels: describe_rules(chosen, asked, labels))
+    if part.kept.moved:
+        raise DataError(
+            f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, found "
+            f"{part.kept.moved} that are not; {IN_ORDER}"
+        )
+    return Partial(part.add(results.findings))
 
 
 def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **more: Any) -> Results:
@@ -159,8 +179,21 @@ def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **
         source=Source(path=more.get("name") or "", format="part"),
     )
     results: Results = chosen.results.of_parts(numbers, settings)
-    results.findings = tuple(join_findings(partials))
+    results.findings = numbers.notes.tell(numbers.merger.image_count)
     return results
+
+
+def check_order(partials: Sequence[Partial]) -> None:
+    """In one piece shards are read one after the other: do equal confidences come in the same order from parts?"""
+    if partials[0].given.get("ties") != "stable":
+        return
+    parts = [p.part.kept for p in partials if len(p)]
+    if all(one.is_before(two) for one, two in pairwise(parts)):
+        return
+    if tied := _core.Merger(parts).count_ties(thread_count(None)):
+        raise DataError(
+            f"shards: expected images that rise from shard to shard, found {tied} equal confidences; {IN_ORDER}"
+        )
 
 
 def protocol_of(name: str) -> Protocol[Any, Any]:
@@ -190,15 +223,17 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
         "settings": said,
         "labels": {"names": labels.names, "ids": labels.numbers, "groups": labels.groups},
     }
-    return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return json.dumps(about, sort_keys=True, separators=(",", ":"))
 
 
 def plain_setting(setting: Any, value: Any) -> Any:
     """A value of a setting as JSON has it; of a file a digest."""
     if not isinstance(setting, FileOrContent) or value is None:
         return value if not isinstance(value, float) or isfinite(value) else None
+    if isinstance(value, str) and value.startswith(DIGEST):
+        return value
     data = Path(value).read_bytes() if isinstance(value, (str, PathLike)) else repr(value).encode()
-    return f"digest {_core.digest(data):016x}"
+    return f"{DIGEST}{_core.digest(data):016x}"
 
 
 def check_alike(partials: Sequence[Partial]) -> Sequence[Partial]:
@@ -234,9 +269,3 @@ def first_difference(one: Labels, two: Labels) -> str:
             if a != b:
                 return f"{a!r} and {b!r}"
     return "one has more"
-
-
-def join_findings(partials: Sequence[Partial]) -> list[Finding]:
-    """What is suspicious about any of the parts, each thing once."""
-    found = {(f.code, f.side): f for p in reversed(partials) for f in p.findings}
-    return list(found.values())
