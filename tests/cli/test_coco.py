@@ -98,3 +98,11 @@ def test_a_wrong_command_is_status_two(capsys: Any, words: list[str], message: s
     status, _, err = typed(capsys, TRUTH, HAWK, *words, "--quiet")
     assert status == 2
     assert message in err
+
+
+def test_pointer_to_the_analysis_says_how_files_are_read(capsys: Any, tmp_path: Path) -> None:
+    document = [{**one, "category_id": one["category_id"] + 1} for one in json.loads(Path(HAWK).read_text())]
+    (tmp_path / "shifted.json").write_text(json.dumps(document))
+    words = ("--pred-label-offset", "-1", "--image-size", "320,240")
+    _, _, err = typed(capsys, TRUTH, tmp_path / "shifted.json", *words)
+    assert err.rstrip().endswith(f"{tmp_path / 'shifted.json'} --pred-label-offset -1 --image-size 320,240")

@@ -10,6 +10,7 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
+from verite.model.regions import MASK
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
@@ -363,3 +364,59 @@ def test_annotations_go_out_as_tables_and_come_back(truth):
         "id",
     ]
     assert vt.read(frame).ids.tolist() == [1, 2]
+
+
+def outlined():
+    """A polygon of two rings, a mask, a box alone, and a pose."""
+    image, category = {"id": 7, "file_name": "a.jpg", "width": 4, "height": 3}, {"id": 1, "name": "boat"}
+    pose = {"keypoints": [1, 1, 2, 0, 0, 0], "num_keypoints": 1}
+    rings = [[0, 0, 2, 0, 2, 2], [3, 0, 4, 0, 4, 1, 3, 1]]
+    shapes = [{"segmentation": rings}, {"segmentation": {"size": [3, 4], "counts": [2, 3, 7]}}, {}, pose]
+    objects = [{"id": i, "image_id": 7, "category_id": 1, "bbox": [0, 0, 4, 3], "area": 5, "iscrowd": 0, **shape}
+               for i, shape in enumerate(shapes)]  # fmt: skip
+    return vt.read({"images": [image], "categories": [category], "annotations": objects})
+
+
+def outlines_of(read):
+    regions = read.regions
+    rings = [[ring.ravel().tolist() for ring in regions.polygons[row]] for row in range(4)]
+    masks = [regions.runs[row].tolist() for row in range(4) if regions.kinds[row] == MASK]
+    return rings, masks, regions.runs.sizes[1].tolist(), [regions.keypoints[row].tolist() for row in range(4)]
+
+
+def test_outlines_go_out_as_tables_and_come_back():
+    truth = outlined()
+    polars = pytest.importorskip("polars")
+    for out in (truth.to_pandas(), truth.to_arrow(), polars.from_arrow(truth.to_arrow())):
+        read = vt.read(out)
+        assert outlines_of(read) == outlines_of(truth)
+        assert read.regions.boxes.tolist() == truth.regions.boxes.tolist()
+    table = truth.to_arrow()
+    assert table["segmentation"].to_pylist() == [[[0, 0, 2, 0, 2, 2], [3, 0, 4, 0, 4, 1, 3, 1]], None, None, None]
+    assert table["mask"].to_pylist() == [None, "237", None, None]  # 2, 3 and 7 as COCO writes them
+    assert table["keypoints"].to_pylist()[3] == [1, 1, 2, 0, 0, 0]
+
+
+def test_cells_may_have_runs_and_single_rings():
+    rows = {"image": ["a", "a"], "label": ["boat"] * 2, "bbox": [[0, 0, 4, 3]] * 2}
+    runs = {"size": [3, 4], "counts": [2, 3, 7]}
+    read = vt.read(pandas.DataFrame({**rows, "segmentation": [[0, 0, 2, 0, 2, 2], runs]}))
+    assert read.regions.polygons[0][0].tolist() == [[0, 0], [2, 0], [2, 2]]
+    assert read.regions.runs[1].tolist() == [2, 3, 7]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"segmentation": [None, [[0, 0, 1, 1]]]}, r"table: row 2: expected an even number of coordinates, at least 6"),
+        ({"segmentation": [None, [["a"]]]}, "table: row 2: expected lists of numbers as rings"),
+        ({"segmentation": [None, {"counts": [12]}]}, "table: row 2: expected counts and a size of a mask, found"),
+        ({"segmentation": [None, {"size": [3, 4], "counts": [9]}]}, r"row 2: expected runs of 3 x 4 = 12 pixels"),
+        ({"mask": [None, "237"]}, "expected a column mask_height beside mask"),
+        ({"mask": [None, "237"], "mask_height": [3, 3], "mask_width": [4, 99999]}, "row 2: expected a size of at most"),
+    ],
+)
+def test_wrong_outlines_are_placed(more, said):
+    rows = {"image": ["a", "a"], "label": ["boat"] * 2, "bbox": [[0, 0, 4, 3]] * 2}
+    with pytest.raises(vt.ReadError, match=said):
+        vt.read(pandas.DataFrame({**rows, **more}))

@@ -10,6 +10,8 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from verite import cli
+from verite.formats.label_studio_brush import encode_brush
+from verite.model.rasters import array_of
 
 
 def boxes(read):
@@ -90,9 +92,37 @@ def test_label_studio_shapes_are_percents_of_the_picture():
     ):
         assert found == pytest.approx(expected)
     remarks = " ".join(read.source.notes)
-    assert "1 results of type 'brushlabels' left out" in remarks
+    assert "1 results of type 'keypointlabels' left out" in remarks
     (flaw,) = read.source.flaws
     assert (flaw.code, flaw.what, flaw.count) == ("V207", "no label", 1)
+
+
+def test_datumaro_keeps_boxes_polygons_and_masks():
+    read = vt.read(sample("datumaro", "good", "default.json"))
+    assert names(read) == ["boat", "gull", "gull"]
+    assert boxes(read) == [[10, 20, 40, 60], [0, 0, 10, 8], [0, 0, 2, 3]]  # runs 2, 3 cover a pixel and two of 3 x 4
+    assert read.regions.runs[2].tolist() == [2, 3, 7]
+    assert (read.flag("occluded").tolist(), read.crowd.tolist()) == ([True, False, False], [False, False, True])
+    assert read.images.names == ("pier.jpg", "fog.jpg")
+    assert (read.images.widths.tolist(), read.images.heights.tolist()) == ([200, 200], [100, 100])
+    assert "1 annotations of type 'label' left out" in " ".join(read.source.notes)
+    (flaw,) = read.source.flaws
+    assert (flaw.code, flaw.what) == ("V207", "no label")
+    assert vt.read(sample("datumaro", "good", "scored.json")).confidence.tolist() == [0.75, 0.5]
+
+
+def test_label_studio_brushes_are_masks():
+    """Packed by Label Studio's own converter; and what is packed here, its decoder unpacks to the same pixels."""
+    read = vt.read(sample("label_studio", "good", "brush.json"))
+    mask = [[0, 0, 1, 0, 1], [1, 0, 0, 0, 1], [0, 0, 0, 0, 1]]
+    assert array_of(read.regions.runs, 0).astype(int).tolist() == mask
+    assert boxes(read) == [[0, 0, 5, 3]]
+    packed = encode_brush(read.regions.runs[0], 3, 5)
+    # 60 bytes of 8 bits, lengths of 3, 4, 8 and 16 bits; then stretches of 16-bit lengths: 8 zeros, 4 times 255, …
+    assert packed[:6] == [0, 0, 0, 60, 57, 27]
+    assert f"{int.from_bytes(packed, 'big'):0{8 * len(packed)}b}"[53 : 53 + 54] == (
+        f"111{7:016b}{0:08b}" + f"111{3:016b}{255:08b}"
+    )
 
 
 def test_label_studio_predictions_have_the_score_of_the_shape_or_of_the_whole():

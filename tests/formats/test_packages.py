@@ -33,7 +33,22 @@ def test_gz_is_the_file_in_it(tmp_path):
     read = vt.read(path)
     assert read.digest == vt.read(COCO).digest
     assert read.source.path == str(path)
-    assert read.regions.polygons is not None  # read later, from what was unpacked
+    assert read.regions.polygons is not None  # though what was unpacked is gone
+
+
+def test_nothing_that_was_unpacked_stays(tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    path = tmp_path / "truth.json.gz"
+    path.write_bytes(gzip.compress(COCO.read_bytes()))
+    assert vt.read(path).digest == vt.read(COCO).digest
+    assert vt.read(zipped(tmp_path / "a.zip", sample("voc", "good"))).source.format == "voc"
+    path.write_bytes(gzip.compress(b'{"images": ['))
+    with pytest.raises(vt.ReadError):
+        vt.read(path)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(COCO.read_bytes()))))
+    assert vt.read("-").digest == vt.read(COCO).digest
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_zst_is_the_file_in_it(tmp_path):
@@ -180,6 +195,9 @@ def test_standard_input_on_the_command_line(monkeypatch, tmp_path, capsys):
         ("a.mat", b"MATLAB 5.0 MAT-file, Platform", "a MATLAB file"),
         ("a.pkl", b"\x80\x04\x95", "a pickle"),
         ("a.vott", b'{"name": "x", "assets": {}, "tags": []}', "VoTT JSON"),
+        ("a.json", b'{"asset": {"name": "a.jpg"}, "regions": []}', "a VoTT asset"),
+        ("a.json", b'{"objects": [{"classTitle": "boat"}]}', "Supervisely JSON"),
+        ("a.json", b'[{"data_row": {"id": "x"}}]', "Labelbox JSON"),
         ("a.json", b'{"imgHeight": 1, "imgWidth": 2, "objects": []}', "Cityscapes polygons"),
         ("a.json", b'[{"name": "a.jpg", "labels": [{"box2d": {}}]}]', "BDD100K JSON"),
         ("a.json", b'[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]', "CreateML JSON"),

@@ -11,7 +11,7 @@ from tests.formats.samples import DATA, FORMATS, sample
 
 # A file is a sample; of the others a folder.
 FILES = {
-    **dict.fromkeys(("coco", "coco_results", "coco_rotated", "json_lines", "label_studio"), "*/*"),
+    **dict.fromkeys(("coco", "coco_results", "coco_rotated", "datumaro", "json_lines", "label_studio"), "*/*"),
     **dict.fromkeys(("results_object", "via"), "*/*"),
     "data_yaml": "*/*.yaml",
 }

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from verite.cli.gate import gate_options, pass_gate, requirements_of, told_to_github
-from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
+from verite.cli.options import (
+    output_options,
+    read_side,
+    reading_options,
+    setting_options,
+    settings_given,
+    spell_reading_options,
+)
 from verite.formats.shards import is_pattern
 
 if TYPE_CHECKING:
@@ -164,6 +171,7 @@ def point_to_analysis(results: Sequence[Results]) -> str:
     options = [] if first.protocol == "coco" else [f"--protocol {first.protocol}"]
     options += [f"-t {iou:g}" for iou in settings.iou] if settings.iou != usual.iou else []
     options += [f"--on {settings.on}"] if getattr(settings, "on", "") != getattr(usual, "on", "") else []
+    options += spell_reading_options()
     return f"what is missing, and where to look first: verite analyse {' '.join([*paths, *options])}"
 
 

@@ -166,6 +166,28 @@ def reading_options(command: F) -> F:
     return command
 
 
+def spell_reading_options() -> list[str]:
+    """How files are read, as somebody typed it: what another verb must be told as well."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return []
+    names = {param.name for param in reading_options(click.Command("")).params}
+    typed = [param for param in context.command.params if param.name in names
+             and context.get_parameter_source(str(param.name)) == ParameterSource.COMMANDLINE]  # fmt: skip
+    return [f"{param.opts[0]} {spell(context.params[str(param.name)])}" for param in typed]
+
+
+def spell(value: Any) -> str:
+    """A value as it is typed."""
+    import shlex
+
+    if isinstance(value, dict):
+        return shlex.quote(",".join(f"{ours}={theirs}" for ours, theirs in value.items()))
+    return ",".join(map(str, value)) if isinstance(value, tuple) else shlex.quote(str(value))
+
+
 def refuse_both(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """A JSON document has no style; whichever of the two options comes second says so."""
     typed = {**context.params, str(parameter.name): value}

@@ -27,6 +27,7 @@ HOMES = {
     for name in (
         "panoptic",
         "lvis",
+        "datumaro",
         "coco-rotated",
         "coco",
         "coco-results",
@@ -192,9 +193,10 @@ def read_given(source: Any, format: str | None, options: Options) -> Annotations
     if is_many(source):
         return read_shards(source, options, lambda path, options: read_as(path, format, options))
     if source == "-":
-        from verite.formats.packages import unpack_standard_input
+        from verite.formats.packages import new_folder, unpack_standard_input
 
-        return read_package(unpack_standard_input(), format, options)
+        with new_folder() as folder:
+            return read_package(unpack_standard_input(folder), format, options)
     return read_as(find_path(source), format, options)
 
 
@@ -203,9 +205,10 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
-        from verite.formats.packages import unpack
+        from verite.formats.packages import new_folder, unpack
 
-        return read_package(unpack(path), format, options)
+        with new_folder() as folder:
+            return read_package(unpack(path, folder), format, options)
     if format is None and path.is_dir():
         shards = find_folder_shards(path, lambda file: recognise(file, options)[0].name)
         if shards:
@@ -229,8 +232,10 @@ PACKED = (".gz", ".zip", ".zst")
 
 def read_package(package: Package, format: str | None, options: Options) -> Annotations:
     """The contents of a package, in whose name everything is said."""
+    from verite.formats.packages import load_outlines
+
     try:
-        annotations = read_as(package.place, format, options)
+        annotations = load_outlines(read_as(package.place, format, options))
     except ReadError as error:
         raise package.explain(error) from None
     source = annotations.source

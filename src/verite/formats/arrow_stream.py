@@ -231,6 +231,19 @@ def read_fixed_lists(kind: ArrowSchema, array: ArrowArray, start: int, length: i
     return without([inner[i * size : (i + 1) * size] for i in range(length)], nulls(array, start, length))
 
 
+def read_structs(kind: ArrowSchema, array: ArrowArray, start: int, length: int) -> Values | None:
+    """Values with names, as dictionaries."""
+    inner = [kind.children[i].contents for i in range(kind.n_children)]
+    columns = {
+        (one.name or b"").decode(): decode(one, array.children[i].contents, start, length)
+        for i, one in enumerate(inner)
+    }
+    known = {name: values for name, values in columns.items() if values is not None}
+    return without(
+        [{name: values[i] for name, values in known.items()} for i in range(length)], nulls(array, start, length)
+    )
+
+
 def read_decimals(kind: ArrowSchema, array: ArrowArray, start: int, length: int) -> Values | None:
     """Numbers of 128 bits and a scale, as float64."""
     _, scale, *width = kind.format.decode().removeprefix("d:").split(",")
@@ -261,5 +274,6 @@ READERS: dict[str, Reader] = {
     "+l": read_lists,
     "+L": read_lists,
     "+w:": read_fixed_lists,
+    "+s": read_structs,
     "d:": read_decimals,
 }

@@ -20,7 +20,7 @@ from verite.faults import UNREADABLE, Flaw, Tolerance
 from verite.files import read_text
 from verite.formats.coco_file import explain_fault, region_limits
 from verite.formats.format import Options
-from verite.formats.packages import Package, new_folder
+from verite.formats.packages import Package, load_outlines, new_folder
 from verite.limits import limit
 from verite.model.annotations import Annotations
 from verite.model.complaints import CODES
@@ -58,13 +58,14 @@ def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Ann
     sieve.drop_unresolved()
     if not sieve.tolerance.flaws:
         raise first
-    place = new_folder() / path.name
-    place.write_bytes(sieve.document())
-    package = Package(str(path), place)
-    try:
-        annotations = read(place, options)
-    except ReadError as error:
-        raise package.explain(error) from None
+    with new_folder() as folder:
+        place = folder / path.name
+        place.write_bytes(sieve.document())
+        package = Package(str(path), place)
+        try:
+            annotations = load_outlines(read(place, options))
+        except ReadError as error:
+            raise package.explain(error) from None
     source = annotations.source
     flaws = (*sieve.tolerance.flaws, *(sieve.in_file(flaw, place) for flaw in source.flaws))
     return annotations.said_to_be(replace(source, path=str(path), flaws=flaws))

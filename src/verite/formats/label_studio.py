@@ -1,8 +1,8 @@
 """Label Studio JSON: a list of tasks, an image each, with what annotators drew and what models proposed, in percent.
 
-Rectangles, turned ones as polygons, polygons and ellipses are read; brush strokes, key points and the like are left out
-and counted. Of a task's annotations the first that was not cancelled counts. A file without any annotation but with
-predictions is read as predictions. Both exports are read, JSON and JSON-MIN.
+Rectangles, turned ones as polygons, polygons, ellipses and brush strokes (masks) are read; key points and the like are
+left out and counted. Of a task's annotations the first that was not cancelled counts. A file without any annotation but
+with predictions is read as predictions. Both exports are read, JSON and JSON-MIN.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from verite.faults import UNLABELLED
 from verite.files import write_atomically
 from verite.formats.document import check_finite, decode
 from verite.formats.format import Format, Look, Options
+from verite.formats.label_studio_brush import decode_brush, encode_brush
 from verite.formats.markup import to_whole
-from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, fractions
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES
-from verite.model.regions import POLYGON
+from verite.model.regions import MASK, POLYGON
 
 CORNERS = 64
+Size = tuple[int, int]  # height and width
 UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
-KINDS = {"rectanglelabels": "rectangle", "polygonlabels": "polygon", "ellipselabels": "ellipse"}
+BRUSH = "brushlabels"
+KINDS = {"rectanglelabels": "rectangle", "polygonlabels": "polygon", "ellipselabels": "ellipse", BRUSH: "brush"}
 
 
 class Result(msgspec.Struct):
@@ -65,12 +68,12 @@ def recognise(look: Look) -> str | None:
         return None
     if '"data"' in start and re.search(r'"(annotations|completions|predictions)"\s*:', start):
         return "a JSON array of tasks with data and annotations"
-    return "a JSON array with rectanglelabels or polygonlabels" if is_small(start) else None
+    return "a JSON array with labels of rectangles, polygons or the like" if is_small(start) else None
 
 
 def is_small(start: str) -> bool:
     """JSON-MIN: a record per image, its shapes without the tasks around them."""
-    return re.search(r'"(rectangle|polygon|ellipse)labels"\s*:', start) is not None and '"result"' not in start
+    return re.search(r'"(rectangle|polygon|ellipse|brush)labels"\s*:', start) is not None and '"result"' not in start
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -120,9 +123,22 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
             raise ReadError(place, expected="original_width and original_height", found="none")
         score = result.score if result.score is not None else drawn[0].score
         confidence = None if is_truth else math.nan if score is None else score
+        if result.type == BRUSH:
+            add_brush(rows, place, (name, labels[0], confidence), result, (height, width))
+            continue
         ring = READERS[result.type](result.value, width / 100, height / 100, place)
         is_box = KINDS[result.type] == "rectangle" and not result.value.get("rotation")
         rows.add(place, name, labels[0], bounds_of_rings([ring]), confidence, polygon=None if is_box else [ring])
+
+
+def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], result: Result, size: Size) -> None:
+    """A mask, whose strokes may say their own size."""
+    own = result.original_height or size[0], result.original_width or size[1]
+    height, width = (to_whole(float(side), "whole pixels", place) for side in own)
+    runs = decode_brush(result.value.get("rle"), height, width, place)
+    left, top, across, down = bounds_of_runs(runs, height)
+    name, label, confidence = facts
+    rows.add(place, name, label, (left, top, left + across, top + down), confidence, runs=(runs, (height, width)))
 
 
 def image_size(where: str, data: dict[str, Any], results: list[Result]) -> tuple[int, int]:
@@ -217,13 +233,17 @@ def write(annotations: Annotations, path: Path) -> None:
         x, y, width, height = boxes[row]
         value: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height, "rotation": 0}
         value = {"points": rings[0].tolist()} if len(rings) == 1 else value
+        sides = [int(images.heights[image]), int(images.widths[image])]
+        if regions.kinds[row] == MASK and regions.runs is not None:
+            kind, sides = BRUSH, regions.runs.sizes[row].tolist()
+            value = {"format": "rle", "rle": encode_brush(regions.runs[row], *sides)}
         result = {
             "id": f"o{row}",
             "type": kind,
             "from_name": "label",
             "to_name": "image",
-            "original_width": int(images.widths[image]),
-            "original_height": int(images.heights[image]),
+            "original_width": sides[1],
+            "original_height": sides[0],
             "image_rotation": 0,
             "value": {**value, kind: [annotations.labels.name(int(annotations.label[row]))]},
         }
@@ -237,20 +257,20 @@ def write(annotations: Annotations, path: Path) -> None:
 
 HOLDS = frozenset(
     {
-        "box apart from its mask",
         "class name",
         "confidence",
         "empty image",
         "image folder or suffix",
         "image name",
         "image size",
+        "mask",
         "polygon",
     }
 )
 FORMAT = Format(
     name="label-studio",
     title="Label Studio JSON",
-    about="tasks with annotations or predictions in percent: rectangles, polygons, ellipses; JSON and JSON-MIN",
+    about="tasks with annotations or predictions: rectangles, polygons, ellipses, brushes; JSON and JSON-MIN",
     recognise=recognise,
     read=read,
     write=write,

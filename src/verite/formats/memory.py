@@ -301,7 +301,9 @@ def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoi
 def take_stream(given: Any, options: Options) -> Annotations:
     try:
         columns = read_stream(given)
-    except ImportError:  # pandas 2 offers a stream, and needs pyarrow to give one
+    except Exception:  # pandas 2 needs pyarrow to give a stream, and none holds rings and runs in one column
+        if not is_frame(given):
+            raise
         return take_frame(given, options)
     return read_columns("table", columns, options)
 

@@ -1,8 +1,7 @@
 """What comes packed: `.gz`, `.zst`, `.zip` and standard input, unpacked beside nobody's files and within bounds.
 
-The contents lie in a temporary folder until Python ends, because polygons and masks of a COCO file are read when they
-are first asked for. Messages speak of the package, not of that folder. Of photographs in a `.zip` only the beginning is
-kept, which tells their size.
+The contents lie in a temporary folder until they are read, polygons and masks included, and are gone then. Messages
+speak of the package, not of that folder. Of photographs in a `.zip` only the beginning is kept, which tells their size.
 """
 
 from __future__ import annotations
@@ -11,17 +10,22 @@ import gzip
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, ReadError, VeriteError, excerpt
 from verite.files import check_file, reason
 from verite.limits import limit, remedy
+from verite.model.complaints import in_our_words
 from verite.model.images import IMAGE_SUFFIXES
 from verite.records import record
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
 
 STANDARD_INPUT = "-"
 CHUNK = 1 << 20
@@ -29,7 +33,6 @@ HEAD = 1 << 18  # of a photograph
 FREE = 1 << 26  # bytes that may come out of anything, however small
 WHOLE = (".png", ".gif")  # pictures whose pixels may be annotations
 MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
-_FOLDERS: list[TemporaryDirectory[str]] = []  # removed when Python ends
 
 
 @record()
@@ -49,10 +52,9 @@ class Package:
         return ReadError(self.rename(error.where), expected=expected, found=found, remedy=hint)
 
 
-def unpack(path: Path) -> Package:
-    """The contents of a file that is packed; a package in a package is not opened."""
+def unpack(path: Path, folder: Path) -> Package:
+    """The contents of a file that is packed, in a folder that is there; a package in a package is not opened."""
     check_file(path)
-    folder = new_folder()
     try:
         return Package(str(path), UNPACKERS[path.suffix.lower()](path, folder))
     except VeriteError:
@@ -63,17 +65,20 @@ def unpack(path: Path) -> Package:
         raise ReadError(path, expected=expected, found=excerpt(found), remedy="was it cut off? (V403)") from None
 
 
-def unpack_standard_input() -> Package:
+def unpack_standard_input(folder: Path) -> Package:
     """Everything that standard input says, by a suffix that fits how it begins."""
     stream = sys.stdin.buffer
-    folder = new_folder()
     raw = folder / "stdin"
     copy(stream, raw, "standard input", most=limit("file_bytes"))
     start = start_of(raw)
     if not start.strip():
         raise ReadError("standard input", expected="annotations", found="nothing")
     packed = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), None)
-    place = raw if packed is None else unpack(raw.rename(folder / f"stdin{packed}")).place
+    place = raw
+    if packed is not None:
+        inside = folder / "contents"
+        inside.mkdir()
+        place = unpack(raw.rename(folder / f"stdin{packed}"), inside).place
     return Package("standard input", name_by_contents(place))
 
 
@@ -92,10 +97,18 @@ def name_by_contents(path: Path) -> Path:
     return path.rename(path.with_suffix(suffix))
 
 
-def new_folder() -> Path:
-    folder = TemporaryDirectory(prefix="verite-", ignore_cleanup_errors=True)
-    _FOLDERS.append(folder)
-    return Path(folder.name)
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A folder for what is read and not wanted any more."""
+    with TemporaryDirectory(prefix="verite-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def load_outlines(annotations: Annotations) -> Annotations:
+    """Polygons and masks of a COCO file are read when they are first asked for: now, while the file is there."""
+    with in_our_words():
+        annotations.columns.regions.load()
+    return annotations
 
 
 def copy(source: IO[bytes], target: Path, name: str, *, most: int) -> int:

@@ -44,11 +44,11 @@ def write(annotations: Annotations, path: Path) -> None:
 FORMAT = Format(
     name="parquet",
     title="table as Parquet",
-    about="a row per object as in `table`, a list column `bbox` as well; needs the extra `[parquet]`",
+    about="a row per object as in `table`, outlines and a list column `bbox` as well; needs the extra `[parquet]`",
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
+    holds=HOLDS | {"keypoints", "mask", "polygon", "polygon beside a mask", "polygon of several rings"},
     honours=HONOURS,
     suffixes=(".parquet",),
 )

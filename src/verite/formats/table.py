@@ -12,7 +12,7 @@ from verite.faults import Tolerance
 from verite.files import write_atomically
 from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, the_file
 from verite.formats.format import Format, Look, Options
-from verite.formats.tables import BOX, IMAGE, KNOWN, LABEL, POSE, read_columns
+from verite.formats.tables import IMAGE, KNOWN, LABEL, NESTED, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.frames import SIDES, object_columns
@@ -49,7 +49,7 @@ def read(path: Path, options: Options) -> Annotations:
     columns = {
         name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values)
         for name, values in cells.items()
-        if name not in (BOX, POSE)
+        if name not in NESTED
     }
     return read_columns(str(path), {**others, **columns}, options, "table", rows=numbers, tolerance=tolerance)
 

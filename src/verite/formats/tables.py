@@ -2,8 +2,10 @@
 
 Needed are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x, y,
 width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left, top, width and height unless said
-otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `keypoints` (a
-list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). A column of another name is named by a mapping.
+otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation`
+(lists of rings x, y, …, or COCO's runs), `mask` (COCO's run-length text) with `mask_height` and `mask_width`,
+`keypoints` (a list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). A column of another name is named by a
+mapping.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.faults import Tolerance, is_listing
+from verite.formats.cell_outlines import CellOutlines
 from verite.formats.class_names import check_name, check_names, class_names
 from verite.formats.format import Options
 from verite.formats.sizes import check_size, in_pixels
@@ -25,6 +28,7 @@ from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
+from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
 from verite.records import replace
 
@@ -34,9 +38,10 @@ IMAGE = ("image_id", "image", "file_name")
 LABEL = ("category_id", "label", "class")
 SCORE = ("score", "confidence")
 SIZE = ("image_width", "image_height")
-BOX, POSE = "bbox", "keypoints"
+BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
+NESTED = (BOX, POSE, RINGS, RUNS, *RUN_SIZE)  # what no cell of a CSV file holds
 FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
-KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], BOX, POSE, "area", "id", *FLAG_NAMES)
+KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], *NESTED, "area", "id", *FLAG_NAMES)
 
 
 def read_columns(
@@ -104,7 +109,10 @@ class ColumnRows:
         image, images = self.image_table(options)
         label, labels = self.label_table(options)
         layout, boxes = self.boxes()
-        regions = Regions(boxes, options.boxes or layout, keypoints=self.keypoints())
+        polygons, runs = self.outlines()
+        regions = Regions(
+            boxes, options.boxes or layout, keypoints=self.keypoints(), polygons=polygons, runs=runs
+        )  # fmt: skip
         regions, unit = in_pixels(regions, options.coords or "abs", images, image)
         score = next((key for key in SCORE if key in self.columns), None)
         return Annotations(
@@ -294,6 +302,26 @@ class ColumnRows:
         odd = {row: box for row, box in enumerate(values) if box is None or np.size(box) != 4}
         self.refuse(f"4 numbers in {BOX}", {row: "none" if b is None else f"{np.size(b)}" for row, b in odd.items()})
         return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)
+
+    def outlines(self) -> tuple[Polygons | None, Runs | None]:
+        """Rings and masks, where a row has some."""
+        sizes = None
+        if RUNS in self.columns:
+            for side in RUN_SIZE:
+                if side not in self.columns:
+                    raise self.complaint(f"a column {side} beside {RUNS}", [side])
+            sizes = np.stack([self.whole(side) for side in RUN_SIZE], axis=1).tolist()
+        outlines = CellOutlines(self.count)
+        faults: dict[int, ReadError] = {}
+        for key in (RINGS, RUNS):
+            for row, value in enumerate(self.columns.get(key, ())):
+                try:
+                    outlines.take(self.place(row), row, value, sizes[row] if sizes else None)
+                except ReadError as error:
+                    faults[row] = error
+        if faults:
+            raise WrongRows(list(faults), list(faults.values()))
+        return outlines.columns()
 
     def keypoints(self) -> Keypoints | None:
         if POSE not in self.columns:
