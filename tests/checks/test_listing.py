@@ -305,3 +305,11 @@ def test_every_fault_of_a_panoptic_file_is_listed(tmp_path):
     assert vt.inspect(path).files[0].objects == 2
     with pytest.raises(vt.ReadError, match=r"annotations\[2\]\.file_name: expected text"):
         vt.read(path)
+
+
+def test_void_pixels_of_a_panoptic_file_are_noted(tmp_path):
+    path = write_panoptic(tmp_path / "set", lambda found, folder: None)
+    (finding,) = [f for f in vt.inspect(path).findings if f.code == "V410"]
+    assert (finding.severity, finding.count) == ("note", 4)  # one black pixel in each of four pictures
+    assert "4 of 64 pixels are void" in finding.message
+    assert finding.examples[0].endswith(": 1 of 16")

@@ -37,6 +37,13 @@ def test_any_encoding_will_do(truth, encoding):
     assert ("漢" if encoding == "utf-8" else r"\u6f22") in text
 
 
+def test_tables_are_ruled_with_what_an_encoding_has(truth):
+    for encoding, rule in (("utf-8", "────"), ("cp437", "────"), ("cp1252", "----")):
+        done = typed("coco", truth, truth, "--checks", "off", "-q", env={**os.environ, "PYTHONIOENCODING": encoding})
+        assert rule in done.stdout.decode(encoding)
+        assert r"\u2500" not in done.stdout.decode(encoding)
+
+
 def test_closed_ends_do_no_harm(truth):
     for redirection in (">&-", "2>&-", ">&- 2>&-"):
         program = f"{sys.executable} -c 'import sys; from verite.cli import main; main(sys.argv[1:])'"

@@ -32,6 +32,7 @@ from verite.model.comparison import Comparison, distinct_names
 from verite.model.display import Display, Part, Verbatim
 from verite.model.results import Results, digest_for, to_json
 from verite.model.tables import Table, show_cell
+from verite.progress import begin
 from verite.protocols import protocol_named
 
 if TYPE_CHECKING:
@@ -114,7 +115,13 @@ class Analysis(Display):
     @property
     def parts(self) -> dict[str, AnalysisPart]:
         """The parts that were asked for, by name."""
-        return {name: getattr(self, name) for name in self.settings.only if name != "comparison"}
+        wanted = [name for name in self.settings.only if name != "comparison"]
+        with begin("analysing", len(wanted), "parts") as advance:
+            found = {}
+            for name in wanted:
+                found[name] = getattr(self, name)
+                advance(1)
+        return found
 
     def tables(self) -> dict[str, Table]:
         """All tables of all parts, by the names of the files they are kept in."""

@@ -114,6 +114,9 @@ CHECKS = (
     Check("V405", "error", "runs of a mask that do not add up to its image", "encode the mask anew", ("file",)),
     Check("V408", "error", "a polygon of fewer than three points, or of an odd number of coordinates", "remove it",
           ("file",)),
-    Check("V409", "error", "a panoptic picture that is not in colour", "save it as RGB", ("file",)),
+    Check("V409", "error", "a picture that is in colour where a palette is expected, or has none where colours are",
+          "save it as its format asks", ("file",)),
+    Check("V410", "note", "pixels of a panoptic picture that are void: no segment has them",
+          "nothing: void of the truth counts nowhere", SIDES, "outlines:find_void"),
     Check("V414", "error", "fields of LVIS that are missing", "`verite coco` needs none of them", ("file",)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Do polygons and masks agree with their boxes and images? (V112, V406, V418)
+"""Do polygons and masks agree with their boxes and images? (V112, V406, V410, V418)
 
 Polygons and masks are read when somebody asks for them, so these look when `inspect` does.
 """
@@ -87,5 +87,28 @@ def find_crowds_of_polygons(side: Side) -> Iterator[Finding]:
             len(rows),
             tuple(object_name(side, row) for row in rows[:EXAMPLES]),
             "is iscrowd meant? crowds neither reward nor punish",
+            side.name,
+        )
+
+
+def find_void(side: Side) -> Iterator[Finding]:
+    """Pixels that no segment has, where every pixel could have one."""
+    annotations = side.annotations
+    if annotations.source.format != "panoptic" or annotations.area is None:
+        return
+    used = np.unique(annotations.image)
+    sizes = annotations.images.widths.astype(np.int64) * annotations.images.heights
+    void = sizes[used] - np.bincount(annotations.image, annotations.area, len(sizes))[used].astype(np.int64)
+    count, whole = int(void.sum()), int(sizes[used].sum())
+    if count > 0:
+        most = used[np.argsort(-void, kind="stable")][:EXAMPLES].tolist()
+        counts = "they neither reward nor punish" if side.is_truth else "what lies under them is missed"
+        yield Finding(
+            "V410",
+            "note",
+            f"{count:,} of {whole:,} pixels are void, of no segment: {counts}",
+            count,
+            tuple(f"{annotations.images.name(i)}: {int(void[used == i][0]):,} of {int(sizes[i]):,}" for i in most),
+            "nothing, if nobody decided what they are",
             side.name,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import sys
@@ -115,14 +116,28 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status)
 
 
+# What stands for signs that an encoding does not have; other letters are shown as their codes.
+PLAIN_SIGNS = {"─": "-", "–": "-", "−": "-", "×": "x", "…": "...", "²": "^2", "≥": ">=", "≤": "<=", "→": "->"}
+
+
+def spell_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What a stream shows instead of letters that it cannot."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    plain = (PLAIN_SIGNS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in letters)
+    return "".join(plain), error.end
+
+
 def open_streams() -> None:
-    """Make whatever was written printable anywhere: a closed stream takes it, a narrow one shows it escaped."""
+    """Make whatever was written printable anywhere: a closed stream takes it, a narrow one shows it plainly."""
+    codecs.register_error("plainly", spell_plainly)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by who called us
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the process runs
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="plainly")
 
 
 def run(args: Sequence[str] | None = None) -> int:
