@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import shutil
 import tempfile
@@ -14,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 import verite as vt
 from tests.formats.samples import DATA
 from tests.formats.test_fuzz import mutated
 from verite import _core
+from verite.formats import write
 from verite.interpretation.class_distances import class_distances
 
 # A case ends in one word: fine, refused (by an error that is documented), or what else was raised.
@@ -63,6 +66,59 @@ def spoil_a_file(chance: random.Random) -> str:
             if found.confidence is None:
                 pred = replace(found, confidence=np.linspace(0, 1, len(found)))
             vt.voc(found, pred, checks="warn")
+        except DOCUMENTED:
+            return "refused"
+    return "fine"
+
+
+@cache
+def picture_sets() -> list[dict[str, bytes]]:
+    """The files of a few images as pictures: panoptic ones, and a folder of masks."""
+    home = Path(str(files("verite") / "data" / "competitions" / "panoptic"))
+    plain = [home / "truth.json", *sorted((home / "truth").glob("*.png"))]
+    panoptic = {str(Path("set") / path.relative_to(home)): path.read_bytes() for path in plain}
+    with tempfile.TemporaryDirectory() as folder:
+        write(vt.read(home / "truth.json"), Path(folder) / "set", "mask-pictures")
+        plain = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        return [panoptic, {str(path.relative_to(folder)): path.read_bytes() for path in plain}]
+
+
+def repaint(data: bytes, chance: random.Random) -> bytes:
+    """The picture in another mode, of another size, or with other values."""
+    with Image.open(io.BytesIO(data)) as picture:
+        image = picture.copy()
+    match chance.randrange(3):
+        case 0:
+            image = image.convert("RGB").convert(chance.choice(["1", "L", "P", "RGB", "RGBA", "CMYK", "I", "F"]))
+        case 1:
+            image = image.resize((chance.choice([1, 2, image.width + 1]), chance.choice([1, 3, image.height])))
+        case _:
+            colour = chance.randrange(256) if len(image.getbands()) == 1 else tuple(chance.randbytes(3))
+            image.paste(colour, (0, 0, chance.randint(1, image.width), chance.randint(1, image.height)))
+    out = io.BytesIO()
+    image.save(out, chance.choice(["PNG", "TIFF"]))
+    return out.getvalue()
+
+
+def spoil_a_picture(chance: random.Random) -> str:
+    """A folder of mask pictures, one file of it spoiled, listed and read."""
+    whole = chance.choice(picture_sets())
+    name = chance.choice(sorted(whole))
+    try:
+        spoiled = repaint(whole[name], chance) if name.endswith(".png") and chance.random() < 0.6 else None
+    except (OSError, ValueError):  # what cannot be saved so
+        spoiled = None
+    with tempfile.TemporaryDirectory() as folder:
+        for path, data in whole.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            own = data if path != name else spoiled or mutated(data, chance)
+            (Path(folder) / path).write_bytes(own)
+        place = Path(folder) / "set"
+        with suppress(*DOCUMENTED):
+            vt.inspect(place)
+        try:
+            found = vt.read(place)
+            vt.coco(found, replace(found, confidence=np.linspace(0, 1, len(found))), on="mask", checks="warn")
         except DOCUMENTED:
             return "refused"
     return "fine"
@@ -252,6 +308,7 @@ KINDS: dict[str, Case] = {
     "files": spoil_a_file,
     "COCO files": spoil_a_coco_file,
     "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
+    "mask pictures": spoil_a_picture,
     "tables": spoil_a_table,
     "class distances": spoil_class_distances,
     "parts": spoil_a_part,

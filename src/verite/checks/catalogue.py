@@ -116,7 +116,7 @@ CHECKS = (
           ("file",)),
     Check("V409", "error", "a picture that is in colour where a palette is expected, or has none where colours are",
           "save it as its format asks", ("file",)),
-    Check("V410", "note", "pixels of a panoptic picture that are void: no segment has them",
+    Check("V410", "note", "pixels that are void, of no segment or object",
           "nothing: void of the truth counts nowhere", SIDES, "outlines:find_void"),
     Check("V414", "error", "fields of LVIS that are missing", "`verite coco` needs none of them", ("file",)),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import ReadError
+from verite.faults import Tolerance
 from verite.files import find_path
 from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations, Source
@@ -82,10 +83,17 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
     files = sorted((folder / OBJECTS).glob("*.png"))
     if not files:
         raise ReadError(folder / OBJECTS, expected="files ending in .png", found="none")
-    pictures = [read_picture(file, folder / CLASSES / file.name, names) for file in count_files("reading", files)]
+    tolerance = Tolerance()
+    found: dict[Path, tuple[Segments, list[int], int]] = {}
+    for file in count_files("reading", files):
+        with tolerance:
+            found[file] = read_picture(file, folder / CLASSES / file.name, names)
+    files, pictures = list(found), [(segments, labels) for segments, labels, _ in found.values()]
     runs = join([segments for segments, _ in pictures])
     index = {id: i for i, id in enumerate(names)}
     sizes = [segments.size for segments, _ in pictures]
+    void, pixels = sum(count for *_, count in found.values()), sum(height * width for height, width in sizes)
+    notes = (f"{void:,} of {pixels:,} pixels are void, of no object (V410)",) if void else ()
     return Annotations(
         images=Images(
             [file.stem + ".jpg" for file in files], heights=[h for h, _ in sizes], widths=[w for _, w in sizes]
@@ -94,12 +102,12 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
         image=np.repeat(np.arange(len(files)), [len(labels) for _, labels in pictures]).astype(np.int32),
         label=np.array([index[label] for _, labels in pictures for label in labels], dtype=np.int32),
         regions=Regions(frames_of(runs), runs=runs),
-        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}"),
+        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}", notes, tolerance.flaws),
     )
 
 
-def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int]]:
-    """The masks of one image and the class of each."""
+def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
+    """The masks of one image, the class of each, and how many pixels are void."""
     import numpy as np
 
     from verite.formats.segments import split
@@ -121,7 +129,7 @@ def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[S
         if not votes[number, label] or label not in names:
             found = f"index {label}" if votes[number, label] else "only background"
             raise ReadError(classes, expected=f"a class from 1 to {len(names)} for object {number}", found=found)
-    return segments, labels
+    return segments, labels, int((owner == VOID).sum())
 
 
 def indices(path: Path) -> NDArray[np.uint8]:
@@ -134,7 +142,7 @@ def indices(path: Path) -> NDArray[np.uint8]:
     values = index_colours(pixels.values) if pixels.is_colour else pixels.values
     if values is None or values.dtype != np.uint8:
         found = "other colours than VOC's" if pixels.is_colour else f"{pixels.values.dtype} values"
-        raise ReadError(path, expected="a picture of palette indices", found=found, remedy="save it with a palette")
+        raise ReadError(path, expected="a picture of palette indices (V409)", found=found, remedy="save it with one")
     return values
 
 
