@@ -219,6 +219,8 @@ def test_what_became_of_boxes_is_kept_and_boxes_only_if_asked_for():
     assert len(long.waiting) == 70
     with pytest.raises(vt.DataError, match=r"boxes and masks are not there any more.*CocoEvaluator\(keep=True\)"):
         short.compute().objects(0.5)
+    with pytest.raises(vt.BadParameter, match=r"analyse: boxes and masks are not there.*CocoEvaluator\(keep=True\)"):
+        short.compute().analyse()
     assert (long.compute().finds(0.5).taken >= 0).sum() == 70
     assert sorted(short.compute().tables()) == ["classes", "thresholds"]
     documents = [json.loads(loop.compute().to_json()) for loop in (short, long)]

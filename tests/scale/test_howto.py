@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import pickle
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import reduce
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,7 +22,6 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.formats.test_shards import write_shards
 from tests.protocols.test_incremental import batches, values
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "howto" / "scale.md"
@@ -35,10 +36,22 @@ def lines_with(word: str, language: str = "{code-block} python") -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three shards below gt/ and pred/, and the same in one pair of files."""
-    write_shards(tmp_path, 3)
-    (tmp_path / "dt").rename(tmp_path / "pred")
-    (tmp_path / "parts").mkdir()
+    """The harbour of the demo in one pair of files, and in three below gt/ and pred/."""
+    home = files("verite") / "data" / "demo"
+    truth, pred = (json.loads((home / f"{name}.json").read_text()) for name in ("truth", "hawk"))
+    for name in ("gt", "pred", "parts"):
+        (tmp_path / name).mkdir()
+    place = {image["id"]: i % 3 for i, image in enumerate(truth["images"])}
+    for name, document in (("truth", truth), ("hawk", pred)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    for i in range(3):
+        own = {
+            **truth,
+            "images": [image for image in truth["images"] if place[image["id"]] == i],
+            "annotations": [record for record in truth["annotations"] if place[record["image_id"]] == i],
+        }
+        (tmp_path / "gt" / f"{i}.json").write_text(json.dumps(own))
+        (tmp_path / "pred" / f"{i}.json").write_text(json.dumps([r for r in pred if place[r["image_id"]] == i]))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -48,7 +61,7 @@ def pairs_of(folder: Path) -> list[tuple[Path, Path]]:
 
 
 def expect_printed(printed: list[Any], folder: Path) -> None:
-    whole = vt.coco(folder / "truth.json", folder / "pred.json", checks="off")
+    whole = vt.coco(folder / "truth.json", folder / "hawk.json")
     assert np.array_equal(values(printed[0]), values(whole), equal_nan=True)
 
 
@@ -98,14 +111,8 @@ def test_the_lines_for_ray_have_the_numbers_of_the_whole(folder: Path) -> None:
     except ImportError:
         ray = Ray()
     printed: list[Any] = []
-    lines = lines_with("ray.remote").replace("vt.partial", "partial")
-    exec(lines, {"ray": ray, "partial": partial_unchecked, "pairs": pairs_of(folder), "print": printed.append})
+    exec(lines_with("ray.remote"), {"ray": ray, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
     expect_printed(printed, folder)
-
-
-def partial_unchecked(truth: Any, pred: Any) -> vt.Partial:
-    """Random sets are odd on purpose."""
-    return vt.partial(truth, pred, checks="off")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -117,17 +124,17 @@ def test_the_lines_for_spark_have_the_numbers_of_the_whole(folder: Path) -> None
     except ImportError:
         sc = Rows([])
     printed: list[Any] = []
-    home = SimpleNamespace(partial=partial_unchecked)
-    exec(lines_with("treeReduce"), {"sc": sc, "vt": home, "pairs": pairs_of(folder), "print": printed.append})
+    exec(lines_with("treeReduce"), {"sc": sc, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
     expect_printed(printed, folder)
 
 
 @pytest.mark.slow
 def test_the_lines_for_slurm_and_make_have_the_numbers_of_the_whole(folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    script = lines_with("SBATCH", "sh").replace("verite partial coco", "verite partial coco --checks off --quiet")
     for task in range(3):
-        subprocess.run(["sh", "-ec", script], env={"PATH": path, "SLURM_ARRAY_TASK_ID": str(task)}, check=True)
+        subprocess.run(
+            ["sh", "-ec", lines_with("SBATCH", "sh")], env={"PATH": path, "SLURM_ARRAY_TASK_ID": str(task)}, check=True
+        )
     parts = sorted((folder / "parts").iterdir())
     assert [part.name for part in parts] == ["0.part", "1.part", "2.part"]
     loaded = [vt.Partial.load(part) for part in parts]
@@ -137,8 +144,7 @@ def test_the_lines_for_slurm_and_make_have_the_numbers_of_the_whole(folder: Path
     before = [part.read_bytes() for part in parts]
     for part in parts:
         part.unlink()
-    rule = lines_with("parts/%.part", "make").replace("verite partial coco", "verite partial coco --checks off -q")
-    (folder / "Makefile").write_text(rule)
+    (folder / "Makefile").write_text(lines_with("parts/%.part", "make"))
     subprocess.run(["make", "-s", *(f"parts/{i}.part" for i in range(3))], env={"PATH": path}, check=True)
     assert [part.read_bytes() for part in parts] == before
 

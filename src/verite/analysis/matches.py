@@ -15,6 +15,7 @@ import numpy as np
 
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
+from verite.evaluation.parts import GONE, MergedNumbers
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Matches:
 
     def __init__(self, results: Results, background: float = 0.1) -> None:
         evaluation = getattr(results, "evaluation", None)
+        if isinstance(evaluation, MergedNumbers):
+            raise BadParameter(f"analyse: {GONE}; {evaluation.remedy}")
         if not isinstance(evaluation, Evaluation):
             raise BadParameter(
                 "analyse: expected results whose matches are kept, such as vt.coco's, vt.lvis's and vt.voc's, "
