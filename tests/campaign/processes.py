@@ -26,6 +26,7 @@ from verite.progress import count_files
 Ran = tuple[int, Counter[str], list[str]]
 VERITE = [sys.executable, "-m", "verite"]
 SOON = 0.3  # seconds from an interrupt to the end
+PATIENCE = 10.0  # seconds after which it was not heard
 IMAGES = 2000
 
 
@@ -160,7 +161,7 @@ def disturb(path: Path, whole: bytes, chance: random.Random) -> None:
 def wait_for(running: subprocess.Popen[bytes]) -> tuple[float, float]:
     """Seconds to its end, and how many of them others had the processors that it waited for."""
     start, before, waited = time.monotonic(), waiting_time(running.pid), 0.0
-    while running.poll() is None and time.monotonic() < start + 60:
+    while running.poll() is None and time.monotonic() < start + PATIENCE:
         now = waiting_time(running.pid)
         waited = now - before if now >= before else waited  # nothing is known of what is over
         time.sleep(0.004)
@@ -206,7 +207,9 @@ def interrupt_commands(seed: int, count: int, until: float) -> Ran:
                 time.sleep(chance.uniform(0.1, longest.get(words[0], 2.0)))
                 running.send_signal(signal.SIGINT)
                 took, waited = wait_for(running)
-                _, said = running.communicate(timeout=60)
+                if running.poll() is None:  # it was not heard
+                    running.kill()
+                _, said = running.communicate()
             done += 1
             outcomes["delayed"] += took > SOON
             took -= waited
