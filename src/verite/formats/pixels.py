@@ -38,7 +38,7 @@ def read_pixels(path: Path) -> Pixels:
     with picture(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
-            remedy = "a volume is compared with another: verite localize TRUTH PRED"
+            remedy = "save its pages as single pictures"
             raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=remedy)
         turned = image.getexif().get(ORIENTATION, 1)
         if turned not in (0, 1):
