@@ -16,7 +16,7 @@ help:  ## this list
 demo: .venv/installed  ## the bundled data on one page; open verite-demo/report.html
 	$(BIN)/verite demo verite-demo
 
-test: check unit  ## lint, types and every test
+test: check unit  ## lint, types and every test that is not slow
 
 check: .venv/developing
 	$(BIN)/ruff check .
@@ -25,7 +25,13 @@ check: .venv/developing
 	$(BIN)/clang-format --dry-run --Werror cpp/*/*.cpp cpp/*/*.hpp
 
 unit: .venv/developing
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow"
+
+quick: .venv/developing  ## a look at everything in a minute: nothing slow, of each test the first parameters
+	$(BIN)/pytest --quick
+
+slow: .venv/developing  ## what takes long: large files, long runs, the whole demo
+	$(BIN)/pytest -m slow
 
 stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native core are
 	$(BIN)/python tools/stubs.py
@@ -49,6 +55,9 @@ sanitize: .venv/developing  ## the same on a core in which every read beyond a b
 	VERITE_CORE=$$(ls $(CURDIR)/build/sanitize/_core*.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only tables --only masks
+
+mutants: .venv/developing  ## would the tests notice a mistake? a seeded sample of 300 changes in four rooms
+	$(BIN)/python tools/mutants.py
 
 cross: .venv/installed  ## the kernels for Windows and 64-bit ARM, and COCO's numbers under qemu
 	$(BIN)/python tools/cross.py

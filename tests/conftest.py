@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,27 @@ import pytest
 from verite.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
+QUICK = 2  # sets of parameters
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="Nothing slow, and of each test the first parameters alone.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --quick a look at everything, in a minute."""
+    if not config.getoption("quick"):
+        return
+    seen: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] += 1
+        is_kept = seen[name] <= QUICK and not {"slow", "page"} & set(item.keywords)
+        (kept if is_kept else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, and so would all they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
