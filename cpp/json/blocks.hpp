@@ -87,6 +87,14 @@ struct NumberBytes {
     }
 };
 
+// Bit i is set if byte i of the 64 at `at` is a comma.
+inline std::uint64_t find_commas(const char* at) {
+    std::uint64_t found = 0;
+    for (int i = 0; i < 64; i += 16)
+        found |= std::uint64_t{bits_of(_mm_cmpeq_epi8(load_block(at + i), _mm_set1_epi8(',')))} << i;
+    return found;
+}
+
 // The value of the `count` <= 16 digits that end at `end`. Reads the 16 bytes before it.
 inline std::uint64_t digits_before(const char* end, unsigned count) {
     const __m128i kept = load_block(detail::zeros_then_ones.data() + count);
@@ -135,6 +143,16 @@ inline std::uint32_t text_stops(const char* at) {
         return top_bits(word | ~(is_no_quote & is_no_backslash & at_least(low, ' ')));
     };
     return in_word(load_word(at)) | in_word(load_word(at + 8)) << 8;
+}
+
+inline std::uint64_t find_commas(const char* at) {
+    std::uint64_t found = 0;
+    for (int i = 0; i < 64; i += 8) {
+        const std::uint64_t word = load_word(at + i);
+        const std::uint64_t low = word & every_byte * 0x7F;
+        found |= std::uint64_t{top_bits(~(word | at_least(low ^ every_byte * ',', 1)))} << i;
+    }
+    return found;
 }
 
 inline std::uint64_t digits_before(const char* end, unsigned count) {

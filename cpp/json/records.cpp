@@ -146,25 +146,35 @@ bool Annotations::read_box(Scanner& in) {
     return true;
 }
 
-// Numbers in threes with at most one blank behind each comma; null, and nothing kept, for any other.
+// Numbers in threes with at most one blank behind each comma; null, and nothing kept, for any other. Commas are found
+// for many numbers at once, so that no number waits until the one before has ended.
 const char* Annotations::read_keypoints_quickly(const char* at) {
+    constexpr std::size_t most_numbers = 33;  // before and behind the commas of 64 bytes
+    if (*at != '[') return nullptr;
     points.pad(count);
     const std::size_t before = points.values.rows();
-    const auto give_up = [&]() -> const char* {
+    const auto behind_blank = [](const char* place) { return *place == ' ' ? place + 1 : place; };
+    const char* start = behind_blank(at + 1);
+    const char* end = nullptr;
+    do {
+        double* room = points.values.extend(most_numbers);
+        std::size_t found = 0;
+        const char* window = start;
+        for (std::uint64_t commas = find_commas(window);; commas &= commas - 1) {
+            end = quick_double(start, room[found]);
+            const char* comma = window + std::countr_zero(commas);
+            if (end != comma || !commas) break;
+            ++found;
+            start = behind_blank(comma + 1);
+        }
+        points.values.keep_more(found + (end && *end == ']'));
+    } while (end && *end == ',');
+    if (!end || *end != ']' || (points.values.rows() - before) % 3 != 0) {
         points.values.cut(before);
         return nullptr;
-    };
-    if (*at != '[') return give_up();
-    do {
-        at += at[1] == ' ' ? 2 : 1;
-        double number;
-        at = quick_double(at, number);
-        if (!at) return give_up();
-        points.values.push(number);
-    } while (*at == ',');
-    if (*at != ']' || (points.values.rows() - before) % 3 != 0) return give_up();
+    }
     points.end_row();
-    return at + 1;
+    return end + 1;
 }
 
 bool Annotations::read_keypoints(Scanner& in) {

@@ -3,10 +3,12 @@
 //
 // Ronchi, Perona, Benchmarking and Error Diagnosis in Multi-Instance Pose Estimation, ICCV 2017.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "columns/memory.hpp"
 #include "columns/sums.hpp"
 #include "similarity/boxes.hpp"
 #include "similarity/registry.hpp"
@@ -16,21 +18,38 @@ namespace {
 
 constexpr double spacing = std::numeric_limits<double>::epsilon();  // numpy's spacing(1), added to every area
 constexpr double far = 2;                                           // beyond it a point adds less than exp(-2)
+constexpr double far_share = 0.1353352833;                          // exp(-2), rounded up
 
-// 0 inside of [low, high], else how far outside; what is not a number stays so.
+// How far a place is outside of [low, high]; what is not a number stays so.
 double distance_to(double low, double high, double at) {
     const auto positive = [](double value) { return value <= 0 ? 0 : value; };
     return positive(low - at) + positive(at - high);
 }
 
+// Points one after the other by coordinate, so that several are looked at at once.
+struct Places {
+    std::vector<double> x, y;
+
+    void read(const double* points, std::size_t count) {
+        x.resize(count);
+        y.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            x[i] = points[3 * i];
+            y[i] = points[3 * i + 1];
+        }
+    }
+};
+
 // One truth: where its points are, or its box doubled where none is labelled.
 struct Pose {
-    const double* points = nullptr;  // x, y, visibility; null where none is labelled
-    double left = 0, top = 0, right = 0, bottom = 0;
+    Places places;
+    bool has_points = false;
+    double left = 0, top = 0, right = 0, bottom = 0;  // of the doubled box
     double area = 0;
     std::span<const double> variances;
     std::vector<std::int32_t> labelled;  // points that count
-    std::vector<double> nearness;        // of each, what makes a squared distance the exponent, about
+    std::vector<double> nearness;        // of every point, what makes a squared distance the exponent, about; else 0
+    std::uint64_t most_far = 0;          // points that may be far off if the floor is to be reached
 };
 
 class KeypointMeasure {
@@ -47,7 +66,18 @@ class KeypointMeasure {
         for (std::size_t t = 0; t < count_; ++t) read(poses_[t], static_cast<std::size_t>(rows[t]));
     }
 
-    void start(std::int32_t row) { mine_ = pred_.keypoints[static_cast<std::size_t>(row)].data(); }
+    // Predictions of an image may be anywhere in their file, and so in memory. A call to what only prefetches would be
+    // dropped as one without effect.
+    [[gnu::always_inline]] void expect(std::int32_t row) const {
+        constexpr std::size_t line = 64 / sizeof(double);
+        const auto points = pred_.keypoints[static_cast<std::size_t>(row)];
+        for (std::size_t i = 0; i < points.size(); i += line) prefetch(&points[i]);
+    }
+
+    void start(std::int32_t row) {
+        const auto points = pred_.keypoints[static_cast<std::size_t>(row)];
+        mine_.read(points.data(), points.size() / 3);
+    }
 
     // Exponentials are left to those that have enough points near enough. What does not compare is possible.
     template <class Visit>
@@ -61,21 +91,22 @@ class KeypointMeasure {
         terms_.resize(pose.labelled.size());
         for (std::size_t i = 0; i < terms_.size(); ++i) {
             const auto point = static_cast<std::size_t>(pose.labelled[i]);
-            const auto [dx, dy] = offset(pose, point);
-            terms_[i] = std::exp(-((dx * dx + dy * dy) / pose.variances[point] / (pose.area + spacing) / 2));
+            const double squared = pose.has_points ? distance_to_points(pose, point) : distance_to_box(pose, point);
+            terms_[i] = std::exp(-(squared / pose.variances[point] / (pose.area + spacing) / 2));
         }
         return sum_pairwise(terms_) / static_cast<double>(terms_.size());
     }
 
   private:
-    struct Offset {
-        double x, y;
-    };
+    double distance_to_points(const Pose& pose, std::size_t point) const {
+        const double dx = mine_.x[point] - pose.places.x[point], dy = mine_.y[point] - pose.places.y[point];
+        return dx * dx + dy * dy;
+    }
 
-    Offset offset(const Pose& pose, std::size_t point) const {
-        const double x = mine_[3 * point], y = mine_[3 * point + 1];
-        if (pose.points) return {x - pose.points[3 * point], y - pose.points[3 * point + 1]};
-        return {distance_to(pose.left, pose.right, x), distance_to(pose.top, pose.bottom, y)};
+    double distance_to_box(const Pose& pose, std::size_t point) const {
+        const double dx = distance_to(pose.left, pose.right, mine_.x[point]);
+        const double dy = distance_to(pose.top, pose.bottom, mine_.y[point]);
+        return dx * dx + dy * dy;
     }
 
     void read(Pose& pose, std::size_t row) const {
@@ -86,8 +117,10 @@ class KeypointMeasure {
         pose.labelled.clear();
         for (std::size_t i = 0; 3 * i < points.size(); ++i)
             if (points[3 * i + 2] > 0) pose.labelled.push_back(static_cast<std::int32_t>(i));
-        pose.points = pose.labelled.empty() ? nullptr : points.data();
-        if (!pose.points) {
+        pose.has_points = !pose.labelled.empty();
+        if (pose.has_points) {
+            pose.places.read(points.data(), points.size() / 3);
+        } else {
             const double* box = &truth_.boxes[4 * row];
             pose.left = box[0] - box[2];
             pose.right = box[0] + box[2] * 2;
@@ -97,21 +130,33 @@ class KeypointMeasure {
                 pose.labelled.push_back(static_cast<std::int32_t>(i));
         }
         pose.area = truth_.areas[row];
-        pose.nearness.clear();
+        pose.nearness.assign(pose.variances.size(), 0);
         for (const std::int32_t point : pose.labelled)
-            pose.nearness.push_back(1 / (2 * pose.variances[static_cast<std::size_t>(point)] * (pose.area + spacing)));
+            pose.nearness[static_cast<std::size_t>(point)] =
+                1 / (2 * pose.variances[static_cast<std::size_t>(point)] * (pose.area + spacing));
+        // At most 1 of each point that is near and exp(-2) of each that is far off.
+        const auto count = static_cast<double>(pose.labelled.size());
+        pose.most_far = static_cast<std::uint64_t>(std::max(count * (1 - almost_) / (1 - far_share), 0.0));
     }
 
-    // At most 1 of each point that is near and exp(-far) of each other.
     bool may_reach(const Pose& pose) const {
-        double near = 0, total = 0;
-        for (std::size_t i = 0; i < pose.labelled.size(); ++i) {
-            const auto [dx, dy] = offset(pose, static_cast<std::size_t>(pose.labelled[i]));
-            const double exponent = (dx * dx + dy * dy) * pose.nearness[i];
-            near += exponent > far ? 0.1353352833 : 1.0;
-            total += exponent;
+        return pose.has_points ? may_reach(pose, [&](std::size_t i) { return distance_to_points(pose, i); })
+                               : may_reach(pose, [&](std::size_t i) { return distance_to_box(pose, i); });
+    }
+
+    // Whether few enough points are far off, or something is not a number. Asked of the bits of numbers, so that the
+    // compiler may take several points at once.
+    template <class Distance>
+    static bool may_reach(const Pose& pose, Distance&& squared_distance) {
+        std::uint64_t far_off = 0, odd = 0;
+        const std::size_t count = pose.nearness.size();
+        const double* nearness = pose.nearness.data();
+        for (std::size_t i = 0; i < count; ++i) {
+            const double exponent = squared_distance(i) * nearness[i];
+            far_off += std::bit_cast<std::uint64_t>(far - exponent) >> 63;
+            odd |= ((std::bit_cast<std::uint64_t>(exponent) >> 52) + 1) >> 11;
         }
-        return !(near < almost_ * static_cast<double>(pose.labelled.size())) || std::isnan(total);
+        return far_off <= pose.most_far || odd > 0;
     }
 
     const Objects &truth_, &pred_;
@@ -119,7 +164,7 @@ class KeypointMeasure {
     std::vector<double> variances_;
     std::vector<Pose> poses_;
     std::size_t count_ = 0;
-    const double* mine_ = nullptr;
+    Places mine_;
     std::vector<double> terms_;
 };
 

@@ -74,6 +74,12 @@ void add_candidates(Measure& measure, std::int32_t pred, std::size_t truths, dou
     for (std::size_t t = 0; t < truths; ++t) add(t, measure.overlap(t));
 }
 
+// Tells a measure that wants to know which prediction comes soon.
+template <class Measure>
+[[gnu::always_inline]] inline void expect(const Measure& measure, std::int32_t pred) {
+    if constexpr (requires { measure.expect(pred); }) measure.expect(pred);
+}
+
 // All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
 // prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
 // floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
@@ -88,6 +94,8 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
     std::vector<Candidates> parts(pieces);
     Candidates found;
     found.offsets.resize(pred.rows.size() + 1);
+    constexpr std::int64_t ahead = 8;
+    const auto slots = static_cast<std::int64_t>(pred.rows.size());
     in_parallel(pieces, threads, [&](std::size_t piece) {
         auto measure = make_measure();
         Pause pause(64);
@@ -107,6 +115,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                 };
                 for (std::int64_t p = p1; p < p2; ++p) {
                     pause();
+                    if (p + ahead < slots) expect(measure, pred.rows[p + ahead]);
                     add_candidates(measure, pred.rows[p], count, floor, part, add);
                     end_slots(p + 1);
                 }

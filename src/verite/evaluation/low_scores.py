@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verite.arrays import np
-from verite.evaluation.candidates import box_candidates
-from verite.records import replace
+from verite.evaluation.evaluation import Evaluation, Rules
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -26,8 +24,8 @@ def explain_low_score(results: Results) -> list[str]:
 
 
 def likeliest_cause(truth: Annotations, pred: Annotations) -> str:
-    """By the shares of objects that some prediction overlaps by half, with its class and with any."""
-    right, anywhere = covered_share(truth, pred), covered_share(without_labels(truth), without_labels(pred))
+    """By the shares of objects that predictions overlap by half, with its class and with any."""
+    right, anywhere = found_share(truth, pred), found_share(truth, pred, is_together=True)
     if anywhere < SOME:
         return f"boxes lie elsewhere, no prediction overlaps {1 - anywhere:.0%} of the objects by half"
     if right < anywhere / 2:
@@ -39,11 +37,8 @@ def likeliest_cause(truth: Annotations, pred: Annotations) -> str:
     )
 
 
-def covered_share(truth: Annotations, pred: Annotations) -> float:
-    found = box_candidates(truth, pred, floor=0.5)
-    return len(np.unique(found.truth)) / len(truth)
-
-
-def without_labels(side: Annotations) -> Annotations:
-    """The same with one class for all."""
-    return replace(side, label=np.zeros(len(side), dtype=np.int32))
+def found_share(truth: Annotations, pred: Annotations, *, is_together: bool = False) -> float:
+    """Of all objects, those whose box a prediction of its own overlaps by half; with any class if all are one."""
+    kept = Evaluation(truth, pred, Rules((0.5,), "corner_box", is_open=True, is_together=is_together))
+    truths, recalls = kept.counts[0], kept.class_means("recall", 0, 0, 0)
+    return sum(recall * count for recall, count in zip(recalls, truths, strict=True) if count) / sum(truths)
