@@ -221,6 +221,11 @@ void bind_objects(nb::class_<CocoFile>& file) {
         .def_prop_ro(
             "angles", [](const CocoFile& file) { return to_array_or_none(file.shared().angles); },
             "The fifth number of each box; NaN where it has four.")
+        .def_prop_ro("has_obb",
+                     [](const CocoFile& file) {
+                         const json::Annotations& table = file.document().annotations;
+                         return table.count > 0 && (table.presence.some & json::field_bit(json::Annotations::obb)) != 0;
+                     })
         .def("class_poses", class_poses, "JSON of keypoints, skeleton and sigmas of each class; empty for nothing.")
         .def("image_id_texts", image_id_texts, "The ids of images where they are texts, else None.")
         .def("file_names", [](const CocoFile& file) { return texts(file.document().images.file_names); })

@@ -80,17 +80,16 @@ MirroredPoses find_mirrored_poses(const Columns& truth, const Columns& pred, std
         }
         if (!guess) continue;
         double plain = 0, swapped = 0;
-        std::size_t counted = 0;
         for (std::size_t k = 0; 3 * k < points.size(); ++k) {
             const auto other = static_cast<std::size_t>(others[label][k]);
             if (other == k || other * 3 >= points.size() || !(points[3 * k + 2] > 0)) continue;
             const auto distance = [&](std::size_t at) {
                 return std::hypot(guess[3 * at] - points[3 * k], guess[3 * at + 1] - points[3 * k + 1]);
             };
-            plain += distance(k), swapped += distance(other), ++counted;
+            plain += distance(k), swapped += distance(other);
         }
-        if (counted == 0) continue;
-        ++found.compared;
+        // From the side, left and right lie on each other and tell nothing.
+        found.compared += swapped < plain / 2 || plain < swapped / 2;
         found.better += swapped < plain / 2;
     }
     return found;

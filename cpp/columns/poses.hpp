@@ -17,8 +17,8 @@ struct PoseFaults {
 
 PoseFaults find_pose_faults(const Columns& columns, const Images& images, bool is_truth, bool is_relative);
 
-// Of a sample of truths, how many poses were compared with the prediction around the same box, and how many of them fit
-// twice as well when points change places with those on the other side, which `others` gives for each label.
+// Of a sample of truths, how many poses fit the prediction around the same box twice as well one way as the other, and
+// how many of them when points change places with those on the other side, which `others` gives for each label.
 struct MirroredPoses {
     std::size_t compared = 0, better = 0;
 };

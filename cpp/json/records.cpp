@@ -1,5 +1,6 @@
 #include "json/records.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace verite::json {
@@ -92,6 +93,10 @@ bool Annotations::read(Scanner& in, unsigned field) {
         case num_keypoints:
             labelled.put(count, in.read_integer());
             return true;
+        case obb:
+            return read_turned_box(in, "obb");
+        case rotated:
+            return read_turned_box(in, "rotated");
         default:
             read_region(in);
             return true;
@@ -125,7 +130,8 @@ bool Annotations::read_box(Scanner& in) {
     ++in.at;
     in.skip_blanks();
     if (in.skip_if(']')) return false;
-    double* box = boxes.place(count);
+    double upright[4];
+    double* box = angles.rows() > count ? upright : boxes.place(count);  // the one with an angle stays
     for (int i = 0; i < 4; ++i) {
         if (i > 0) {
             if (*in.at == ']') in.fail(Fault::type, "4 numbers in bbox", std::to_string(i));
@@ -137,12 +143,37 @@ bool Annotations::read_box(Scanner& in) {
     }
     if (in.skip_if(',')) {
         in.skip_blanks();
-        angles.put(count, in.read_double(Constants::allowed));
+        const double angle = in.read_double(Constants::allowed);
+        if (box != upright) angles.put(count, angle);
         in.skip_blanks();
         if (*in.at == ',') in.fail(Fault::type, "4 numbers in bbox, or 5 of a rotated box", "more");
     }
     in.expect(']', "']'");
     boxes.extend_to(count);
+    return true;
+}
+
+// Centre, width, height and angle; whatever bbox says besides.
+bool Annotations::read_turned_box(Scanner& in, const char* key) {
+    const char* start = in.at;
+    if (*in.at != '[') in.fail_expected(Fault::type, "an array of 5 numbers");
+    ++in.at;
+    in.skip_blanks();
+    if (in.skip_if(']')) return false;
+    double numbers[5];
+    int found = 0;
+    do {
+        in.skip_blanks();
+        const double number = in.read_double(Constants::allowed);
+        if (found < 5) numbers[found] = number;
+        ++found;
+        in.skip_blanks();
+    } while (in.skip_if(','));
+    in.expect(']', "',' or ']'");
+    if (found != 5) in.fail_at(start, Fault::type, std::string("5 numbers in ") + key, std::to_string(found));
+    std::copy_n(numbers, 4, boxes.place(count));
+    boxes.extend_to(count);
+    angles.put(count, numbers[4]);
     return true;
 }
 

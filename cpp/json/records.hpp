@@ -87,11 +87,13 @@ struct Annotations {
         id,
         segmentation,
         keypoints,
-        num_keypoints
+        num_keypoints,
+        obb,
+        rotated
     };
-    static constexpr std::array<std::string_view, 11> names{"image_id",     "category_id", "bbox",         "score",
-                                                            "area",         "iscrowd",     "ignore",       "id",
-                                                            "segmentation", "keypoints",   "num_keypoints"};
+    static constexpr std::array<std::string_view, 13> names{
+        "image_id", "category_id",  "bbox",      "score",         "area", "iscrowd", "ignore",
+        "id",       "segmentation", "keypoints", "num_keypoints", "obb",  "rotated"};
     static constexpr FieldSet needed = field_bit(image_id) | field_bit(category_id);
 
     std::size_t count = 0;
@@ -99,7 +101,7 @@ struct Annotations {
     Ids image_ids, ids;
     Column<std::int64_t> category_ids;
     Column<double, 4> boxes;  // x, y, width, height, as written
-    Column<double> angles;    // the fifth number of those that have five
+    Column<double> angles;    // the fifth number of those that have five, in bbox, obb or rotated
     Column<double> scores, areas;
     Column<std::uint8_t> crowds, ignores;
     Column<SegmentationKind> region_kinds;
@@ -138,6 +140,7 @@ struct Annotations {
 
   private:
     bool read_box(Scanner& in);
+    bool read_turned_box(Scanner& in, const char* key);
     bool read_keypoints(Scanner& in);
     const char* read_keypoints_quickly(const char* at);
     void read_region(Scanner& in);
@@ -243,6 +246,8 @@ inline const char* Annotations::read_quickly(const char* at, unsigned field) {
         case id:
             return ids.read_quickly(at, count);
         case bbox: {
+            if (angles.rows() > count) [[unlikely]]
+                return nullptr;  // the same box is there with its angle
             const char* end = quick_box(at, boxes.place(count));
             if (end) boxes.extend_to(count);
             return end;

@@ -131,8 +131,10 @@ void mark_boxed(const Annotations& table, std::string_view section, Regions& reg
     Array<double> boxes(4 * table.count, 0);
     std::ranges::copy(regions.boxes.values, boxes.begin());
     Array<std::uint8_t> boxed(table.count);
+    constexpr FieldSet with_box =
+        field_bit(Annotations::bbox) | field_bit(Annotations::obb) | field_bit(Annotations::rotated);
     for (std::size_t i = 0; i < table.count; ++i) {
-        boxed[i] = has(table, i, Annotations::bbox);
+        boxed[i] = (table.presence.fields[i] & with_box) != 0;
         if (!boxed[i] && regions.kind(i) == verite::RegionKind::box && !regions.has_keypoints(i))
             faults.add({"no_region", section, i});
     }

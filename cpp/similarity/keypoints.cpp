@@ -88,6 +88,7 @@ class KeypointMeasure {
 
     double overlap(std::size_t t) {
         const Pose& pose = poses_[t];
+        if (!has_as_many_points(pose)) return 0;
         terms_.resize(pose.labelled.size());
         for (std::size_t i = 0; i < terms_.size(); ++i) {
             const auto point = static_cast<std::size_t>(pose.labelled[i]);
@@ -98,6 +99,9 @@ class KeypointMeasure {
     }
 
   private:
+    // Where classes are one, poses of different skeletons meet: they have nothing in common.
+    bool has_as_many_points(const Pose& pose) const { return mine_.x.size() == pose.variances.size(); }
+
     double distance_to_points(const Pose& pose, std::size_t point) const {
         const double dx = mine_.x[point] - pose.places.x[point], dy = mine_.y[point] - pose.places.y[point];
         return dx * dx + dy * dy;
@@ -140,6 +144,7 @@ class KeypointMeasure {
     }
 
     bool may_reach(const Pose& pose) const {
+        if (!has_as_many_points(pose)) return false;
         return pose.has_points ? may_reach(pose, [&](std::size_t i) { return distance_to_points(pose, i); })
                                : may_reach(pose, [&](std::size_t i) { return distance_to_box(pose, i); });
     }

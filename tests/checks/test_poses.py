@@ -11,6 +11,7 @@ import pytest
 import verite as vt
 from tests.checks.boundary import boundary
 from tests.formats.samples import sample
+from tests.oracles.people import MIRRORED, people
 from verite.errors import DataError
 
 LEFT_FIRST = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]  # COCO's points with the sides exchanged
@@ -104,3 +105,23 @@ def test_it_takes_five_poses_to_call_their_order_mirrored() -> None:
         for one in results:
             one["keypoints"] = np.array(one["keypoints"]).reshape(17, 3)[LEFT_FIRST].ravel().tolist()
         assert ("V423" in codes(truth, results)) == is_told
+
+
+@pytest.mark.slow
+def test_a_thousand_healthy_sets_are_left_in_peace() -> None:
+    found: dict[str, int] = {}
+    for seed in range(1000):
+        for code in codes(*people(seed)):
+            found[code] = found.get(code, 0) + 1
+    assert not {code: count for code, count in found.items() if code.startswith("V42")}
+
+
+def test_healthy_sets_with_left_and_right_exchanged_are_found() -> None:
+    missed = []
+    for seed in range(100):
+        truth, results = people(seed, 12)
+        for record in results:
+            record["keypoints"] = np.reshape(record["keypoints"], (17, 3))[MIRRORED].ravel().tolist()
+        if "V423" not in codes(truth, results):
+            missed.append(seed)
+    assert not missed

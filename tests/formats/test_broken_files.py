@@ -153,7 +153,7 @@ BROKEN = {
         ("two_splits.yaml", "", "one part of the data set", "train, val"),
     ],
     "coco_rotated": [
-        ("four_and_five.json", "", "five numbers in every bbox", "1 of 2 with four or none"),
+        ("four_and_five.json", "", "five numbers in every box", "1 of 2 with four or none"),
         ("no_class.json", ": annotations[0]", "the key category_id", "none"),
         ("six_numbers.json", ": annotations[0].bbox", "4 numbers in bbox, or 5 of a rotated box", "more"),
         ("three_numbers.json", ": annotations[0].bbox", "4 numbers in bbox", "3"),

@@ -278,7 +278,7 @@ def test_groups_of_images_are_drawn_by_a_column(tmp_path):
         ({"draws": 0}, "draws: expected a whole number from 1 up"),
         ({"seed": -1}, "seed: expected a whole number from 0 up"),
         ({"level": 1.0}, "level: expected a probability"),
-        ({"protocol": "voc", "on": "mask"}, "on: expected box with Pascal VOC"),
+        ({"protocol": "voc", "on": "mask"}, "on: expected box or rotated with Pascal VOC"),
     ],
 )
 def test_what_is_wrong_with_the_question_is_said(tmp_path, asked, message):

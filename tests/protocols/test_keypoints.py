@@ -6,6 +6,7 @@ import json
 import pickle
 from math import exp
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -75,19 +76,51 @@ def test_similarities_are_the_reference_s_but_for_the_last_bits_of_exp(tmp_path:
         if not results:
             continue
         expected = reference(truth, results, "keypoints")
-        found = vt.coco(*read(tmp_path, truth, results), on="keypoints", checks="off", iou=[1e-300])
-        stages, gt, dt = found.evaluation.stages, found.truth, found.pred
-        offsets, slots, overlaps = stages.candidates
-        for pred_slot, row in enumerate(stages.preds[0].tolist()):
-            image, label = int(gt.images.ids[dt.image[row]]), int(gt.labels.ids[dt.label[row]])
-            theirs = expected.ious[image, label]
-            group = [g["id"] for g in expected._gts[image, label]]
-            for pair in range(offsets[pred_slot], offsets[pred_slot + 1]):
-                at = group.index(int(gt.ids[stages.truths[0][slots[pair]]]))
-                value = theirs[stages.ranks[pred_slot], at]
-                assert abs(overlaps[pair] - value) <= 3 * np.spacing(value)
-                compared += 1
+        ours, theirs = paired_overlaps(tmp_path, truth, results, expected)
+        assert (np.abs(ours - theirs) <= 3 * np.spacing(theirs)).all()
+        compared += len(ours)
     assert compared > 500
+
+
+def paired_overlaps(tmp_path: Path, truth: Any, results: Any, expected: Any) -> tuple[Any, Any]:
+    """Of all pairs that have something in common, what we say and what the reference says."""
+    found = vt.coco(*read(tmp_path, truth, results), on="keypoints", checks="off", iou=[1e-300])
+    stages, gt, dt = found.evaluation.stages, found.truth, found.pred
+    offsets, slots, overlaps = stages.candidates
+    values = []
+    for pred_slot, row in enumerate(stages.preds[0].tolist()):
+        image, label = int(gt.images.ids[dt.image[row]]), int(gt.labels.ids[dt.label[row]])
+        theirs = expected.ious[image, label]
+        group = [g["id"] for g in expected._gts[image, label]]
+        for pair in range(offsets[pred_slot], offsets[pred_slot + 1]):
+            at = group.index(int(gt.ids[stages.truths[0][slots[pair]]]))
+            values.append(theirs[stages.ranks[pred_slot], at])
+    return overlaps, np.array(values)
+
+
+def with_library_exp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy has an exp of its own where there is AVX-512; elsewhere, and from now on, it is the C library's."""
+    import pycocotools.cocoeval as module
+
+    library = SimpleNamespace(**vars(np))
+    library.exp = lambda values: np.array([exp(value) for value in np.ravel(values)]).reshape(np.shape(values))
+    monkeypatch.setattr(module, "np", library)
+
+
+def test_similarities_are_the_reference_s_bits_where_numpy_s_exp_is_the_library_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_library_exp(monkeypatch)
+    compared = 0
+    for seed in range(100):
+        truth, results = random_pose_set(seed)
+        if not results:
+            continue
+        expected = reference(truth, results, "keypoints")
+        ours, theirs = paired_overlaps(tmp_path, truth, results, expected)
+        assert (ours == theirs).all()
+        compared += len(ours)
+    assert compared > 2500
 
 
 def test_other_sigmas_give_the_reference_s_numbers(tmp_path: Path) -> None:
@@ -152,6 +185,21 @@ def test_classes_may_have_skeletons_of_their_own() -> None:
     found = vt.coco(vt.read(truth), vt.read(results, like=vt.read(truth)), on="keypoints", checks="off", iou=[1e-6])
     assert found.evaluation.outcomes().overlap == pytest.approx([exp(-0.5), (1 + exp(-0.5)) / 2])
     assert "|sigmas:truth|" in str(found.signature)
+
+
+def test_poses_of_different_skeletons_have_nothing_in_common_where_classes_are_one() -> None:
+    truth, results = one_pose([10, 10, 2], [10, 10, 1])
+    second, more = one_pose([10, 10, 2, 50, 50, 2], [10, 10, 2, 50, 50, 2])
+    truth["categories"] = [
+        {"id": 1, "name": "cat", "keypoints": ["nose"], "sigmas": [0.05]},
+        {"id": 2, "name": "dog", "keypoints": ["nose", "tail"], "sigmas": [0.1, 0.05]},
+    ]
+    truth["annotations"] += [second["annotations"][0] | {"id": 2, "category_id": 2}]
+    results = [more[0] | {"category_id": 2}, *results]
+    sides = vt.read(truth), vt.read(results, like=vt.read(truth))
+    found = vt.coco(*sides, on="keypoints", checks="off", iou=[1e-6], class_agnostic=True)
+    assert found.evaluation.stages.candidates[2].tolist() == [1.0, 1.0]  # of four pairs those of one skeleton
+    assert found.evaluation.outcomes().truth.tolist() == [1, 0]
 
 
 def test_files_without_keypoints_are_sent_elsewhere() -> None:
@@ -234,6 +282,21 @@ def test_weights_changes_and_parts_work_for_keypoints_as_for_boxes(tmp_path: Pat
     back = without.changed(added=sides[0].take(gone))
     assert back.mean("recall", None, 0, 0) == kept.mean("recall", None, 0, 0)
     assert kept.part().numbers().mean("precision", None, 0, 0) == kept.mean("precision", None, 0, 0)
+
+
+def test_poses_stand_in_tables_of_other_programs() -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    truth, results = random_pose_set(3)
+    first = vt.read(truth)
+    pred = vt.read(results, like=first)
+    points = [record["keypoints"] for record in results]
+    assert [list(row) for row in pred.to_pandas()["keypoints"]] == points
+    assert pred.to_arrow()["keypoints"].to_pylist() == points
+    for table in (pred.to_pandas(), pred.to_arrow()):
+        again = vt.read(table, like=first).regions.keypoints
+        assert again is not None
+        assert again.points.ravel().tolist() == [value for row in points for value in row]
 
 
 def test_points_without_a_visibility_are_visible() -> None:

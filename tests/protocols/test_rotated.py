@@ -165,6 +165,35 @@ def test_five_numbers_dota_and_yolo_say_the_same(tmp_path: Path) -> None:
     assert not np.allclose(other.regions.polygons.points, five.regions.polygons.points)
 
 
+@pytest.mark.parametrize("order", [("bbox", "obb"), ("obb", "bbox"), ("obb",), ("bbox", "rotated"), ("rotated",)])
+def test_five_numbers_stand_in_obb_or_rotated_beside_any_bbox(tmp_path: Path, order: tuple[str, ...]) -> None:
+    # Of 40 × 10, turned by 90 degrees: 10 wide and 40 high around (50, 50).
+    angle = np.pi / 2 if "obb" in order else 90.0  # hotcoco's obb is in radians
+    values = {"bbox": [0.0, 0.0, 5.0, 5.0], "obb": [50, 50, 40, 10, angle], "rotated": [50, 50, 40, 10, angle]}
+    record = {"image_id": 1, "category_id": 1, **{key: values[key] for key in order}}
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "ship"}],
+        "annotations": [{"id": 1, **record}],
+    }
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    (tmp_path / "pred.json").write_text(json.dumps([{**record, "score": 0.5}]))
+    truth = vt.read(tmp_path / "truth.json")
+    pred = vt.read(tmp_path / "pred.json", like=truth)
+    for side in (truth, pred):
+        assert np.allclose(side.regions.boxes, [[45, 30, 55, 70]])
+    assert vt.coco(truth, pred, on="rotated").scores["AP"].value == pytest.approx(1.0)
+    other = vt.read(tmp_path / "truth.json", angle="degrees" if "obb" in order else "degrees-ccw")
+    assert np.allclose(other.regions.boxes, truth.regions.boxes) == ("obb" not in order)  # 90 and -90 look the same
+
+
+def test_an_obb_of_four_numbers_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "pred.json"
+    path.write_text('[{"image_id": 1, "category_id": 1, "obb": [1, 2, 3, 4], "score": 0.5}]')
+    with pytest.raises(ReadError, match=r"\[0\].obb: expected 5 numbers in obb, found 4"):
+        vt.read(path)
+
+
 def test_angles_that_cannot_be_what_they_are_read_as_stop(tmp_path: Path) -> None:
     turns = np.linspace(-1.5, 1.5, 9)
     document = {

@@ -269,7 +269,7 @@ def analyse(
     if isinstance(truth, Results):
         if pred is not None:
             raise BadParameter("analyse: expected results alone, found predictions beside them")
-        evaluated = {"protocol", "on", "iou", "labels", "threads"} & set(settings)
+        evaluated = {"protocol", "on", "sigmas", "iou", "labels", "threads"} & set(settings)
         if evaluated:
             raise BadParameter(f"analyse: expected {evaluated.pop()} where the results were made, found it here")
         return Analysis(truth, AnalyseSettings(**settings))

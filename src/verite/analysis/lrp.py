@@ -69,11 +69,11 @@ class LRP(AnalysisPart):
 
     def sentence(self) -> str:
         """The mean in words."""
-        mean = self.mean
+        mean, shapes = self.mean, {"pose": "poses"}.get(self.matches.shape, f"{self.matches.shape}es")
         return (
-            f"optimal LRP error {show_cell(mean.olrp)}, each class at its own threshold: right boxes are off by "
-            f"{show_cell(mean.loc)} (1 − IoU), {show_cell(mean.fp)} of predictions are wrong, {show_cell(mean.fn)} of "
-            "truths are not found"
+            f"optimal LRP error {show_cell(mean.olrp)}, each class at its own threshold: right {shapes} are off by "
+            f"{show_cell(mean.loc)} (1 − {self.matches.measure}), {show_cell(mean.fp)} of predictions are wrong, "
+            f"{show_cell(mean.fn)} of truths are not found"
         )
 
     def to_dict(self) -> dict[str, Any]:

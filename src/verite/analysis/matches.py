@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 2**31 - 1
 TOUCHING = 1e-9  # an overlap above 0
+SHAPES = {"keypoints": "pose", "rotated": "rotated box"}  # what is compared, if not a box or mask
 HALF = 0.5  # the threshold of the parts that look at one
 
 
@@ -83,6 +84,16 @@ class Matches:
         """Which threshold the parts take that look at one: 0.5 where it was asked for, else the first."""
         near = [i for i, t in enumerate(self.thresholds) if abs(t - HALF) < 1e-9]
         return near[0] if near else 0
+
+    @property
+    def measure(self) -> str:
+        """What an overlap is called."""
+        return "OKS" if self.rules.similarity == "keypoints" else "IoU"
+
+    @property
+    def shape(self) -> str:
+        """What is compared."""
+        return SHAPES.get(self.rules.similarity, "box")
 
     @property
     def iou(self) -> float:

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
+from verite.protocols.coco_settings import On
+from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, FileOrContent, Names, Number, Option, Setting, Thresholds, Whole
 
 Name = Literal["coco", "voc", "lvis"]
 MATCHING = ("same-first", "label-free")
-On = Literal["box", "mask", "boundary"]
 PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious", "comparison")
 BEST_F1, LRP = "best-f1", "lrp"
 
@@ -40,7 +41,10 @@ class ProtocolSettings(ClassSettings):
     """What is evaluated before it is analysed."""
 
     protocol: Option[Name] = Choice("coco", "Whose number is analysed.", Name)
-    on: Option[On | None] = Choice(None, "Compare boxes, masks, or masks and their boundaries.", On)
+    on: Option[On | None] = Choice(
+        None, "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On
+    )
+    sigmas: Sigmas = Sigmas()
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(
         None, "IoU from which a prediction is right; may be repeated.", short="-t", default_text="the protocol's"
     )

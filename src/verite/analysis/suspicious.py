@@ -205,14 +205,15 @@ class Suspicious(AnalysisPart):
         matches = self.matches
         sure = "" if one.pred is None else f"{one.by} sees {says!r} with confidence {one.confidence:.2f}"
         if one.kind == "label?":
-            return f"{sure} where the truth has {matches.names[matches.truth_label[one.truth]]!r} (IoU {one.iou:.2f})"
+            label = matches.names[matches.truth_label[one.truth]]
+            return f"{sure} where the truth has {label!r} ({matches.measure} {one.iou:.2f})"
         if one.kind == "missing?":
-            return f"{sure} where the truth has nothing (largest IoU {one.iou:.2f})"
+            return f"{sure} where the truth has nothing (largest {matches.measure} {one.iou:.2f})"
         if one.kind == "box?":
-            return f"{sure} and overlaps the truth's box by {one.iou:.2f} only"
+            return f"{sure} and overlaps the truth's {matches.shape} by {one.iou:.2f} only"
         if one.kind == "twice?":
             names = [matches.names[matches.truth_label[row]] for row in (one.other, one.truth)]
-            return f"the truth has {names[0]!r} and {names[1]!r} in one place (IoU {one.iou:.2f})"
+            return f"the truth has {names[0]!r} and {names[1]!r} in one place ({matches.measure} {one.iou:.2f})"
         return f"{one.by} sees nothing near this {matches.names[matches.truth_label[one.truth]]!r} at any confidence"
 
     def table(self, most: int | None = None) -> Table:

@@ -80,8 +80,8 @@ def outside(side: Side, keypoints: Keypoints) -> np.ndarray[tuple[int], np.dtype
 def find_mirrored(pair: Pair) -> Iterator[Finding]:
     """Predictions whose left and right points fit far better when they change places."""
     compared, better = pair.mirrored
-    if compared >= FEWEST and 2 * better > compared:
-        message = f"in {better:,} of {compared:,} poses left and right fit when they change places"
+    if better >= FEWEST and 3 * better > 2 * compared:
+        message = f"in {better:,} of {compared:,} poses that tell, left and right fit when they change places"
         yield Finding("V423", "error", f"keypoints are mirrored: {message}", better, (), "write the truth's order")
 
 

@@ -1,7 +1,8 @@
 """COCO JSON whose boxes have five numbers: centre x, centre y, width, height and angle.
 
-The angle is in degrees and turns clockwise as seen on the screen, unless said otherwise: detectron2 writes
-`degrees-ccw`, mmrotate `radians`. Each box becomes the polygon of its corners, and the upright box around it.
+They are in `bbox`, or in `obb` or `rotated` beside it. The angle turns clockwise as seen on the screen and is in
+degrees, in `obb` in radians as hotcoco has it, unless said otherwise: detectron2 writes `degrees-ccw`, mmrotate
+`radians`. Each box becomes the polygon of its corners, and the upright box around it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from verite.model.quads import FIVE_NUMBERS, boxes_of, corners_of, quads_of
 from verite.model.regions import Regions
 from verite.records import replace
 
-ANGLE = "degrees"
+ANGLE, OBB_ANGLE = "degrees", "radians"  # as numbers in bbox or rotated, and in obb, are read
 TURN = 6.2832  # once around, in radians
 FEWEST = 8  # different angles before their unit is called wrong
-FIVE = re.compile(r'"bbox"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]')
+FIVE = re.compile(r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]')
 
 
 def recognise(look: Look) -> str | None:
@@ -44,12 +45,12 @@ def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Opti
     assert angles is not None
     four = int(np.isnan(angles).sum())
     if four:
-        raise ReadError(path, expected="five numbers in every bbox", found=f"{four} of {len(angles)} with four or none")
-    check_unit(path, angles, options)
+        raise ReadError(path, expected="five numbers in every box", found=f"{four} of {len(angles)} with four or none")
+    name = options.angle or (OBB_ANGLE if file.has_obb else ANGLE)
+    check_unit(path, angles, name, options)
     from verite.model.ragged import offsets_of
 
     kept = Regions.over(regions)
-    name = options.angle or ANGLE
     corners = corners_of(np.column_stack([kept.values, angles]), name)
     count = np.arange(len(corners))
     polygons = Polygons(corners.reshape(-1, 2), offsets_of(count * 0 + 4), offsets_of(count * 0 + 1))
@@ -59,14 +60,14 @@ def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Opti
     return turned.native, f"{FIVE_NUMBERS} in {name.removesuffix('-ccw')}, {side}"
 
 
-def check_unit(path: Path, angles: Floats, options: Options) -> None:
+def check_unit(path: Path, angles: Floats, name: str, options: Options) -> None:
     """Angles that cannot be, or hardly are, what they are read as; who says the unit is believed as far as possible."""
-    name, widest = options.angle or ANGLE, float(np.abs(angles).max(initial=0.0))
+    widest = float(np.abs(angles).max(initial=0.0))
     is_turned = np.unique(angles[angles != 0]).size >= FEWEST
     if name.startswith("radians") and widest > 2 * TURN:
         expected = "angles in radians (V430)"
         raise ReadError(path, expected=expected, found=f"{widest:g}", remedy=options.spell("angle", "degrees"))
-    if options.angle is None and is_turned and widest <= TURN:
+    if options.angle is None and name == ANGLE and is_turned and widest <= TURN:
         expected = "angles in degrees (V430)"
         remedy = f"are these radians? say {options.spell('angle', 'radians')} or {options.spell('angle', 'degrees')}"
         raise ReadError(path, expected=expected, found=f"none beyond {widest:.3g}", remedy=remedy)

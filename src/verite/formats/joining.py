@@ -7,15 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verite.errors import DataError
 from verite.model.annotations import FLAGS, Annotations
-from verite.model.keypoints import Keypoints
-from verite.model.outlines import Polygons, Runs
-from verite.model.ragged import offsets_of
-from verite.model.rasters import join_runs
-from verite.model.regions import Regions
+from verite.model.joining import join_regions
 from verite.model.verdicts import Verdicts
 
 TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
@@ -80,44 +75,6 @@ def column(shards: Sequence[Annotations], key: str) -> Any:
         return None
     joined = np.concatenate(parts)
     return None if key == "ids" and len(np.unique(joined)) < len(joined) else joined
-
-
-def join_regions(parts: Sequence[Regions]) -> Regions:
-    counts = [len(part) for part in parts]
-    has_masks, has_polygons, has_points = (
-        any(getattr(part, what) is not None for part in parts) for what in ("runs", "polygons", "keypoints")
-    )
-    return Regions(
-        np.concatenate([part.sizes for part in parts]),
-        "xywh",
-        polygons=join_polygons(parts, counts) if has_polygons else None,
-        runs=join_runs([part.runs or no_runs(n) for part, n in zip(parts, counts, strict=True)]) if has_masks else None,
-        boxed=np.concatenate([boxed_of(part) for part in parts]),
-        keypoints=join_keypoints(parts, counts) if has_points else None,
-    )
-
-
-def boxed_of(part: Regions) -> NDArray[np.bool_]:
-    return np.ones(len(part), dtype=np.bool_) if part.boxed is None else np.asarray(part.boxed)
-
-
-def no_runs(count: int) -> Runs:
-    return Runs(np.empty(0, np.uint32), np.zeros(count + 1, np.int64), np.zeros((count, 2), np.int32))
-
-
-def join_polygons(parts: Sequence[Regions], counts: Sequence[int]) -> Polygons:
-    some = [part.polygons for part in parts]
-    points = [p.points for p in some if p is not None]
-    rings = [np.diff(p.rings) for p in some if p is not None]
-    objects = [np.zeros(n, np.int64) if p is None else np.diff(p.objects) for p, n in zip(some, counts, strict=True)]
-    return Polygons(np.concatenate(points), offsets_of(np.concatenate(rings)), offsets_of(np.concatenate(objects)))
-
-
-def join_keypoints(parts: Sequence[Regions], counts: Sequence[int]) -> Keypoints:
-    some = [part.keypoints for part in parts]
-    points = [p.points for p in some if p is not None]
-    objects = [np.zeros(n, np.int64) if p is None else p.counts for p, n in zip(some, counts, strict=True)]
-    return Keypoints(np.concatenate(points), offsets_of(np.concatenate(objects)))
 
 
 def join_verdicts(shards: Sequence[Annotations]) -> Verdicts | None:

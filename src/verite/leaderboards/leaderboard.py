@@ -83,9 +83,8 @@ def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) ->
 
 def evaluate_one(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
     """One detector by the protocol that was asked for."""
-    more = {} if settings.protocol == "voc" else {"on": settings.on}
     found: Results = protocol_named(settings.protocol)(
-        truth, pred, name=name, checks=settings.checks, threads=settings.threads, **more
+        truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads
     )
     return found
 
@@ -168,7 +167,7 @@ class Contenders:
             near = did_you_mean(self.errors.favours[0], names)
             raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
         if self.errors.mean("jitter") and settings.on != "box":
-            raise BadParameter(f"jitter: expected --on box, found {settings.on}: it is not known how masks would move")
+            raise BadParameter(f"jitter: expected --on box, found {settings.on}: it is not known how others would move")
         self.pool = self.find_pool(range(len(results))) if self.has_errors else None
         self.truths = self.make_draws(self.pool) if self.has_errors else None
 

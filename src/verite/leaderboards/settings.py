@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, EvaluationSettings
+from verite.protocols.coco_settings import On
 from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 
-On = Literal["box", "mask", "boundary"]
 Which = Literal["coco", "voc", "lvis"]
 NONE = "none"
 
@@ -35,7 +35,7 @@ class LeaderboardSettings(EvaluationSettings):
     """Whose numbers, what is drawn, and how often."""
 
     protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
-    on: Option[On] = Choice("box", "Compare boxes, masks, or masks and their boundaries.", On)
+    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On)
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
         ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],
         metavar="NAME", is_signed=False,
@@ -58,7 +58,7 @@ class LeaderboardSettings(EvaluationSettings):
     parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # draws need everything at once
 
     def check(self) -> None:
-        if self.protocol == "voc" and self.on != "box":
-            raise type(self).on.refuse("box with Pascal VOC", self.on)
-        if self.protocol == "lvis" and self.on == "boundary":
+        if self.protocol == "voc" and self.on not in ("box", "rotated"):
+            raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
+        if self.protocol == "lvis" and self.on not in ("box", "mask"):
             raise type(self).on.refuse("box or mask with LVIS", self.on)

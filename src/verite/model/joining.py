@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verite.arrays import np
+from verite.model.keypoints import Keypoints
 from verite.model.outlines import Polygons, Runs
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
 
 
 def join_regions(parts: Sequence[Regions]) -> Regions:
-    """One region after the other, each with the polygon or mask it has.
+    """One region after the other, each with the polygon, mask and pose it has.
 
     >>> len(join_regions([Regions([[0, 0, 1, 1]]), Regions([[2, 2, 3, 3], [4, 4, 5, 5]])]))
     3
@@ -28,7 +29,13 @@ def join_regions(parts: Sequence[Regions]) -> Regions:
         objects = offsets_of(np.concatenate([np.diff(one.objects) for one in masks]))
         sizes = np.concatenate([one.sizes for one in masks])
         runs = Runs(np.concatenate([one.counts for one in masks]), objects, sizes)
-    return Regions(boxes, "xywh", polygons=polygons, runs=runs)
+    keypoints = None
+    if any(part.keypoints is not None for part in parts):
+        poses = [part.keypoints or Keypoints.of([None] * len(part)) for part in parts]
+        points = np.concatenate([one.points for one in poses])
+        keypoints = Keypoints(points, offsets_of(np.concatenate([one.counts for one in poses])))
+    boxed = [np.ones(len(part), dtype=np.bool_) if part.boxed is None else part.boxed for part in parts]
+    return Regions(boxes, "xywh", polygons=polygons, runs=runs, boxed=np.concatenate(boxed), keypoints=keypoints)
 
 
 def no_polygons(count: int) -> Polygons:

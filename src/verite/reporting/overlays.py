@@ -34,6 +34,11 @@ class Mark:
     joints: Ring | None = None  # of a pose, where keypoints are compared
     bones: list[Ring] = field(default_factory=list)
 
+    @property
+    def lines(self) -> list[Ring]:
+        """All that there is to draw, bones as rings of two points."""
+        return [*self.rings, *self.bones]
+
 
 class Overlay:
     """Which objects are found and which predictions are right, at one overlap and from one confidence on.

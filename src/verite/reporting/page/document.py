@@ -14,7 +14,6 @@ from verite.model.results import digest_for
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.crops import rings_for, window_of
 from verite.reporting.page.tally import ConfidenceTally
-from verite.reporting.rings import rings_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,8 +84,8 @@ class System:
     def tell_error(self, error: str, pred: int | None, truth: int | None, cost: float | None, iou: float | None) -> Any:
         sides = self.overlay.truth, self.overlay.pred
         shapes = [
-            [] if row is None else rings_for(rings_of(side.regions, row, self.overlay.on))
-            for side, row in zip(sides, (truth, pred), strict=True)
+            [] if row is None else rings_for(self.overlay.mark(name, row).lines)
+            for name, row in (("truth", truth), ("pred", pred))
         ]
         labels = [
             None if row is None else side.labels.all_names[side.label[row]]

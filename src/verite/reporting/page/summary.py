@@ -95,7 +95,8 @@ def spell_options(changed: Mapping[str, Any]) -> list[str]:
 def tell_measured(results: Results) -> str:
     on = dict(results.signature).get("on", "box")
     names = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
-    what = {"box": "boxes", "mask": "masks", "boundary": "masks and boundaries", "keypoints": "keypoints"}
+    what = {"box": "boxes", "mask": "masks", "boundary": "masks and boundaries", "rotated": "rotated boxes"}
+    what["keypoints"] = "keypoints (IoU is said for OKS, box for pose)"
     return f"{names.get(results.protocol, results.protocol)}, {what.get(str(on), str(on))}"
 
 
