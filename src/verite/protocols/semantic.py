@@ -132,10 +132,12 @@ class SemanticResults(Results):
         """These scores if every image were there so many times, [draw, score]."""
         if self.images is None:
             raise BadParameter("resample: expected an evaluation that knows its images, found counts of batches")
-        rows = [k for k in self.rows if label in (None, self.pred.labels.name(k))]
         weights = widen(weights, len(self.images.right))
         drawn = ClassPixels(*(weights @ getattr(self.images, name) for name in ("right", "truth", "pred")))
-        means = drawn.means(rows)
+        if label is not None:
+            row, found = self.rows[self.class_names.index(label)], drawn.measures()
+            return np.stack([found[MEASURES[self[score].name]][:, row] for score in scores], axis=1)
+        means = drawn.means(self.rows)
         return np.stack([means[self[score].name] for score in scores], axis=1)
 
     def worst_images(self) -> list[int]:
