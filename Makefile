@@ -83,8 +83,10 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	# Without its dependencies, so that torch stays the one that was asked for.
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision
 	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
-	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval, as far as they are at hand.
+	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval for their tests, of detr, Deformable-DETR,
+	# DINO, rf-detr, vision, detectron2, mmdetection, YOLOX, transformers and ultralytics for their evaluators.
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"
+	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.evaluators "$(PEERS)"
 
 lowest: .venv/installed  ## every test with the lowest version of each dependency, in an environment of its own
 	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest

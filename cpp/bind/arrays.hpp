@@ -122,6 +122,7 @@ void register_census(nb::module_& module);
 void register_volumes(nb::module_& module);
 void register_detection(nb::module_& module);
 void register_draws(nb::module_& module);
+void register_encoding(nb::module_& module);
 void register_error_costs(nb::module_& module);
 void register_evaluations(nb::module_& module);
 void register_json(nb::module_& module);

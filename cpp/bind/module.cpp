@@ -94,6 +94,7 @@ NB_MODULE(_core, module) {
     verite::register_census(module);
     verite::register_detection(module);
     verite::register_draws(module);
+    verite::register_encoding(module);
     verite::register_error_costs(module);
     verite::register_evaluations(module);
     verite::register_json(module);

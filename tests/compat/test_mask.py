@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,18 @@ def test_runs_that_end_early_are_taken() -> None:
         assert mask.iou([short], [everything], [0])[0, 0] == expected.sum() / pixels
 
 
+def test_every_name_of_the_original_is_there() -> None:
+    """But for what its modules import for themselves, and memory of its compiled module's own."""
+    own = {"Masks", "PYTHON_VERSION", "copy", "itertools", "os", "sys", "urlretrieve"}
+    for name in ("_mask", "coco", "cocoeval", "mask"):
+        theirs, ours = (import_module(f"{package}.{name}") for package in ("pycocotools", "verite.compat.pycocotools"))
+        missing = {key for key in dir(theirs) if not key.startswith("__")} - set(dir(ours))
+        assert missing <= own, name
+        for key, kind in vars(theirs).items():
+            if isinstance(kind, type) and kind.__module__ == theirs.__name__ and key not in own:
+                assert {one for one in dir(kind) if not one.startswith("__")} <= set(dir(getattr(ours, key)))
+
+
 def test_the_compiled_module_is_there_under_its_name() -> None:
     from pycocotools import _mask as theirs
 
@@ -58,6 +71,7 @@ def test_the_compiled_module_is_there_under_its_name() -> None:
     boxes = rng.random((3, 4)) * 20
     rings = [(rng.random(8) * 30).tolist() for _ in range(3)]
     assert ours.encode(pixels) == rles
+    assert ours._toString(ours._frString(rles)) == theirs._toString(theirs._frString(rles)) == rles
     assert ours.decode(rles).tobytes(order="A") == theirs.decode(rles).tobytes(order="A")
     assert ours.decode(rles).flags.f_contiguous
     assert ours.area(rles).tolist() == theirs.area(rles).tolist()

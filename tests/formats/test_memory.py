@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
+from verite import _core
+from verite.formats.memory import to_plain
 from verite.model.regions import MASK
 
 pandas = pytest.importorskip("pandas")
@@ -240,6 +243,23 @@ def test_results_may_hold_numpy_numbers_and_runs_as_bytes(truth):
     read = vt.read(odd, like=truth)
     assert read.regions.boxes.tolist() == [[10, 10, 30, 30]]
     assert read.regions.runs[0].tolist() == [1, 3]
+
+
+def test_text_of_what_is_in_memory_is_that_of_pythons_own_module():
+    rng = np.random.default_rng(4)
+    numbers = [*rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64).tolist(), *rng.random(500).tolist()]
+    numbers += [0.0, -0.0, 5.0, 1e5, 1e16, 1e22, 1e300, 5e-324, math.inf, -math.inf, 2**63, -(2**70), True, None]
+    texts = ["", "Straße", '"quoted" \\ \n\t\x00\x1f\x7f', "海", "🚤"]
+    given = {"numbers": numbers, "texts": texts, **{text: {"deep": [[], {}, (1, (2,))]} for text in texts}}
+    written = _core.encode_json(given, to_plain)
+    assert repr(json.loads(written)) == repr(json.loads(json.dumps(given)))
+    for wrong in ("\ud800", {1, 2}):
+        with pytest.raises(vt.BadParameter, match="COCO results: expected what JSON can hold, found"):
+            vt.read([{**RESULTS[0], "extra": wrong}])
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(vt.BadParameter, match="found something nested too deeply, or in itself"):
+        vt.read([{**RESULTS[0], "extra": endless}])
 
 
 def test_place_of_a_mistake_is_named_as_in_files():

@@ -128,16 +128,14 @@ def take_results(given: Any, options: Options) -> Annotations:
 
 def encode_coco(name: Path, given: Any) -> Any:
     """A dictionary or list as the native reader has it: the same strictness, the same places in messages."""
-    import json
-
     from verite import _core
     from verite.limits import limit
     from verite.model.complaints import in_our_words
     from verite.threads import thread_count
 
     try:
-        content = json.dumps(given, default=to_plain).encode()
-    except (TypeError, ValueError, RecursionError) as error:
+        content = _core.encode_json(given, to_plain)
+    except (TypeError, ValueError) as error:
         raise BadParameter(f"{name}: expected what JSON can hold, found {error}") from None
     with in_our_words(name):
         return _core.read_coco_bytes(content, thread_count(), limit("json_depth"))

@@ -7,6 +7,7 @@ read beyond its memory is a ValueError here, or has the one answer that makes se
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,21 @@ def rles_of(runs: Runs) -> list[Rle]:
     return [rle_of(runs[i], runs.sizes[i].tolist()) for i in range(len(runs))]
 
 
+@dataclass(frozen=True)
+class RLEs:
+    """Runs of several masks, as `_frString` hands them to `_toString`."""
+
+    masks: tuple[tuple[Counts, tuple[int, int]], ...] = ()
+
+
+def _frString(rleObjs: Sequence[Rle]) -> RLEs:  # noqa: N802, N803 - the names are pycocotools'
+    return RLEs(tuple((counts_of(mask), size_of(mask)) for mask in rleObjs))
+
+
+def _toString(Rs: RLEs) -> list[Rle]:  # noqa: N802, N803
+    return [rle_of(counts, size) for counts, size in Rs.masks]
+
+
 def encode(mask: NDArray[np.uint8]) -> list[Rle]:
     """Pixels [row, column, mask] to masks."""
     pixels = np.asarray(mask)
@@ -86,7 +102,7 @@ def encode(mask: NDArray[np.uint8]) -> list[Rle]:
     return rles_of(Runs(counts, offsets, sizes))
 
 
-def decode(rleObjs: Sequence[Rle]) -> NDArray[np.uint8]:  # noqa: N803 - the name is pycocotools'
+def decode(rleObjs: Sequence[Rle]) -> NDArray[np.uint8]:  # noqa: N803
     """Masks to pixels [row, column, mask]."""
     try:
         pixels = _core.decode_masks(runs_of(rleObjs).arrays)
@@ -167,7 +183,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
 
 def frUncompressedRLE(ucRles: Sequence[Rle], h: int, w: int) -> list[Rle]:  # noqa: N802, N803
     """The same runs, compressed. Sizes are those of the masks."""
-    return [rle_of(counts_of(mask), size_of(mask)) for mask in ucRles]
+    return _toString(_frString(ucRles))
 
 
 NO_RUNS = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
