@@ -65,7 +65,7 @@ def test_figure_of_merit_with_another_alpha(alpha: float, pairs: vt.Pairs) -> No
 def test_baddeley_with_a_cutoff_and_any_power(p: float, cutoff: float, pairs: vt.Pairs) -> None:
     from tests.oracles.localization import contour, distances, everywhere
 
-    found = vt.metric("baddeley", p=p, cutoff_px=cutoff).values(pairs)
+    found = vt.metric("baddeley", p=p, cutoff=cutoff).values(pairs)
     for (truth, pred), value in zip(PAIRS[:80], found[:80], strict=True):
         a, b = (np.minimum(distances(everywhere(truth), contour(m)), cutoff) for m in (truth, pred))
         assert value == pytest.approx((np.abs(a - b) ** p).mean() ** (1 / p), rel=1e-12, abs=1e-12)

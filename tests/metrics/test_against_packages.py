@@ -159,4 +159,4 @@ def test_normalised_surface_dice_counts_edge_pixels_within_the_tolerance(toleran
         forward = ndimage.distance_transform_edt(~contour(t))[contour(p)]
         backward = ndimage.distance_transform_edt(~contour(p))[contour(t)]
         expected.append(((forward <= tolerance).sum() + (backward <= tolerance).sum()) / (len(forward) + len(backward)))
-    check(f"nsd(tolerance_px={tolerance})", expected)
+    check(f"nsd(tolerance={tolerance})", expected)

@@ -245,7 +245,7 @@ def test_baddeley_sees_two_single_pixels_from_everywhere() -> None:
     assert vt.metric("baddeley(p=1)")(truth, pred) == pytest.approx(12 / 5)
     assert vt.metric("baddeley")(truth, pred) == pytest.approx(sqrt(40 / 5))
     assert vt.metric("baddeley(p=3)")(truth, pred) == pytest.approx((144 / 5) ** (1 / 3))
-    assert vt.metric("baddeley(p=1, cutoff_px=2)")(truth, pred) == pytest.approx(6 / 5)
+    assert vt.metric("baddeley(p=1, cutoff=2)")(truth, pred) == pytest.approx(6 / 5)
     assert vt.metric("baddeley")(NOTHING, pred_of(10)) == pytest.approx(D)
     assert vt.metric("baddeley")(NOTHING, NOTHING) == 0
 

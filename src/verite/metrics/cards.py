@@ -143,6 +143,10 @@ def empty_rules(chosen: Metric) -> dict[str, str]:
 def needs(chosen: Metric) -> list[str]:
     """Remarks that follow from the facts."""
     remarks = ["Needs the size of the image."] if chosen.needs_image else []
+    if chosen.record.distance:
+        lengths = [key for key in ("tolerance", "cutoff", "threshold") if key in chosen.parameters]
+        also = f", and so {'is' if len(lengths) == 1 else 'are'} {' and '.join(lengths)}" if lengths else ""
+        remarks.append(f"Distances are in pixels, with --spacing in its unit{also}.")
     if chosen.record.labels:
         remarks.append("Defined for label images of several objects, too.")
     return remarks

@@ -34,6 +34,7 @@ def localization(**facts: Any) -> Callable[[F], F]:
     empty     what it says where a region is empty (`Empty`); usually the best if both are, the worst if one is
     ranges    what parameters may be, e.g. {"quantile": "(0, 1]"}
     variants  values of its parameter `variant`, each with a sentence
+    distance  does it measure distances, in pixels or in the unit of a spacing? Usually where its unit is px or px²
     image     does it need the size of the image?    labels  is it defined for images of several objects?
 
     >>> import numpy as np

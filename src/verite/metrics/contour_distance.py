@@ -48,7 +48,7 @@ def mean_squared_distance(p: Pairs) -> Array:
 
 
 @localization(
-    on="contour", bounds=(0, 1), best=0, aliases=["FOM", "Pratt"], ranges={"alpha": "(0, inf)"},
+    on="contour", bounds=(0, 1), best=0, distance=True, aliases=["FOM", "Pratt"], ranges={"alpha": "(0, inf)"},
     cite="Pratt, Faugeras, Gagalowicz, Visual discrimination of stochastic texture fields, IEEE SMC 1978",
     variants={"distance": DISTANCE, "similarity": Variant("Pratt's own: 1 is perfect", is_complement=True)},
 )  # fmt: skip
@@ -94,7 +94,7 @@ def hausdorff(p: Pairs, *, quantile: float = 1.0, variant: str = "max") -> Array
 
 @localization(
     on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", empty=FAR,
-    ranges={"p": "[1, inf)", "cutoff_px": "(0, inf]"},
+    ranges={"p": "[1, inf)", "cutoff": "(0, inf]"},
     aliases={"BAD": {}, "BAD1": {"p": 1}, "BAD2": {"p": 2}, "BAD3": {"p": 3}},
     cite="Baddeley, An error metric for binary images, Robust Computer Vision 1992",
     variants={
@@ -104,7 +104,7 @@ def hausdorff(p: Pairs, *, quantile: float = 1.0, variant: str = "max") -> Array
         "as-run": "root of the sum over both contours, divided by their pixels: what the comparative study ran",
     },
 )  # fmt: skip
-def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff_px: float = inf, variant: str = "primary") -> Array:
+def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff: float = inf, variant: str = "primary") -> Array:
     """Baddeley's Δ: how differently the two contours are seen from everywhere in the image.
 
     (1/N · Σ |w(d(k, C_truth)) - w(d(k, C_pred))|^p)^(1/p) over all pixels k, w(d) = min(d, cutoff)
@@ -116,32 +116,33 @@ def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff_px: float = inf, variant: s
     1.2
     """
     if variant == "primary":
-        return (pairs.distance_differences(p, cutoff_px) / pairs.pixels) ** (1 / p)
+        return (pairs.distance_differences(p, cutoff) / pairs.pixels) ** (1 / p)
     both = pairs.truth_contour + pairs.pred_contour - pairs.shared_contour
-    if cutoff_px == inf:
+    if cutoff == inf:
         total = pairs.to_truth.total(p) + pairs.to_pred.total(p)
     else:
-        cut = [d.sum_rows(np.minimum(d.distances, cutoff_px) ** p) for d in (pairs.to_truth, pairs.to_pred)]
+        cut = [d.sum_rows(np.minimum(d.distances, cutoff) ** p) for d in (pairs.to_truth, pairs.to_pred)]
         total = cut[0] + cut[1]
     if variant == "as-run":
         return total ** (1 / p) / both
     return (total / (both if variant == "union" else pairs.pixels)) ** (1 / p)
 
 
-def beyond(p: Pairs, *, n: float = 1.0, threshold_px: float) -> Array:
+def beyond(p: Pairs, *, n: float = 1.0, threshold: float) -> Array:
     """A whole diagonal away, in thresholds."""
-    return (p.diagonal / threshold_px) ** n
+    return (p.diagonal / threshold) ** n
 
 
-FARTHEST = ("(diagonal / threshold_px)^n", beyond)
-SCALES = {"n": "(0, inf)", "threshold_px": "(0, inf)"}
+FARTHEST = ("(diagonal / threshold)^n", beyond)
+SCALES = {"n": "(0, inf)", "threshold": "(0, inf)"}
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, ranges=SCALES, aliases={"ODI": {}, "ODI1": {"n": 1}, "ODI2": {"n": 2}},
+    on="contour", bounds=(0, inf), best=0, distance=True, ranges=SCALES,
+    aliases={"ODI": {}, "ODI1": {"n": 1}, "ODI2": {"n": 2}},
     empty=Empty(truth=FARTHEST, pred=0, both=0), cite=ODET,
 )  # fmt: skip
-def odet_over(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
+def odet_over(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
     """How far the over-detected contour pixels lie from the truth's contour.
 
     1/|O| · Σ (d(k, C_truth) / threshold)^n over the pixels k of O = C_pred \\ C_truth, and 0 where O is empty
@@ -150,14 +151,15 @@ def odet_over(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_over")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 8 pixels, 12 px in all, 5 px a unit
     0.3
     """
-    return ratio(p.to_truth.total(n), extra_pixels(p)) / threshold_px**n
+    return ratio(p.to_truth.total(n), extra_pixels(p)) / threshold**n
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, ranges=SCALES, aliases={"UDI": {}, "UDI1": {"n": 1}, "UDI2": {"n": 2}},
+    on="contour", bounds=(0, inf), best=0, distance=True, ranges=SCALES,
+    aliases={"UDI": {}, "UDI1": {"n": 1}, "UDI2": {"n": 2}},
     empty=Empty(truth=0, pred=FARTHEST, both=0), cite=ODET,
 )  # fmt: skip
-def odet_under(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
+def odet_under(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
     """How far the missed contour pixels lie from the pred's contour.
 
     1/|U| · Σ (d(k, C_pred) / threshold)^n over the pixels k of U = C_truth \\ C_pred, and 0 where U is empty
@@ -166,14 +168,15 @@ def odet_under(p: Pairs, *, n: float = 1.0, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_under(n=2)")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 20 / 8 / 25
     0.1
     """
-    return ratio(p.to_pred.total(n), missing_pixels(p)) / threshold_px**n
+    return ratio(p.to_pred.total(n), missing_pixels(p)) / threshold**n
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, symmetric=True, ranges={"threshold_px": "(0, inf)"}, aliases=["ND"],
-    empty=Empty(truth=("diagonal / threshold_px", beyond), pred=("diagonal / threshold_px", beyond), both=0), cite=ODET,
+    on="contour", bounds=(0, inf), best=0, symmetric=True, distance=True, ranges={"threshold": "(0, inf)"},
+    aliases=["ND"],
+    empty=Empty(truth=("diagonal / threshold", beyond), pred=("diagonal / threshold", beyond), both=0), cite=ODET,
 )  # fmt: skip
-def odet_nd(p: Pairs, *, threshold_px: float = 5.0) -> Array:
+def odet_nd(p: Pairs, *, threshold: float = 5.0) -> Array:
     """How far the pixels on one contour only lie from the other contour.
 
     (Σ d(k, C_truth) + Σ d(k, C_pred)) / (|C_truth △ C_pred| · threshold), and 0 where the contours agree
@@ -185,4 +188,4 @@ def odet_nd(p: Pairs, *, threshold_px: float = 5.0) -> Array:
     >>> vt.metric("odet_nd")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))      # (12 + 12) / (16 · 5)
     0.3
     """
-    return ratio(p.to_truth.total(1) + p.to_pred.total(1), extra_pixels(p) + missing_pixels(p)) / threshold_px
+    return ratio(p.to_truth.total(1) + p.to_pred.total(1), extra_pixels(p) + missing_pixels(p)) / threshold

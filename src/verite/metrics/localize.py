@@ -41,6 +41,7 @@ def localize(
     confidence: float | None = None,
     match: Match | None = None,
     unmatched: Unmatched | None = None,
+    spacing: Any = None,
     regions: Regions = "common",
     pixel: Pixel = "continuous",
     ignored: Ignored = "skip",
@@ -57,6 +58,7 @@ def localize(
     matched objects alone. Truths that are to be ignored (crowds, difficult, groups) neither match nor miss, unless
     `ignored="count"`. Predictions below `confidence` are left out. With `match="image"`, as pictures of one mask each
     have it, the two masks of an image are one pair whatever their overlap, and a missing one is an empty region.
+    `spacing` (rows, columns; a number for both; "0.7,0.7 mm") puts all distances into its unit.
 
     `regions="common"` compares boxes where either side has nothing better, else pixels; "box" compares boxes always,
     "given" each region as it is. `pixel="plus1"` reads the corners of boxes as pixel indices. `all` adds every metric
@@ -71,6 +73,7 @@ def localize(
     """
     settings = LocalizeSettings(
         match=match,
+        spacing=spacing,
         regions=regions,
         pixel=pixel,
         polygons=polygons,
@@ -223,7 +226,14 @@ class LocalizationResults(Results):
         columns: dict[str, list[Any]] = {"better": [], "unit": [], "mean": [], "median": [], "worst": [], "count": []}
         for m in self.metrics:
             values = self.values[m.name]
-            row = (m.better, m.unit, mean_of(values), median(values), worst(values, m), len(values))
+            row = (
+                m.better,
+                m.unit_with(self.settings.spacing),
+                mean_of(values),
+                median(values),
+                worst(values, m),
+                len(values),
+            )
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         return Table.of("metric", [m.name for m in self.metrics], columns)
@@ -283,7 +293,10 @@ class LocalizationResults(Results):
         for i, name in enumerate(self.names):
             own = {m: summary(values[rows[i]]) for m, values in self.values.items()}
             classes[name] = {**{state: column[i] for state, column in counts.items()}, "metrics": own}
-        about = {m.name: {"better": m.better, "best": m.best, "unit": m.unit} for m in self.metrics}
+        about = {
+            m.name: {"better": m.better, "best": m.best, "unit": m.unit_with(self.settings.spacing)}
+            for m in self.metrics
+        }
         return {
             "signatures": {name: str(score.signature) for name, score in self.scores.items()},
             "metrics": {name: {**summary(values), **about[name]} for name, values in self.values.items()},

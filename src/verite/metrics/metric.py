@@ -15,6 +15,7 @@ from verite.metrics import names
 from verite.metrics.record import Bounds, Empty, Record, Settled, needs_size, settle, spell_settled
 from verite.model.partitions import is_label_image
 from verite.model.rasters import PolygonRule
+from verite.model.spacing import Spacing
 from verite.pairs import Array, Pairs
 from verite.progress import begin
 from verite.signature import Signature
@@ -79,6 +80,10 @@ class Metric:
     def unit(self) -> str:
         return str(self.record.fact("unit", self.parameters))
 
+    def unit_with(self, spacing: Spacing | None) -> str:
+        """The unit where pixels lie so far apart."""
+        return self.unit.replace("px", spacing.unit) if spacing is not None and self.record.distance else self.unit
+
     @property
     def needs_image(self) -> bool:
         return bool(self.record.fact("image", self.parameters))
@@ -112,18 +117,23 @@ class Metric:
         size: ArrayLike | None = None,
         layout: str = "xyxy",
         polygons: PolygonRule = "coco",
+        spacing: Any = None,
     ) -> Any:
         """The value of one pair of regions, as a float; of `Pairs`, as an array.
 
         A region is four numbers, a polygon (points, or COCO's rings), a mask (an array of rows and columns), a
         `Contour`, COCO's runs, or None for no object; for some metrics a label image. `size` is the (width, height) of
-        the image where neither region is a mask.
+        the image where neither region is a mask. With a `spacing`, of rows and of columns, distances are in its unit.
+
+        >>> from verite.metrics.catalogue import metric
+        >>> metric("hausdorff")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8), spacing=(1, 0.5))
+        1.0
         """
         if isinstance(truth, Pairs):
             return self.values(truth)
         if not self.record.labels and (is_label_image(truth) or is_label_image(pred)):
             self.refuse_labels(truth if is_label_image(truth) else pred)
-        pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
+        pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons, spacing=spacing)
         return float(self.values(pairs)[0])
 
     def batch(self, truth: Any, pred: Any, **how: Any) -> Array:

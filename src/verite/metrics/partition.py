@@ -165,7 +165,7 @@ def hafiane2(p: Pairs, *, weight: float = 0.2, variant: str = "distance") -> Arr
 
 
 @localization(
-    bounds=(0, float("inf")), best=0, symmetric=True, unit="px", empty=FORMULA, image=True, labels=True,
+    bounds=(0, float("inf")), best=0, symmetric=True, unit="px", distance=False, empty=FORMULA, image=True, labels=True,
     aliases=["VIN"],
     cite="Vinet, Segmentation et mise en correspondance de régions, thesis, Paris IX 1991",
     variants={

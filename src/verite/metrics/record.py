@@ -110,6 +110,7 @@ class Record:
     variants: Mapping[str, Variant]
     image: bool  # needs the size of the image
     labels: bool  # is defined for images of several objects
+    distance: bool  # measures distances, which are in the unit of the spacing where there is one
     rev: int
 
     @property
@@ -210,6 +211,7 @@ def make_record(
     variants: Mapping[str, str | Variant] | None = None,
     image: bool = False,
     labels: bool = False,
+    distance: bool | None = None,
     name: str | None = None,
     rev: int = 1,
 ) -> Record:
@@ -238,6 +240,7 @@ def make_record(
         variants={key: v if isinstance(v, Variant) else Variant(v) for key, v in (variants or {}).items()},
         image=image or on == "contour",
         labels=labels,
+        distance=unit in ("px", "px²") if distance is None else distance,
         rev=rev,
     )
     for parameter, default in record.defaults.items():

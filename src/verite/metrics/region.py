@@ -128,7 +128,7 @@ def all_a_diagonal_away(p: Pairs) -> Array:
 
 
 @localization(
-    bounds=(0, inf), best=0, unit="%", image=True, aliases=["YAS3"], cite=YASNOFF,
+    bounds=(0, inf), best=0, unit="%", distance=True, image=True, aliases=["YAS3"], cite=YASNOFF,
     empty=Empty(truth=("100 · √area · diagonal / pixels", all_a_diagonal_away), pred=0, both=0),
 )  # fmt: skip
 def yasnoff3(p: Pairs) -> Array:

@@ -6,10 +6,21 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from verite.evaluation.settings import ComparisonSettings
-from verite.settings import Choice, Number, Option
+from verite.model.spacing import Spacing
+from verite.settings import Choice, Number, Option, Setting
 
 Match = Literal["greedy", "image"]
 Unmatched = Literal["leave", "score"]
+
+
+class SpacingSetting(Setting[Any, Spacing | None]):
+    """One number for both, two, or their text with a unit."""
+
+    def hold(self, value: Any) -> Spacing:
+        return Spacing.of(value)
+
+    def spell(self, value: Any) -> object:
+        return None if value is None else str(value)
 
 
 class LocalizeSettings(ComparisonSettings):
@@ -25,6 +36,12 @@ class LocalizeSettings(ComparisonSettings):
         least=0,
         most=1,
         short="-t",
+    )
+    spacing: Setting[Any, Spacing | None] = SpacingSetting(
+        None,
+        "How far apart rows and columns lie, e.g. 0.7,0.7 (mm) or 3,3um: distances are in that unit.",
+        metavar="ROWS,COLUMNS",
+        default_text="distances in pixels",
     )
     unmatched: Option[Unmatched | None] = Choice(
         None,

@@ -36,11 +36,11 @@ def average_surface_distance(p: Pairs, *, variant: str = "pooled") -> Array:
 
 
 @localization(
-    on="contour", bounds=(0, 1), best=1, symmetric=True, ranges={"tolerance_px": "[0, inf)"},
+    on="contour", bounds=(0, 1), best=1, symmetric=True, distance=True, ranges={"tolerance": "[0, inf)"},
     aliases=["nsd", "normalized_surface_dice", "surface_dice"],
     cite="Nikolov et al., Clinically applicable segmentation of head and neck anatomy, JMIR 2021",
 )  # fmt: skip
-def normalised_surface_dice(p: Pairs, *, tolerance_px: float = 1.0) -> Array:
+def normalised_surface_dice(p: Pairs, *, tolerance: float = 1.0) -> Array:
     """Share of both contours that lies within a tolerance of the other.
 
     (|{k ∈ C_pred: d(k, C_truth) ≤ τ}| + |{k ∈ C_truth: d(k, C_pred) ≤ τ}|) / (|C_truth| + |C_pred|)
@@ -49,7 +49,7 @@ def normalised_surface_dice(p: Pairs, *, tolerance_px: float = 1.0) -> Array:
     >>> vt.metric("normalised_surface_dice")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))      # 8 + 8 of 24
     0.666666...
     """
-    near = p.to_truth.within(tolerance_px) + p.to_pred.within(tolerance_px)
+    near = p.to_truth.within(tolerance) + p.to_pred.within(tolerance)
     return near / (p.truth_contour + p.pred_contour)
 
 
@@ -68,6 +68,6 @@ def boundary_iou(p: Pairs, *, rim: float = 0.02) -> Array:
     >>> vt.metric("boundary_iou")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # rims of 12 pixels share 4
     0.2
     """
-    widths = np.maximum(np.rint(rim * p.diagonal), 1).astype(np.int64)
+    widths = np.maximum(np.rint(rim * np.hypot(p.heights, p.widths)), 1).astype(np.int64)
     truth, pred, both = p.rims(widths).T
     return ratio(both, truth + pred - both, otherwise=1.0)  # two boxes without a pixel

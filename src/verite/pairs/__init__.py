@@ -18,6 +18,7 @@ from verite.model.partitions import has_label_images
 from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, shapes_of
+from verite.model.spacing import Spacing
 from verite.pairs.directed import Directed
 from verite.pairs.store import Array, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
 
@@ -44,10 +45,12 @@ class Pairs:
         size: ArrayLike | None = None,
         layout: str = "xyxy",
         polygons: PolygonRule = "coco",
+        spacing: Any = None,
     ) -> Pairs:
         """From lists of regions, `Regions`, or arrays of boxes, masks or polygons; a single one serves every pair.
 
         `size` is the (width, height) of the image, or one a pair: what boxes and polygons need to become pixels.
+        `spacing` says how far apart rows and columns lie, e.g. (0.7, 0.7) mm: distances are measured in that.
         """
         if has_label_images(truth) or has_label_images(pred):
             return cls(LabelStore(*aligned_images(truth, pred), size, layout, polygons))
@@ -56,7 +59,8 @@ class Pairs:
         for what, side in (("truth", mine), ("pred", theirs)):
             if len(side) not in (1, count):
                 raise BadParameter(f"{what}: expected {count} regions, one a pair, found {len(side)}")
-        return cls.from_shapes(mine, theirs, rows_of(mine, count), rows_of(theirs, count), size=size, polygons=polygons)
+        rows = rows_of(mine, count), rows_of(theirs, count)
+        return cls.from_shapes(mine, theirs, *rows, size=size, polygons=polygons, spacing=spacing)
 
     @classmethod
     def from_shapes(
@@ -68,9 +72,11 @@ class Pairs:
         *,
         size: ArrayLike | None = None,
         polygons: PolygonRule = "coco",
+        spacing: Any = None,
     ) -> Pairs:
         """Pair i is object truth_rows[i] with object pred_rows[i]."""
-        return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons))
+        apart = None if spacing is None else Spacing.of(spacing)
+        return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons, apart))
 
     def __len__(self) -> int:
         return len(self.store) if self.rows is None else len(self.rows)
@@ -101,7 +107,7 @@ class Pairs:
         """How many pixels the frame around each pair has."""
         if self.has_labels:
             return self.pixels
-        a, b = self.truth_box, self.pred_box
+        a, b = (self.select(boxes) for boxes in self.store.boxes)
         sides = np.maximum(a[:, 2:], b[:, 2:]) - np.minimum(a[:, :2], b[:, :2])
         areas: Array = np.abs(sides[:, 0] * sides[:, 1])
         return areas
@@ -137,18 +143,26 @@ class Pairs:
     @property
     def diagonal(self) -> Array:
         """How long the image's diagonal is: further than any two pixels lie apart."""
-        return np.hypot(self.heights, self.widths)
+        down, across = (1.0, 1.0) if self.store.spacing is None else self.store.spacing.steps
+        return np.hypot(down * self.heights, across * self.widths)
+
+    def spread(self, boxes: Array) -> Array:
+        """Corners where they lie: in pixels, or as far apart as the spacing says."""
+        if self.store.spacing is None:
+            return boxes
+        down, across = self.store.spacing.steps
+        return np.asarray(boxes * [across, down, across, down])
 
     # Boxes and regions.
 
     @property
     def truth_box(self) -> Array:
         """Corners x1, y1, x2, y2, one row a pair."""
-        return self.select(self.store.boxes[self.is_swapped])
+        return self.spread(self.select(self.store.boxes[self.is_swapped]))
 
     @property
     def pred_box(self) -> Array:
-        return self.select(self.store.boxes[not self.is_swapped])
+        return self.spread(self.select(self.store.boxes[not self.is_swapped]))
 
     @property
     def truth_area(self) -> Array:
@@ -204,7 +218,7 @@ class Pairs:
         sums = self.store.directed_sums(forward)
         return Directed(self.select(count), self.select(sums), lambda: self.list_distances(forward))
 
-    def list_distances(self, forward: bool) -> tuple[NDArray[np.int64], Rows]:
+    def list_distances(self, forward: bool) -> tuple[NDArray[Any], Rows]:
         values, offsets = self.store.lists[0 if forward else 1]
         if self.rows is None:
             return values, offsets
@@ -221,9 +235,9 @@ class Pairs:
         mine, theirs = self.sides()
         return _core.rim_overlaps(mine, theirs, np.ascontiguousarray(widths_px, dtype=np.int64))
 
-    def distance_differences(self, power: float, cutoff_px: float) -> Array:
+    def distance_differences(self, power: float, cutoff: float) -> Array:
         """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
-        return self.select(self.store.distance_differences(float(power), float(cutoff_px)))
+        return self.select(self.store.distance_differences(float(power), float(cutoff)))
 
     def sides(self) -> tuple[Side, Side]:
         """Both sides as the core takes them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ MERIT_ALPHA = 1 / 9  # the core sums 1 / (1 + d² / 9)
 class Directed:
     """One list of distances a pair, of which the usual sums are known and the list itself only when needed."""
 
-    def __init__(self, count: Array, sums: Array, list_distances: Callable[[], tuple[NDArray[np.int64], Ints]]) -> None:
+    def __init__(self, count: Array, sums: Array, list_distances: Callable[[], tuple[NDArray[Any], Ints]]) -> None:
         self.count = count  # how many pixels ask
         self.sums, self.list_distances = sums, list_distances
 
@@ -41,7 +42,7 @@ class Directed:
         return self.sum_rows(1 / (1 + alpha * self.squared))
 
     @cached_property
-    def lists(self) -> tuple[NDArray[np.int64], Ints]:
+    def lists(self) -> tuple[NDArray[Any], Ints]:
         return self.list_distances()
 
     @property
@@ -64,16 +65,28 @@ class Directed:
         sums: Array = np.bincount(owner, weights=values, minlength=len(self.offsets) - 1).astype(np.float64)
         return sums
 
-    def within(self, tolerance_px: float) -> Array:
+    def within(self, tolerance: float) -> Array:
         """How many distances do not exceed the tolerance."""
-        return self.sum_rows((self.distances <= tolerance_px).astype(np.float64))
+        return self.sum_rows((self.distances <= tolerance).astype(np.float64))
 
     def quantile(self, share: float) -> Array:
         """The distance that this share of the pixels does not exceed, between two of them in proportion."""
         return quantiles(*self.lists, share)
 
 
-def quantiles(squared: NDArray[np.int64], offsets: Ints, share: float) -> Array:
+def sum_squared(squared: Array, offsets: Ints) -> Array:
+    """What the core sums of distances in pixels: the first three powers, merit, and the largest square."""
+    pairs = len(offsets) - 1
+    owner = np.repeat(np.arange(pairs), np.diff(offsets))
+    distances = np.sqrt(squared)
+    columns = (distances, squared, squared * distances, 1 / (1 + MERIT_ALPHA * squared))
+    sums = [np.bincount(owner, weights=values, minlength=pairs) for values in columns]
+    largest = np.zeros(pairs)
+    np.maximum.at(largest, owner, squared)
+    return np.stack([*sums, largest], axis=1)
+
+
+def quantiles(squared: NDArray[Any], offsets: Ints, share: float) -> Array:
     """A quantile of each pair's distances, interpolated as numpy does by default; 0 for a pair without any.
 
     >>> quantiles(np.array([9, 1, 4, 49]), np.array([0, 3, 3, 4]), 0.25)
@@ -81,8 +94,10 @@ def quantiles(squared: NDArray[np.int64], offsets: Ints, share: float) -> Array:
     """
     lengths = np.diff(offsets)
     owner = np.repeat(np.arange(len(lengths)), lengths)
-    # One sort for all pairs: squared distances in an image of at most 65,535 a side need 34 bits.
-    ordered = np.sqrt(np.sort(owner << 34 | squared) & (2**34 - 1))
+    if squared.dtype.kind == "f":
+        ordered = np.sqrt(squared[np.lexsort((squared, owner))])
+    else:  # One sort for all pairs: squared distances in an image of at most 65,535 a side need 34 bits.
+        ordered = np.sqrt(np.sort(owner << 34 | squared) & (2**34 - 1))
     out = np.zeros(len(lengths))
     rows = np.flatnonzero(lengths)
     place = share * (lengths[rows] - 1)
@@ -93,7 +108,7 @@ def quantiles(squared: NDArray[np.int64], offsets: Ints, share: float) -> Array:
     return out
 
 
-def merge(first: Directed, second: Directed) -> tuple[NDArray[np.int64], Ints]:
+def merge(first: Directed, second: Directed) -> tuple[NDArray[Any], Ints]:
     """Both lists of each pair as one."""
     lengths = np.diff(first.offsets), np.diff(second.offsets)
     owner = np.concatenate([np.repeat(np.arange(len(length)), length) for length in lengths])

@@ -65,6 +65,7 @@ def pairs_of(
         every,
         size=sizes[images].reshape(-1, 2),
         polygons=settings.polygons,
+        spacing=getattr(settings, "spacing", None),
     )
 
 

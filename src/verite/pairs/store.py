@@ -14,10 +14,12 @@ from verite.model.partitions import is_image, overlap_table, stack, table_of_one
 from verite.model.rasters import PolygonRule, Sizes, array_of, rasterise, spell_size
 from verite.model.regions import BOX
 from verite.model.shapes import Shapes, checked_size, one
+from verite.model.spacing import Spacing
+from verite.pairs.directed import sum_squared
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-Lists = tuple[NDArray[np.int64], Rows]  # values, and offsets of each pair's
+Lists = tuple[NDArray[Any], Rows]  # squared distances, and offsets of each pair's
 # As the core takes one side: runs, offsets and sizes (height, width) of masks, the object of each pair, and runs and
 # offsets of outlines that were given (an object without one has no runs) or None.
 Runs = NDArray[np.uint32]
@@ -33,8 +35,16 @@ class Store:
     """What is known of the pairs of one batch, in the direction they were given."""
 
     def __init__(
-        self, truth: Shapes, pred: Shapes, truth_rows: Rows, pred_rows: Rows, given: Sizes, polygons: PolygonRule
+        self,
+        truth: Shapes,
+        pred: Shapes,
+        truth_rows: Rows,
+        pred_rows: Rows,
+        given: Sizes,
+        polygons: PolygonRule,
+        spacing: Spacing | None = None,
     ) -> None:
+        self.spacing = spacing  # None: distances are in pixels
         self.shapes, self.object_rows, self.polygons = (truth, pred), (truth_rows, pred_rows), polygons
         self.sizes = agreed_sizes(truth.sizes[truth_rows], pred.sizes[pred_rows], given)
         self.is_sized = bool((self.sizes > 0).all())
@@ -45,7 +55,7 @@ class Store:
 
     def part(self, rows: Rows) -> Store:
         mine, theirs = (objects[rows] for objects in self.object_rows)
-        return Store(*self.shapes, mine, theirs, self.sizes[rows], self.polygons)
+        return Store(*self.shapes, mine, theirs, self.sizes[rows], self.polygons, self.spacing)
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
         if key not in self.known:
@@ -104,22 +114,31 @@ class Store:
         return self.statistics[:, CONTOURS]
 
     def directed_sums(self, forward: bool) -> Array:
-        return self.statistics[:, TO_TRUTH if forward else TO_PRED]
+        if self.spacing is None:
+            return self.statistics[:, TO_TRUTH if forward else TO_PRED]
+        return self.once(("sums", forward), lambda: sum_squared(*self.lists[0 if forward else 1]))
 
     @property
     def lists(self) -> tuple[Lists, Lists]:
-        return self.once("lists", lambda: _core.pair_distances(*self.sides))
+        if self.spacing is None:
+            return self.once("lists", lambda: _core.pair_distances(*self.sides))
+        steps = self.spacing.steps
+        return self.once("lists", lambda: _core.spaced_distances(*self.sides, steps))
 
     def outside(self, forward: bool) -> Array:
         mine, theirs = self.sides if forward else reversed(self.sides)
-        return self.once(("outside", forward), lambda: _core.pair_outside(mine, theirs))
+        if self.spacing is None:
+            return self.once(("outside", forward), lambda: _core.pair_outside(mine, theirs))
+        steps = self.spacing.steps
+        return self.once(("outside", forward), lambda: _core.spaced_outside(mine, theirs, steps))
 
-    def distance_differences(self, power: float, cutoff_px: float) -> Array:
+    def distance_differences(self, power: float, cutoff: float) -> Array:
         """One pass over the image answers for all the usual powers."""
         powers = USUAL_POWERS if power in USUAL_POWERS else (power,)
+        steps = (1.0, 1.0) if self.spacing is None else self.spacing.steps
         sums = self.once(
-            ("differences", powers, cutoff_px),
-            lambda: _core.distance_differences(*self.sides, np.array(powers), cutoff_px),
+            ("differences", powers, cutoff),
+            lambda: _core.distance_differences(*self.sides, np.array(powers), cutoff, steps),
         )
         column: Array = sums[:, powers.index(power)]
         return column
@@ -177,6 +196,8 @@ class Store:
 
 class LabelStore(Store):
     """Pairs of label images: all that is known of them is how their regions overlap."""
+
+    spacing = None
 
     def __init__(
         self, truth: Sequence[Any], pred: Sequence[Any], size: ArrayLike | None, layout: str, polygons: PolygonRule

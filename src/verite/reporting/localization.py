@@ -67,14 +67,14 @@ def draw_distributions(results: LocalizationResults) -> Figure:
     figure = Figure(figsize=(3.4 * columns, 2.5 * rows + 0.5), layout="constrained")
     for i, m in enumerate(results.metrics):
         axes = figure.add_subplot(rows, columns, i + 1)
-        draw_histogram(axes, results.values[m.name], m)
+        draw_histogram(axes, results.values[m.name], m, m.unit_with(results.settings.spacing))
     figure.suptitle(f"{results.name}: {results.treatment}", fontsize=9)
     return figure
 
 
-def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric) -> None:
+def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric, measured_in: str) -> None:
     finite = values[np.isfinite(values)]
-    unit = f" [{chosen.unit}]" if chosen.unit else ""
+    unit = f" [{measured_in}]" if measured_in else ""
     axes.set_title(chosen.name, fontsize=8)
     axes.set_xlabel(f"{chosen.better} is better{unit}", fontsize=7)
     axes.tick_params(labelsize=7)
