@@ -133,11 +133,14 @@ Surfaces compare_volumes(const std::uint8_t* truth, const std::uint8_t* pred, st
                          std::array<double, 3> spacing) {
     Surfaces found;
     const std::int64_t count = shape[0] * shape[1] * shape[2];
+    std::int64_t mine_count = 0, their_count = 0, both = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        found.voxels[0] += truth[i] != 0;
-        found.voxels[1] += pred[i] != 0;
-        found.voxels[2] += truth[i] != 0 && pred[i] != 0;
+        const int one = truth[i] != 0, other = pred[i] != 0;
+        mine_count += one;
+        their_count += other;
+        both += one & other;
     }
+    found.voxels = {mine_count, their_count, both};
     if (!found.voxels[0] && !found.voxels[1]) return found;
     const Block block = find_block(truth, pred, shape);
     const std::vector<Voxel> mine = find_surface(truth, shape, block), theirs = find_surface(pred, shape, block);

@@ -14,6 +14,7 @@ from verite.errors import UnknownMetric as UnknownMetric
 from verite.errors import VeriteError as VeriteError
 from verite.formats import read as read
 from verite.formats import write as write
+from verite.formats.volumes import read_volume as read_volume
 from verite.interpretation.class_distances import ClassDistances as ClassDistances
 from verite.interpretation.class_distances import class_distances as class_distances
 from verite.interpretation.descriptors import learn_distances as learn_distances
@@ -39,6 +40,7 @@ from verite.model.regions import Regions as Regions
 from verite.model.results import Results as Results
 from verite.model.results import Score as Score
 from verite.model.shapes import Contour as Contour
+from verite.model.volumes import Volume as Volume
 from verite.pairs import Pairs as Pairs
 from verite.protocols.coco import CocoResults as CocoResults
 from verite.protocols.coco import coco as coco

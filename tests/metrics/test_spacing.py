@@ -98,7 +98,7 @@ def test_command_line_names_unit_and_signature(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["metrics"]["hausdorff"]["unit"] == "um"
     assert run(words) == 0
     assert "spacing" not in json.loads(capsys.readouterr().out)["signature"]
-    for wrong in ("0", "1,2,3", "wide", "-1,1"):
+    for wrong in ("0", "1,2,3,4", "wide", "-1,1"):
         assert run([*words, "--spacing", wrong]) == 2
         assert "spacing: expected ROWS,COLUMNS above 0" in capsys.readouterr().err
 

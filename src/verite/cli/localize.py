@@ -13,6 +13,7 @@ from verite.metrics.settings import LocalizeSettings
 
 if TYPE_CHECKING:
     from verite.metrics.localize import LocalizationResults
+    from verite.metrics.metric import Metric
     from verite.model.annotations import Annotations
 
 
@@ -59,10 +60,41 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     settings = settings_given(LocalizeSettings, given)
     LocalizeSettings(**settings)
 
+    from verite.formats.volumes import are_volumes
+
+    if are_volumes(truth, *pred):
+        finish(localize_each(truth, pred, chosen, given), given)
+        return
+
     def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
         return evaluate(truths, preds, *chosen, all=given["every"], **(settings | about))
 
     finish(evaluate_each(truth, pred, given, compare), given, lambda result, home: draw_plots(result, home, given))
+
+
+def localize_each(
+    truth: str, preds: tuple[str, ...], chosen: list[Metric], given: dict[str, Any]
+) -> list[LocalizationResults]:
+    """The results of every volume against the truth's."""
+    from verite.cli.evaluate import system_names
+    from verite.cli.output import note
+    from verite.formats.volumes import read_volume
+    from verite.metrics.catalogue import every_metric
+    from verite.metrics.volumes import localize_volumes
+
+    if given["every"]:
+        chosen = [*chosen, *(m for m in every_metric() if m.record.volumes and m not in chosen)]
+    how = {"spacing": given["spacing"], "mask_threshold": given["mask_threshold"]}
+    mine = read_volume(truth, **how)
+    quiet = given["quiet"] or given["as_json"]
+    shape = " × ".join(map(str, mine.values.shape))
+    note(f"truth: {truth}: a volume of {shape} voxels, spacing {mine.spacing or 'not known: distances in voxels'}",
+         quiet=quiet)  # fmt: skip
+    names = [name.removesuffix(".nii") for name in system_names(preds)]
+    return [
+        localize_volumes(truth, pred, chosen, names=given["names"], name=name, **how)
+        for pred, name in zip(preds, names, strict=True)
+    ]
 
 
 def draw_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def read_pixels(path: Path) -> Pixels:
     with picture(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
-            remedy = "save its pages as single pictures"
+            remedy = "a volume is compared with another by verite localize TRUTH PRED"
             raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=remedy)
         turned = image.getexif().get(ORIENTATION, 1)
         if turned not in (0, 1):

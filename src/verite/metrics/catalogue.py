@@ -35,6 +35,7 @@ def localization(**facts: Any) -> Callable[[F], F]:
     ranges    what parameters may be, e.g. {"quantile": "(0, 1]"}
     variants  values of its parameter `variant`, each with a sentence
     distance  does it measure distances, in pixels or in the unit of a spacing? Usually where its unit is px or px²
+    volumes   is it defined in three dimensions, too?
     image     does it need the size of the image?    labels  is it defined for images of several objects?
 
     >>> import numpy as np

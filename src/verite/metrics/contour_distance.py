@@ -18,7 +18,9 @@ ODET = "Odet, Belaroussi, Benoit-Cattin, Scalable discrepancy measures for segme
 FAR = Empty(truth="diagonal", pred="diagonal", both=0)
 
 
-@localization(on="contour", bounds=(0, inf), best=0, unit="px", empty=FAR, aliases=["DMoy"], cite=PELI)
+@localization(
+    on="contour", bounds=(0, inf), best=0, unit="px", volumes=True, empty=FAR, aliases=["DMoy", "asd"], cite=PELI
+)
 def mean_distance(p: Pairs) -> Array:
     """Mean distance of the pred's contour pixels to the truth's contour.
 
@@ -32,7 +34,7 @@ def mean_distance(p: Pairs) -> Array:
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, unit="px²", aliases=["DMoC"], cite=PELI,
+    on="contour", bounds=(0, inf), best=0, unit="px²", volumes=True, aliases=["DMoC"], cite=PELI,
     empty=Empty(truth="diagonal²", pred="diagonal²", both=0),
 )  # fmt: skip
 def mean_squared_distance(p: Pairs) -> Array:
@@ -66,7 +68,8 @@ def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "dis
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", empty=FAR, ranges={"quantile": "(0, 1]"},
+    on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", volumes=True, empty=FAR,
+    ranges={"quantile": "(0, 1]"},
     aliases={"HAU": {}, "hd": {}, "hd95": {"quantile": 0.95}},
     cite="Huttenlocher, Klanderman, Rucklidge, Comparing images using the Hausdorff distance, PAMI 1993",
     variants={

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isnan, nan
 from typing import Any
 
@@ -15,6 +16,7 @@ from verite.evaluation.prepare import Checks, prepare
 from verite.evaluation.redrawing import draw_ratio
 from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
 from verite.formats import Readable, read_pair
+from verite.formats.volumes import are_volumes
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
 from verite.metrics.objects import MatchedObjects, are_single
@@ -25,7 +27,7 @@ from verite.model.display import Part
 from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import mean_of, pairs_of
+from verite.pairs.objects import mean_of, overlap_of, pairs_of
 from verite.signature import Signature, spell
 
 MOST_COLUMNS = 6  # metrics beside each other in a table of classes
@@ -58,6 +60,7 @@ def localize(
     matched objects alone. Truths that are to be ignored (crowds, difficult, groups) neither match nor miss, unless
     `ignored="count"`. Predictions below `confidence` are left out. With `match="image"`, as pictures of one mask each
     have it, the two masks of an image are one pair whatever their overlap, and a missing one is an empty region.
+    Files of volumes (NIfTI, .npy, TIFFs of several pages) and `Volume` are compared label by label in three dimensions.
     `spacing` (rows, columns; a number for both; "0.7,0.7 mm") puts all distances into its unit.
 
     `regions="common"` compares boxes where either side has nothing better, else pixels; "box" compares boxes always,
@@ -88,6 +91,10 @@ def localize(
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
+    if are_volumes(truth, pred):
+        from verite.metrics.volumes import localize_volumes
+
+        return localize_volumes(truth, pred, chosen, spacing=spacing, name=name)
     truth, pred = read_pair(truth, pred)
     if match is None and are_single(truth, pred):
         settings = settings.change(match="image", unmatched=unmatched or "score")
@@ -131,7 +138,9 @@ class LocalizationResults(Results):
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
+        pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Pairs] | None = None,
     ) -> None:
+        """`pairs` makes pairs of rows of both sides, -1 being none, where the regions are not in the annotations."""
         self.settings, self.metrics = settings, metrics
         self.matched: MatchedObjects = match_objects(truth, pred, settings)
         found = self.matched
@@ -139,7 +148,13 @@ class LocalizationResults(Results):
         missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))
         self.truth_rows = np.concatenate([found.truth, missed, np.full(len(spurious), -1)])
         self.pred_rows = np.concatenate([found.pred, np.full(len(missed), -1), spurious])
-        self.pairs: Pairs = pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
+        self.pairs: Pairs = (
+            pairs(self.truth_rows, self.pred_rows)
+            if pairs is not None
+            else pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
+        )
+        if pairs is not None:
+            self.matched = replace(found, overlap=overlap_of(self.pairs)[: len(found.truth)])
         self.values: dict[str, Array] = measure(self.pairs, metrics)
         self.label = np.where(
             self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]

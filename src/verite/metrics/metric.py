@@ -150,6 +150,8 @@ class Metric:
         record = self.record
         if pairs.has_labels and not record.labels:
             self.refuse_labels(None)
+        if pairs.are_volumes and not record.volumes:
+            raise DataError(f"{self.name}: expected regions in images, found volumes, for which it is not defined")
         if self.needs_image and not pairs.is_sized:
             raise DataError(
                 f"{self.name}: expected the size of the image, whose pixels it counts, found boxes or polygons without "

@@ -110,6 +110,7 @@ class Record:
     variants: Mapping[str, Variant]
     image: bool  # needs the size of the image
     labels: bool  # is defined for images of several objects
+    volumes: bool  # is defined in three dimensions
     distance: bool  # measures distances, which are in the unit of the spacing where there is one
     rev: int
 
@@ -211,6 +212,7 @@ def make_record(
     variants: Mapping[str, str | Variant] | None = None,
     image: bool = False,
     labels: bool = False,
+    volumes: bool = False,
     distance: bool | None = None,
     name: str | None = None,
     rev: int = 1,
@@ -240,6 +242,7 @@ def make_record(
         variants={key: v if isinstance(v, Variant) else Variant(v) for key, v in (variants or {}).items()},
         image=image or on == "contour",
         labels=labels,
+        volumes=volumes,
         distance=unit in ("px", "px²") if distance is None else distance,
         rev=rev,
     )

@@ -22,7 +22,7 @@ def overlap(p: Pairs) -> Array:
     return p.shared_area / (p.truth_area + p.pred_area - p.shared_area)
 
 
-@localization(bounds=(0, 1), best=1, symmetric=True, aliases=["jaccard"], cite=PASCAL)
+@localization(bounds=(0, 1), best=1, symmetric=True, volumes=True, aliases=["jaccard"], cite=PASCAL)
 def iou(p: Pairs) -> Array:
     """Intersection over union of the regions.
 
@@ -50,7 +50,9 @@ def pascal(p: Pairs) -> Array:
     return 1 - overlap(p)
 
 
-@localization(bounds=(0, 1), best=1, symmetric=True, aliases=["f1"], cite="Dice, Ecology 1945; Sørensen 1948")
+@localization(
+    bounds=(0, 1), best=1, symmetric=True, volumes=True, aliases=["f1"], cite="Dice, Ecology 1945; Sørensen 1948"
+)
 def dice(p: Pairs) -> Array:
     """Twice the shared area over both areas.
 

@@ -13,7 +13,7 @@ from verite.pairs import Array, Pairs
 
 
 @localization(
-    on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", aliases=["assd"],
+    on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", volumes=True, aliases=["assd"],
     empty=Empty(truth="diagonal", pred="diagonal", both=0),
     cite="Heimann et al., Comparison and evaluation of methods for liver segmentation, IEEE TMI 2009",
     variants={
@@ -36,7 +36,7 @@ def average_surface_distance(p: Pairs, *, variant: str = "pooled") -> Array:
 
 
 @localization(
-    on="contour", bounds=(0, 1), best=1, symmetric=True, distance=True, ranges={"tolerance": "[0, inf)"},
+    on="contour", bounds=(0, 1), best=1, symmetric=True, distance=True, volumes=True, ranges={"tolerance": "[0, inf)"},
     aliases=["nsd", "normalized_surface_dice", "surface_dice"],
     cite="Nikolov et al., Clinically applicable segmentation of head and neck anatomy, JMIR 2021",
 )  # fmt: skip

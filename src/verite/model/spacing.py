@@ -16,19 +16,19 @@ USUAL = "mm"
 
 @record()
 class Spacing:
-    """The distance between the middles of neighbouring pixels: rows first, then columns, as DICOM and numpy count.
+    """The distance between the middles of neighbouring pixels along each axis: rows, then columns, as DICOM and numpy
+    count; of volumes planes, rows and columns. One number serves all.
 
-    >>> Spacing.of("0.7,0.5"), Spacing.of(2), str(Spacing.of("3,3 um"))
-    (Spacing(down=0.7, across=0.5, unit='mm'), Spacing(down=2.0, across=2.0, unit='mm'), '3,3um')
+    >>> Spacing.of("0.7,0.5"), str(Spacing.of(2)), str(Spacing.of("3,3 um"))
+    (Spacing(steps=(0.7, 0.5), unit='mm'), '2mm', '3,3um')
     """
 
-    down: float
-    across: float
+    steps: tuple[float, ...]
     unit: str = USUAL
 
     @classmethod
     def of(cls, given: Any) -> Spacing:
-        """From a number for both, two numbers, or their text with or without a unit."""
+        """From a number, several, or their text with or without a unit."""
         if isinstance(given, Spacing):
             return given
         unit, steps = USUAL, given
@@ -39,14 +39,22 @@ class Spacing:
             numbers = [float(step) for step in steps] if isinstance(steps, Iterable) else [float(steps)]
         except (TypeError, ValueError):
             numbers = []
-        if len(numbers) not in (1, 2) or not all(0 < n < 1e9 and isfinite(n) for n in numbers):
+        if len(numbers) not in (1, 2, 3) or not all(0 < n < 1e9 and isfinite(n) for n in numbers):
             expected = "ROWS,COLUMNS above 0, e.g. 0.7,0.7 (mm) or 3,3um"
             raise BadParameter(f"spacing: expected {expected}, found {excerpt(given)}")
-        return cls(numbers[0], numbers[-1], unit)
+        return cls(tuple(numbers), unit)
+
+    def along(self, axes: int) -> tuple[float, ...]:
+        """A number for each of so many axes."""
+        if len(self.steps) not in (1, axes):
+            raise BadParameter(f"spacing: expected a number for each of {axes} axes, found {len(self.steps)}")
+        return self.steps if len(self.steps) == axes else self.steps * axes
 
     @property
-    def steps(self) -> tuple[float, float]:
-        return self.down, self.across
+    def plane(self) -> tuple[float, float]:
+        """Down and across."""
+        down, across = self.along(2)
+        return down, across
 
     def __str__(self) -> str:
-        return f"{self.down:.12g},{self.across:.12g}{self.unit}"
+        return ",".join(f"{step:.12g}" for step in self.steps) + self.unit

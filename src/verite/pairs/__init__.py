@@ -19,8 +19,10 @@ from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, shapes_of
 from verite.model.spacing import Spacing
+from verite.model.volumes import Volume
 from verite.pairs.directed import Directed
 from verite.pairs.store import Array, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
+from verite.pairs.volumes import VolumeStore
 
 __all__ = ["Array", "Pairs"]
 
@@ -77,6 +79,23 @@ class Pairs:
         """Pair i is object truth_rows[i] with object pred_rows[i]."""
         apart = None if spacing is None else Spacing.of(spacing)
         return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons, apart))
+
+    @classmethod
+    def of_volumes(cls, truth: Any, pred: Any, *, spacing: Any = None) -> Pairs:
+        """Of volumes [plane, row, column], two or lists of them; `spacing` is along these axes.
+
+        >>> truth = np.zeros((3, 4, 4), dtype=bool)
+        >>> truth[1, 1:3, 1:3] = True
+        >>> p = Pairs.of_volumes(truth, truth, spacing=(3, 0.7, 0.7))
+        >>> p.truth_area, p.to_truth.largest
+        (array([4.]), array([0.]))
+        """
+        sides = [side if isinstance(side, (list, tuple)) else [side] for side in (truth, pred)]
+        return cls(VolumeStore(*([Volume.of(one, spacing) for one in side] for side in sides)))
+
+    @property
+    def are_volumes(self) -> bool:
+        return isinstance(self.store, VolumeStore)
 
     def __len__(self) -> int:
         return len(self.store) if self.rows is None else len(self.rows)
@@ -143,14 +162,13 @@ class Pairs:
     @property
     def diagonal(self) -> Array:
         """How long the image's diagonal is: further than any two pixels lie apart."""
-        down, across = (1.0, 1.0) if self.store.spacing is None else self.store.spacing.steps
-        return np.hypot(down * self.heights, across * self.widths)
+        return self.select(self.store.diagonals)
 
     def spread(self, boxes: Array) -> Array:
         """Corners where they lie: in pixels, or as far apart as the spacing says."""
         if self.store.spacing is None:
             return boxes
-        down, across = self.store.spacing.steps
+        down, across = self.store.spacing.plane
         return np.asarray(boxes * [across, down, across, down])
 
     # Boxes and regions.

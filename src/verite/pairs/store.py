@@ -57,6 +57,13 @@ class Store:
         mine, theirs = (objects[rows] for objects in self.object_rows)
         return Store(*self.shapes, mine, theirs, self.sizes[rows], self.polygons, self.spacing)
 
+    @property
+    def diagonals(self) -> Array:
+        """How long the diagonal of each image is."""
+        down, across = (1.0, 1.0) if self.spacing is None else self.spacing.plane
+        sizes = self.known_sizes.astype(np.float64)
+        return np.hypot(down * sizes[:, 0], across * sizes[:, 1])
+
     def once(self, key: object, compute: Callable[[], T]) -> T:
         if key not in self.known:
             self.known[key] = compute()
@@ -122,20 +129,20 @@ class Store:
     def lists(self) -> tuple[Lists, Lists]:
         if self.spacing is None:
             return self.once("lists", lambda: _core.pair_distances(*self.sides))
-        steps = self.spacing.steps
+        steps = self.spacing.plane
         return self.once("lists", lambda: _core.spaced_distances(*self.sides, steps))
 
     def outside(self, forward: bool) -> Array:
         mine, theirs = self.sides if forward else reversed(self.sides)
         if self.spacing is None:
             return self.once(("outside", forward), lambda: _core.pair_outside(mine, theirs))
-        steps = self.spacing.steps
+        steps = self.spacing.plane
         return self.once(("outside", forward), lambda: _core.spaced_outside(mine, theirs, steps))
 
     def distance_differences(self, power: float, cutoff: float) -> Array:
         """One pass over the image answers for all the usual powers."""
         powers = USUAL_POWERS if power in USUAL_POWERS else (power,)
-        steps = (1.0, 1.0) if self.spacing is None else self.spacing.steps
+        steps = (1.0, 1.0) if self.spacing is None else self.spacing.plane
         sums = self.once(
             ("differences", powers, cutoff),
             lambda: _core.distance_differences(*self.sides, np.array(powers), cutoff, steps),

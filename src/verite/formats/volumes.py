@@ -1,0 +1,125 @@
+"""Volumes from files: numpy's .npy, NIfTI (extra `[medical]`), TIFFs of several pages."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import ReadError
+from verite.files import check_file, find_path
+from verite.formats.sizes import picture
+from verite.limits import limit
+from verite.limits import remedy as raise_limit
+from verite.model.spacing import Spacing
+from verite.model.volumes import Volume
+
+NIFTI = (".nii", ".nii.gz")
+TIFF = (".tif", ".tiff")
+
+
+def is_volume(path: Any) -> bool:
+    """Is this a file of a volume, by its name; a TIFF where it has several pages?"""
+    name = str(path).lower()
+    if name.endswith((".npy", *NIFTI)):
+        return True
+    if not name.endswith(TIFF) or not Path(path).is_file():
+        return False
+    try:
+        with picture(Path(path), ["TIFF"]) as image:
+            return getattr(image, "n_frames", 1) > 1
+    except ReadError:
+        return False
+
+
+def are_volumes(*sides: Any) -> bool:
+    """Is every side a volume, in memory or a file?"""
+    return all(isinstance(s, Volume) or (isinstance(s, (str, PathLike)) and is_volume(s)) for s in sides)
+
+
+def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = None) -> Volume:
+    """A volume of whole numbers; `spacing` goes before what the file says.
+
+    >>> str(read_volume("truth.nii.gz").spacing)    # doctest: +SKIP
+    '0.7,0.7,3mm'
+    """
+    place = find_path(path)
+    check_file(place)
+    name = place.name.lower()
+    own: Spacing | None = None
+    if name.endswith(NIFTI):
+        values, own = read_nifti(place)
+    elif name.endswith(".npy"):
+        values = read_array(place)
+    else:
+        values = read_pages(place)
+    if values.ndim != 3:
+        raise ReadError(place, expected="three dimensions", found=f"{values.ndim}")
+    values = whole_numbers(place, values, mask_threshold)
+    return Volume(values, own if spacing is None else Spacing.of(spacing))
+
+
+def check_voxels(place: Path, shape: tuple[int, ...]) -> None:
+    if int(np.prod(shape, dtype=np.int64)) > limit("image_pixels"):
+        most = f"at most {limit('image_pixels'):,} voxels"
+        found = " x ".join(map(str, shape))
+        raise ReadError(place, expected=most, found=found, remedy=raise_limit("image_pixels"))
+
+
+def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing]:
+    """The array and the spacing of its header."""
+    if find_spec("nibabel") is None:
+        raise ReadError(
+            place, expected="nibabel, which reads NIfTI", found="none", remedy="pip install 'verite[medical]'"
+        )
+    import nibabel
+
+    try:
+        image: Any = nibabel.load(place)
+        check_voxels(place, image.shape)
+        values = np.asanyarray(image.dataobj)
+        zooms = image.header.get_zooms()[:3]
+    except ReadError:
+        raise
+    except Exception as error:  # whatever a broken file makes of it
+        raise ReadError(place, expected="a NIfTI volume", found=str(error).splitlines()[0][:200] or "none") from None
+    if len(zooms) < 3 or not all(0 < float(zoom) < 1e9 for zoom in zooms):
+        raise ReadError(place, expected="a spacing above 0 in the header", found=f"{zooms}", remedy="give --spacing")
+    return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms))
+
+
+def read_array(place: Path) -> NDArray[Any]:
+    try:
+        values: NDArray[Any] = np.load(place, allow_pickle=False, mmap_mode="r")
+        check_voxels(place, values.shape)
+        return np.asarray(values)
+    except (OSError, ValueError, EOFError) as error:
+        raise ReadError(place, expected="an array as numpy saves it", found=str(error).splitlines()[0]) from None
+
+
+def read_pages(place: Path) -> NDArray[Any]:
+    with picture(place, ["TIFF"]) as image:
+        pages = getattr(image, "n_frames", 1)
+        check_voxels(place, (pages, image.size[1], image.size[0]))
+        planes = []
+        for page in range(pages):
+            image.seek(page)
+            planes.append(np.asarray(image))
+    if len({plane.shape for plane in planes}) > 1 or planes[0].ndim != 2:
+        raise ReadError(place, expected="pages of one size, in grey", found="others")
+    return np.stack(planes)
+
+
+def whole_numbers(place: Path, values: NDArray[Any], threshold: float | None) -> NDArray[Any]:
+    """Labels as they are; a soft mask by its threshold."""
+    if threshold is not None:
+        return np.asarray(values >= threshold * (1.0 if values.dtype.kind in "fb" else float(values.max(initial=1))))
+    if values.dtype.kind in "biu":
+        return values
+    if values.dtype.kind != "f" or not np.isfinite(values).all() or (values != np.rint(values)).any():
+        raise ReadError(place, expected="whole numbers", found="others", remedy="give --mask-threshold for a soft mask")
+    return np.asarray(values.astype(np.int64))

@@ -1,0 +1,148 @@
+"""Volumes in three dimensions: by hand, against MedPy, from arrays and files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import verite as vt
+from verite.cli import run
+from verite.pairs import Pairs
+
+NAMES = ("iou", "dice", "hausdorff", "hausdorff(quantile=0.95, variant=pooled)", "asd", "assd", "nsd(tolerance=1.5)")
+
+
+def random_volumes(seed, shape=(9, 12, 14)):
+    rng = np.random.default_rng(seed)
+    volumes = np.zeros((2, *shape), dtype=np.bool_)
+    for volume in volumes:
+        low = rng.integers(0, 4, 3)
+        high = low + rng.integers(2, 6, 3)
+        volume[tuple(slice(a, b) for a, b in zip(low, high, strict=True))] = True
+        volume ^= (rng.random(shape) < 0.1) & volume
+    return volumes
+
+
+def values_of(truth, pred, spacing=None):
+    metrics = [vt.metric(name) for name in NAMES]
+    found = vt.measure(Pairs.of_volumes(truth, pred, spacing=spacing), metrics)
+    return [float(found[m.name][0]) for m in metrics]
+
+
+def test_two_voxels_worked_by_hand():
+    truth, pred = np.zeros((2, 4, 5, 6), dtype=np.bool_)
+    truth[0, 0, 0] = truth[0, 0, 1] = pred[0, 0, 1] = pred[3, 0, 1] = True
+    # Distances with planes 2 apart: pred to truth 0 and 6, truth to pred 1 and 0.
+    iou, dice, hausdorff, _, asd, assd, nsd = values_of(truth, pred, (2, 1, 1))
+    assert (iou, dice) == (pytest.approx(1 / 3), pytest.approx(1 / 2))
+    assert (hausdorff, asd, assd) == (6, 3, pytest.approx(7 / 4))
+    assert nsd == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize("spacing", [None, (3.0, 0.7, 0.5)])
+def test_values_are_those_of_medpy(spacing):
+    binary = pytest.importorskip("medpy.metric.binary", reason="MedPy is not installed")
+    for seed in range(10):
+        truth, pred = random_volumes(seed)
+        iou, dice, *distances, _ = values_of(truth, pred, spacing)
+        assert (iou, dice) == (pytest.approx(binary.jc(pred, truth)), pytest.approx(binary.dc(pred, truth)))
+        theirs = [f(pred, truth, voxelspacing=spacing) for f in (binary.hd, binary.hd95, binary.asd, binary.assd)]
+        assert distances == pytest.approx(theirs, rel=1e-9)
+
+
+def test_plane_of_a_volume_is_a_mask():
+    # One plane is all surface, as a mask one pixel wide is all contour: compare curves.
+    truth, pred = np.zeros((2, 1, 12, 12), dtype=np.bool_)
+    truth[0, 3, 2:9] = pred[0, 5, 3:11] = True
+    expected = [vt.metric(name)(truth[0], pred[0], spacing=0.5) for name in NAMES]
+    assert values_of(truth, pred, 0.5) == pytest.approx(expected)
+
+
+def test_empty_volume_is_a_diagonal_away():
+    truth, pred = np.zeros((2, 3, 4, 12), dtype=np.bool_)
+    truth[1, 1, 1] = True
+    pairs = Pairs.of_volumes(truth, pred)
+    assert vt.metric("dice").values(pairs).tolist() == [0]
+    assert vt.metric("hausdorff").values(pairs).tolist() == [13]
+
+
+def test_what_is_not_defined_for_volumes_is_told():
+    truth, pred = random_volumes(1)
+    with pytest.raises(vt.DataError, match="baddeley: expected regions in images, found volumes"):
+        vt.metric("baddeley").values(Pairs.of_volumes(truth, pred))
+    with pytest.raises(vt.DataError, match="expected volumes of one shape"):
+        Pairs.of_volumes(truth, pred[:2])
+    with pytest.raises(vt.BadParameter, match=r"volume: expected truth values or whole numbers \[plane, row, column\]"):
+        Pairs.of_volumes(truth[0], pred[0])
+    with pytest.raises(vt.BadParameter, match="spacing: expected a number for each of 3 axes, found 2"):
+        vt.metric("hausdorff").values(Pairs.of_volumes(truth, pred, spacing=(1, 2)))
+
+
+def saved(home, kind, name, labels):
+    if kind == "npy":
+        np.save(home / f"{name}.npy", labels)
+        return home / f"{name}.npy"
+    if kind == "tif":
+        pages = [Image.fromarray(plane) for plane in labels]
+        pages[0].save(home / f"{name}.tif", save_all=True, append_images=pages[1:])
+        return home / f"{name}.tif"
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed: pip install 'verite[medical]'")
+    nibabel.save(nibabel.Nifti1Image(labels, np.diag([3.0, 0.7, 0.5, 1.0])), home / f"{name}.nii.gz")
+    return home / f"{name}.nii.gz"
+
+
+@pytest.mark.parametrize("kind", ["npy", "tif", "nii.gz"])
+def test_files_are_compared_label_by_label(tmp_path, kind, capsys):
+    sides = [random_volumes(seed) for seed in (1, 2)]
+    truth, pred = ((a[i] + 2 * (a[1 - i] & ~a[i]) * (i == i)).astype(np.uint8)
+                   for i, a in ((0, sides[0]), (0, sides[1])))  # fmt: skip
+    paths = [str(saved(tmp_path, kind, name, v)) for name, v in (("t", truth), ("p", pred))]
+    given = [] if kind == "nii.gz" else ["--spacing", "3,0.7,0.5"]
+    assert run(["localize", *paths, "-m", "dice", "-m", "hausdorff", "--json", *given]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert "|spacing:3,0.7,0.5mm|" in document["signature"]
+    assert document["metrics"]["hausdorff"]["unit"] == "mm"
+    for label in (1, 2):
+        pairs = Pairs.of_volumes(truth == label, pred == label, spacing=(3, 0.7, 0.5))
+        found = document["classes"][str(label)]["metrics"]
+        assert found["dice"]["mean"] == pytest.approx(float(vt.metric("dice").values(pairs)[0]))
+        assert found["hausdorff"]["mean"] == pytest.approx(float(vt.metric("hausdorff").values(pairs)[0]), rel=1e-6)
+
+
+def test_python_takes_the_same_files_and_volumes(tmp_path):
+    truth, pred = random_volumes(5)
+    paths = [saved(tmp_path, "npy", name, v) for name, v in (("t", truth), ("p", pred))]
+    expected = vt.metric("dice").values(Pairs.of_volumes(truth, pred))[0]
+    assert vt.localize(*paths, "dice").scores["dice"].value == pytest.approx(expected)
+    volumes = vt.Volume.of(truth), vt.Volume.of(pred)
+    assert vt.localize(*volumes, "dice").scores["dice"].value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (np.zeros((3, 3)), "expected three dimensions, found 2"),
+        (np.full((2, 2, 2), 0.5), "expected whole numbers, found others; give --mask-threshold"),
+        (np.full((2, 2, 2), np.nan), "expected whole numbers, found others"),
+        (b"\x93NUMPY nothing", "expected an array as numpy saves it, found "),
+    ],
+)
+def test_broken_volume_gets_one_clear_line(tmp_path, content, message, capsys):
+    path = tmp_path / "a.npy"
+    path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
+    assert run(["localize", str(path), str(path), "-m", "dice"]) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert message in lines[0]
+
+
+def test_soft_volume_is_cut_at_its_threshold(tmp_path, capsys):
+    soft = np.linspace(0, 1, 27).reshape(3, 3, 3)
+    np.save(tmp_path / "t.npy", soft)
+    np.save(tmp_path / "p.npy", soft >= 0.5)
+    words = ["localize", str(tmp_path / "t.npy"), str(tmp_path / "p.npy"), "-m", "dice", "--json"]
+    assert run([*words, "--mask-threshold", "0.5"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["dice"]["mean"] == 1
