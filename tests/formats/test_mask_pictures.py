@@ -386,7 +386,7 @@ def hostile(path, kind):
 )
 def test_hostile_picture_gets_one_clear_line(tmp_path, kind, message, capsys):
     path = hostile(tmp_path / "a.png", kind)
-    assert run(["localize", str(path), str(path), "-m", "iou"]) == 1
+    assert run(["interpret", str(path), str(path)]) == 1
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith(f"verite: {path}")
