@@ -54,8 +54,8 @@ class PrintedNumber:
     def of(cls, text: str | float) -> PrintedNumber:
         """From what was printed: 0.523, 52.3 (percent), or AP50=0.721.
 
-        >>> Number.of("AP50=72.1")
-        Number(text='AP50=72.1', value=0.721, tolerance=0.0005, score='AP50')
+        >>> PrintedNumber.of("AP50=72.1")
+        PrintedNumber(text='AP50=72.1', value=0.721, tolerance=0.0005, score='AP50')
         """
         name, _, digits = str(text).rpartition("=")
         try:

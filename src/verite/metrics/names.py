@@ -58,7 +58,7 @@ def value_of(word: str) -> Any:
 def spell_metric(name: str, parameters: dict[str, Any]) -> str:
     """The inverse of :func:`parse`.
 
-    >>> spell("hausdorff", {"quantile": 0.95, "variant": "pooled"})
+    >>> spell_metric("hausdorff", {"quantile": 0.95, "variant": "pooled"})
     "hausdorff(quantile=0.95, variant='pooled')"
     """
     inside = ", ".join(f"{key}={word_of(value)}" for key, value in parameters.items())

@@ -41,7 +41,7 @@ class CheckedClaim:
     def verdict(self) -> str:
         """How far it holds.
 
-        >>> [Check(10, "", n, 100, "").verdict for n in (0, 3, 50)]
+        >>> [CheckedClaim(10, "", n, 100, "").verdict for n in (0, 3, 50)]
         ['holds', 'holds except', 'fails']
         """
         return "holds" if self.passed else "holds except" if 2 * self.exceptions < self.cases else "fails"

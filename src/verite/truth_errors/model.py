@@ -195,7 +195,7 @@ def plain_value(text: str) -> Any:
 def spell_value(value: Any) -> str:
     """A model's number, word or column as signatures print it.
 
-    >>> spell(0.05), spell(1.0), spell(1 / 3), spell("source"), spell("a column")
+    >>> spell_value(0.05), spell_value(1.0), spell_value(1 / 3), spell_value("source"), spell_value("a column")
     ('0.05', '1', '0.3333333333333333', 'source', "'a column'")
     """
     if isinstance(value, str):
