@@ -8,6 +8,7 @@ import re
 import pytest
 
 import verite as vt
+from tests.panoptic_files import write_side
 
 pytest.importorskip("pandas", reason="needs pandas")
 
@@ -105,3 +106,57 @@ def test_annotations_show_what_is_in_them():
 
 def test_annotations_without_objects_are_shown():
     assert "0 objects" in vt.Annotations.of([], [], [], labels=["cat"])._repr_html_()
+
+
+def pair_of_cats():
+    """Two cats, one found; a prediction beside, and a dog on a cat."""
+    truth = vt.Annotations.of(["a", "a"], ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]], labels=["cat", "dog"])
+    boxes = [[50, 50, 59, 59], [0, 0, 9, 9], [20, 20, 29, 29]]
+    pred = vt.Annotations.of(["a"] * 3, ["cat", "cat", "dog"], boxes, confidence=[0.9, 0.8, 0.7], labels=["cat", "dog"])
+    return truth, pred
+
+
+@pytest.mark.parametrize("protocol", ["openimages", "imagenet_det"])
+def test_protocols_of_boxes_tell_the_same_fates(protocol):
+    more = {"unverified": "count"} if protocol == "openimages" else {}  # nobody said that there is no dog
+    frame = getattr(vt, protocol)(*pair_of_cats(), checks="off", **more).objects().to_pandas()
+    assert frame["fate"].tolist() == ["found", "missed", "wrong", "right", "wrong"]
+    assert frame["partner"].dropna().tolist() == [1, 0]
+
+
+def test_a_group_is_found_by_its_best_prediction_and_the_others_are_left_out():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
+    pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.8, 0.9])
+    frame = vt.openimages(truth, pred).objects().to_pandas()
+    assert frame["fate"].tolist() == ["found", "left out", "right"]
+    nothing = vt.openimages(truth, pred, metric="v2").objects().to_pandas()  # groups weigh nothing there
+    assert nothing["fate"].tolist() == ["not asked for", "left out", "left out"]
+
+
+@pytest.mark.parametrize("protocol", ["coco", "voc", "openimages", "imagenet_det"])
+def test_merged_parts_hold_no_objects_and_say_so(protocol):
+    part = vt.partial(*pair_of_cats(), protocol=protocol.replace("_", "-"), checks="off")
+    with pytest.raises(vt.BadParameter, match="merged parts"):
+        part.compute().objects()
+
+
+def test_objects_of_scenes_are_found_whatever_their_class():
+    fates = vt.interpret(*pair_of_cats(), checks="off").objects().to_pandas()["fate"].tolist()
+    assert fates == ["found", "found", "wrong", "right", "right"]  # a dog in the place of a cat is a match there
+
+
+def test_segments_have_fates(tmp_path):
+    # A cat of four pixels found by three of them; sky above that is a crowd, half of which is called road.
+    truth = write_side(tmp_path, "truth", {1: ([[7, 7, 7, 7], [8, 8, 8, 8]], {7: (1, True), 8: (2, False)})})
+    segments = {n: (label, False) for n, label in SEGMENTS}
+    pred = write_side(tmp_path, "pred", {1: ([[5, 5, 6, 6], [9, 9, 9, 4]], segments)}, is_truth=False)
+    read = vt.read(truth)
+    frame = vt.panoptic(read, vt.read(pred, like=read), checks="off").objects().to_pandas()
+    told = dict(zip(zip(frame["side"], frame["label"], strict=True), frame["fate"], strict=True))
+    assert told == {
+        ("truth", "sky"): "not asked for", ("truth", "cat"): "found", ("pred", "sky"): "left out",
+        ("pred", "road"): "wrong", ("pred", "cat"): "right", ("pred", "dog"): "wrong",
+    }  # fmt: skip
+
+
+SEGMENTS = ((5, 1), (6, 5), (9, 2), (4, 9))

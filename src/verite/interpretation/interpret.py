@@ -32,7 +32,7 @@ from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.display import Part
 from verite.model.images import known_images
-from verite.model.results import Results
+from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.pairs.objects import ignored_truths, mean_of, overlap_of
 from verite.protocols.protocol import protocol
@@ -186,6 +186,19 @@ class InterpretationResults(Results):
         found = np.zeros(len(self.pred_rows), dtype=np.bool_)
         found[self.judged.matches.pred] = True
         return found
+
+    def finds(self, iou: float | None = None) -> Taken:
+        """Object by object what it was matched with, the best overlap first where it may be several."""
+        threshold = self.how.rules.least
+        choose_threshold((threshold,), iou)
+        matches, taken = self.judged.matches, np.full(len(self.truth), -1, dtype=np.int64)
+        rising = np.argsort(matches.overlap, kind="stable")
+        taken[self.truth_rows[matches.truth[rising]]] = self.pred_rows[matches.pred[rising]]
+        asked = np.zeros(len(self.truth), dtype=np.bool_)
+        asked[self.truth_rows] = True
+        claims = np.zeros(len(self.pred), dtype=np.bool_)
+        claims[self.pred_rows[~self.excused | self.is_matched]] = True
+        return Taken(threshold, asked, taken, claims=claims)
 
     def is_error(self, score: str) -> bool:
         return True

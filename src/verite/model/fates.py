@@ -96,6 +96,8 @@ class Fates(Display):
 
 def fates_of(results: Results, iou: float | None = None) -> Fates:
     """The one place that asks an evaluation what became of its objects."""
+    if results.truth.source.format == "part":
+        raise BadParameter("objects: expected an evaluation of annotations, found merged parts, which hold no objects")
     finds, truth, pred = results.finds(iou), results.truth, results.pred
     is_found = finds.taken >= 0
     partner = np.full(len(truth) + len(pred), -1, dtype=np.int64)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.candidates import box_candidates
-from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import prepare
 from verite.evaluation.redrawing import draw_ratio
 from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.formats.blacklists import read_blacklist
 from verite.model.annotations import Annotations
-from verite.model.results import Results
+from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.model.verdicts import EXCLUDED, Verdicts, is_in
 from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
@@ -231,6 +231,15 @@ class DetectionSettings(CurveSettings):
 class DetectionResults(GroupedResults):
     """Average precision per class, with the curves it comes from."""
 
+    settings: DetectionSettings
+
+    def finds(self, iou: float | None = None) -> Taken:
+        """Object by object what was found, at one of the thresholds."""
+        threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
+        found = evaluate_at(threshold, self.settings, self.truth, self.pred).outcomes()
+        least = highest_floor(self.settings.confidence)
+        return Taken(threshold, found.is_asked, found.pred.astype(np.int64), least, found.state >= WRONG)
+
     def part(self, about: Callable[[Labels], str]) -> Part:
         every = np.ones(len(self.truth), dtype=np.bool_)
         return part_of_curves(self, about, (every, ~every))
@@ -271,7 +280,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
     if settings.blacklist is not None:
         truth, pred = without(truth, pred, read_blacklist(settings.blacklist, truth, with_labels=True))
     truth, pred = settings.choose(truth, pred)
-    curves = [curves_at(threshold, settings, truth, pred) for threshold in settings.iou]
+    curves = [curves_of(evaluate_at(threshold, settings, truth, pred)) for threshold in settings.iou]
     return DetectionResults("imagenet-det", settings, curves, truth, pred, findings)
 
 
@@ -290,7 +299,7 @@ def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
     return np.minimum(wanted, iou)
 
 
-def curves_at(threshold: float, settings: DetectionSettings, truth: Annotations, pred: Annotations) -> dict[str, Curve]:
+def evaluate_at(threshold: float, settings: DetectionSettings, truth: Annotations, pred: Annotations) -> Evaluation:
     least = own_thresholds(truth, threshold, settings.tolerance)
     rules = Rules(
         thresholds=(float(least.min(initial=1.0)),),
@@ -300,4 +309,4 @@ def curves_at(threshold: float, settings: DetectionSettings, truth: Annotations,
         ties="image" if settings.ties == "image" else "row",
         is_open=True,
     )
-    return curves_of(Evaluation(truth, pred, rules, thread_count(settings.threads), least=least))
+    return Evaluation(truth, pred, rules, thread_count(settings.threads), least=least)

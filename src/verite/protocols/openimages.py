@@ -10,6 +10,7 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, WRONG, Evaluation, Outcomes, Rules
+from verite.evaluation.floors import highest_floor
 from verite.evaluation.prepare import check_mask_sizes, prepare
 from verite.evaluation.settings import THREADS
 from verite.formats import read
@@ -18,6 +19,7 @@ from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
 from verite.model.regions import BOX
+from verite.model.results import Taken, choose_threshold
 from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
 from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveSettings
@@ -89,6 +91,17 @@ class OpenImagesResults(GroupedResults):
     @property
     def group_weight(self) -> float:  # type: ignore[override]
         return self.settings.group_of_weight or 0.0
+
+    def finds(self, iou: float | None = None) -> Taken:
+        """Object by object what was found, a group by its best prediction; difficult ones were not asked for."""
+        threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
+        sides = pair_sides(self.settings, self.truth, self.pred, thread_count(self.settings.threads))
+        decided, truth = decide(sides, threshold), self.truth
+        asked = ~is_set_aside(truth, self.settings.on) & (~truth.group_of | (self.group_weight > 0))
+        taken = np.where(asked & (decided.taken >= 0), np.append(sides.origin, -1)[decided.taken], -1)
+        claims = np.zeros(len(self.pred), dtype=np.bool_)
+        claims[sides.origin[decided.outcome != IGNORED]] = True
+        return Taken(threshold, asked, taken, highest_floor(self.settings.confidence), claims)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         truth = self.truth
@@ -252,22 +265,43 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
     return Sides(truth, pred, stages, order, confidence, np.flatnonzero(kept), threads)
 
 
-def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> dict[str, Curve]:
+@record(eq=False)
+class Decided:
+    """What became of the predictions that count, and of every truth."""
+
+    outcome: NDArray[np.int8]
+    taken: Ints  # the prediction that found each truth, the best one of a group; -1 for none
+    groups: Ints  # the best prediction of each group that is hit and asked for
+
+
+def decide(sides: Sides, threshold: float) -> Decided:
     truth, pred = sides.truth, sides.pred
     outcome = np.full(len(pred), WRONG, dtype=np.int8)
-    groups: list[Ints] = []  # the best prediction of each group that is hit
+    taken = np.full(len(truth), -1, dtype=np.int64)
+    groups: list[Ints] = []
     for similarity, compared in sides.stages.items():
         says_nothing = similarity != next(iter(sides.stages))  # about masks, where a truth has none
         rules = Rules((threshold,), similarity, wants="best", equal="first", ties="row", is_open=True)
         one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
         rows, found = match_undecided(sides, outcome, compared & ~truth.group_of, one_by_one)
         outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
+        is_right = found.state == RIGHT
+        taken[np.flatnonzero(compared & ~truth.group_of)[found.truth[is_right]]] = rows[is_right]
         rows, found = match_undecided(sides, outcome, compared & truth.group_of, as_groups)
         outcome[rows[found.truth >= 0]] = IGNORED
         if not says_nothing:
-            groups.append(best_of_groups(sides, rows, found.truth, np.flatnonzero(compared & truth.group_of)))
+            best = best_of_groups(sides, rows, found.truth, np.flatnonzero(compared & truth.group_of))
+            is_hit = best >= 0
+            taken[is_hit] = best[is_hit]
+            groups.append(best[is_hit])
+    return Decided(outcome, taken, np.concatenate(groups))
+
+
+def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> dict[str, Curve]:
+    truth, pred = sides.truth, sides.pred
+    decided = decide(sides, threshold)
     weight_of_group = settings.group_of_weight or 0.0
-    entries = Entries.of(sides, outcome, np.concatenate(groups) if weight_of_group > 0 else np.empty(0, np.int64))
+    entries = Entries.of(sides, decided.outcome, decided.groups if weight_of_group > 0 else np.empty(0, np.int64))
     ignored = is_set_aside(truth, settings.on)
     labels = max(len(truth.labels), len(pred.labels))
     singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
@@ -301,13 +335,13 @@ def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rule
 
 
 def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
-    """The best prediction of each group that is hit, in the order of groups; a confidence of 0 is none here."""
+    """For each truth that is a group the best prediction that hits it, else -1; a confidence of 0 is none here."""
     group = np.full(len(sides.pred), -1, dtype=np.int64)
     group[rows] = np.append(groups, -1)[took]
     falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
     best = np.full(len(sides.truth), -1, dtype=np.int64)
     best[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
-    return best[(best >= 0) & ~sides.truth.difficult]  # what is not asked for is not found, either
+    return np.where(sides.truth.difficult, -1, best)  # what is not asked for is not found, either
 
 
 @record(eq=False)

@@ -21,7 +21,7 @@ from verite.evaluation.settings import THREADS, ShardedSettings
 from verite.model.display import Part as Piece
 from verite.model.images import known_images
 from verite.model.labels import Labels
-from verite.model.results import Results
+from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.protocols.curve_parts import count_cells
 from verite.protocols.protocol import protocol
@@ -102,6 +102,19 @@ class PanopticResults(Results):
             name=settings.name,
             findings=findings,
         )
+
+    def finds(self, iou: float | None = None) -> Taken:
+        """Segment by segment what was found; crowds were not asked for."""
+        choose_threshold((0.5,), iou)
+        matched = self.matched
+        assert matched is not None
+        taken = np.full(len(self.truth), -1, dtype=np.int64)
+        taken[matched.truth] = matched.pred
+        asked = taken >= 0
+        asked[matched.missed] = True
+        claims = np.zeros(len(self.pred), dtype=np.bool_)
+        claims[matched.pred] = claims[matched.false] = True
+        return Taken(0.5, asked, taken, claims=claims)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         """A row for each match with its IoU for a confidence; truths and false predictions are counted by image."""
@@ -263,7 +276,7 @@ def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegm
     found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
     if not found:
         none = np.empty(0, dtype=np.int64)
-        return MatchedSegments(none, np.empty(0), none, none)
+        return MatchedSegments(none, none, np.empty(0), none, none)
     return MatchedSegments(
         *(np.concatenate([getattr(m, name) for m in found]) for name in MatchedSegments.__dataclass_fields__)
     )
@@ -285,7 +298,8 @@ def count(matched: MatchedSegments, truth: Annotations, pred: Annotations) -> Se
 @dataclass(frozen=True, eq=False)
 class MatchedSegments:
     truth: Ints  # rows of the truth that were found
-    iou: Floats  # with what found them
+    pred: Ints  # rows of the predictions that found them
+    iou: Floats
     missed: Ints  # rows of the truth
     false: Ints  # rows of the predictions
 
@@ -308,4 +322,4 @@ def match(shared: SharedPixels, truth: Annotations, pred: Annotations, rows: tup
     is_missed[one[hit]] = False
     is_false = 2 * spared <= pred_area
     is_false[two[hit]] = False
-    return MatchedSegments(ours[one[hit]], iou[hit], ours[is_missed], theirs[is_false])
+    return MatchedSegments(ours[one[hit]], theirs[two[hit]], iou[hit], ours[is_missed], theirs[is_false])
