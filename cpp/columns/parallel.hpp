@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -15,25 +17,42 @@
 namespace verite {
 
 // Calls work(0) to work(count - 1), each on a thread of its own while the system has threads to give, the rest here.
-// `work` must not throw. Loops of the other threads end soon after `stop` is set.
-template <class Work>
-void run_on_threads(std::size_t count, const Work& work, const Stop* stop = nullptr) {
+// `work` must not throw. Loops of the other threads end soon after `stop` is set. Who waits for them calls `wait` now
+// and then, which must not throw either.
+template <class Work, class Wait>
+void run_on_threads(std::size_t count, const Work& work, const Stop* stop, const Wait& wait) {
     std::vector<std::thread> helpers;
     helpers.reserve(count);
-    std::size_t started = 1;
+    std::mutex counting;
+    std::condition_variable is_done;
+    std::size_t started = 1, done = 0;
     try {
         for (; started < count; ++started)
-            helpers.emplace_back([&work, started, stop] {
+            helpers.emplace_back([&, started] {
                 is_helper = true;
                 stop_of_thread = stop;
                 work(started);
+                const std::lock_guard guard(counting);
+                ++done;
+                is_done.notify_one();
             });
     } catch (const std::system_error&) {
         // No more threads; slower, but the same result.
     }
     work(0);
     for (std::size_t i = started; i < count; ++i) work(i);
+    for (std::unique_lock lock(counting); done < helpers.size();)
+        if (is_done.wait_for(lock, std::chrono::milliseconds(50)) == std::cv_status::timeout) {
+            lock.unlock();
+            wait();
+            lock.lock();
+        }
     for (auto& helper : helpers) helper.join();
+}
+
+template <class Work>
+void run_on_threads(std::size_t count, const Work& work) {
+    run_on_threads(count, work, nullptr, [] {});
 }
 
 // Calls work(piece) for every piece from 0 to `pieces`. The first exception ends the work and is thrown here.
@@ -49,12 +68,9 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     Stop stop;
     std::exception_ptr failure;
     std::mutex failing;
-    const auto help = [&](std::size_t worker) {
+    const auto guarded = [&](auto&& part) {
         try {
-            for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) {
-                work(piece);
-                if (worker == 0) pause();
-            }
+            part();
         } catch (...) {
             next = pieces;
             const std::lock_guard guard(failing);
@@ -62,7 +78,15 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
             stop.is_set = true;
         }
     };
-    run_on_threads(workers, help, &stop);
+    const auto help = [&](std::size_t worker) {
+        guarded([&] {
+            for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) {
+                work(piece);
+                if (worker == 0) pause();
+            }
+        });
+    };
+    run_on_threads(workers, help, &stop, [&] { guarded(pause); });
     if (failure) std::rethrow_exception(failure);
 }
 

@@ -113,6 +113,10 @@ TOUR = (
         "panoptic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
     ),
     (
+        "Semantic segmentation asks for the class of every pixel alone.",
+        "semantic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
+    ),
+    (
         "A data set that is too large for one process is evaluated in parts, here in one,",
         "partial coco harbour/truth.json harbour/hawk.json --quiet -o results/hawk.part",
     ),
