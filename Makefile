@@ -80,8 +80,11 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" torchmetrics pytorch-lightning \
 	  transformers accelerate pycocotools faster-coco-eval pytest parameterized cachier hypothesis .
-	# Without its dependencies, so that torch stays the one that was asked for.
-	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision
+	# What the tools need that quirks repeat, and they themselves without dependencies: torch stays the one asked for.
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check matplotlib pillow pyyaml requests scipy \
+	  psutil polars opencv-python-headless defusedxml tqdm pydeprecate
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision ultralytics \
+	  ultralytics-thop supervision
 	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
 	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval for their tests, of detr, Deformable-DETR,
 	# DINO, rf-detr, vision, detectron2, mmdetection, YOLOX, transformers and ultralytics for their evaluators.

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "bind/arrays.hpp"
+#include "bind/readings.hpp"
 #include "bind/views.hpp"
-#include "evaluation/readings.hpp"
 #include "evaluation/sides.hpp"
 
 namespace verite {
@@ -174,20 +174,13 @@ ArraysOf<std::int32_t, std::int64_t> by_class(const KeptEvaluation& kept) {
     return nb::make_tuple(array_of(std::move(rows)), array_of(Array<std::int64_t>(preds.label_offsets)));
 }
 
-// Of every class: the area below all points, the mean at eleven recalls, truths, right and wrong predictions, the best
-// F1 and its confidence.
-nb::typed<nb::list, std::tuple<double, double, int, int, int, double, double>> readings(const KeptEvaluation& kept,
-                                                                                        std::size_t threshold,
-                                                                                        unsigned threads) {
+ReadingList readings(const KeptEvaluation& kept, std::size_t threshold, unsigned threads) {
     std::vector<Reading> found;
     {
         const nb::gil_scoped_release released;
         found = read_curves(kept.evaluation(), threshold, threads);
     }
-    nb::list listed;
-    for (const auto& [every, eleven, truths, right, wrong, f1, confidence] : found)
-        listed.append(nb::make_tuple(every, eleven, truths, right, wrong, f1, confidence));
-    return listed;
+    return list_readings(found);
 }
 
 DictOfAny by_image(const KeptEvaluation& kept) {

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
+#include "bind/readings.hpp"
 #include "bind/views.hpp"
 
 namespace verite {
@@ -135,18 +136,13 @@ ArraysOf<double, double, double> arrays(const KeptMerger& kept, double absent, u
                           to_numpy(std::move(confidence), {thresholds, levels, labels, ranges, limits}));
 }
 
-nb::typed<nb::list, std::tuple<double, double, int, int, int, double, double>> readings(const KeptMerger& kept,
-                                                                                        std::size_t threshold,
-                                                                                        unsigned threads) {
+ReadingList readings(const KeptMerger& kept, std::size_t threshold, unsigned threads) {
     std::vector<Reading> found;
     {
         const nb::gil_scoped_release released;
         found = kept.merger.readings(threshold, threads);
     }
-    nb::list listed;
-    for (const auto& [every, eleven, truths, right, wrong, f1, confidence] : found)
-        listed.append(nb::make_tuple(every, eleven, truths, right, wrong, f1, confidence));
-    return listed;
+    return list_readings(found);
 }
 
 std::vector<std::tuple<std::int64_t, std::int64_t>> counts(const KeptMerger& kept, unsigned threads) {

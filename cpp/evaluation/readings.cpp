@@ -35,6 +35,45 @@ struct Hits {
         }
         return sum_pairwise(found) / 11;
     }
+
+    // At the recalls 0, 0.01, … 1: the precision at the first recall that reaches it, or that exceeds it; 0 where none
+    // does.
+    std::vector<double> at_hundredths(std::int64_t truths, bool exceeds) const {
+        std::vector<double> found(101, 0.0);
+        std::size_t hit = 0;
+        for (std::size_t r = 0; r <= 100; ++r) {
+            const double level = r == 100 ? 1.0 : static_cast<double>(r) * 0.01;
+            const auto recall = [&] { return static_cast<double>(hit + 1) / static_cast<double>(truths); };
+            while (hit < best.size() && (exceeds ? recall() <= level : recall() < level)) ++hit;
+            if (hit < best.size()) found[r] = best[hit];
+        }
+        return found;
+    }
+
+    Areas areas(std::int64_t truths, std::int64_t count) const {
+        Areas found{};
+        std::vector<double> own(all.size());
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] = precision(i);
+        found.every = sum_pairwise(best) / static_cast<double>(truths);
+        found.eleven = at_eleven(truths);
+        found.hundred = sum_pairwise(at_hundredths(truths, false)) / 101;
+        found.raw = sum_pairwise(own) / static_cast<double>(truths);
+        std::vector<double> beyond = at_hundredths(truths, true);
+        found.trapezoid = below_lines(beyond);
+        const double last = static_cast<double>(all.size()) / static_cast<double>(truths);
+        const double end = count == 0 ? 0 : static_cast<double>(all.size()) / static_cast<double>(count);
+        for (std::size_t r = 0; r < 100; ++r)
+            if (const double level = static_cast<double>(r) * 0.01; level >= last)
+                beyond[r] = end * (1 - level) / (1 - last);
+        found.sloped = below_lines(beyond);
+        return found;
+    }
+
+    static double below_lines(std::vector<double> heights) {
+        heights.front() /= 2;
+        heights.back() /= 2;
+        return sum_pairwise(heights) / 100;
+    }
 };
 
 }  // namespace
@@ -44,7 +83,7 @@ std::vector<Reading> read_curves(const Walked& walk, std::size_t threshold, unsi
     in_parallel(readings.size(), threads, [&](std::size_t label) {
         Reading& reading = readings[label];
         const auto truths = static_cast<std::int64_t>(walk.positives[label * walk.ranges]);
-        reading = {absent, absent, truths, 0, 0, absent, absent};
+        reading = {{absent, absent, absent, absent, absent, absent}, truths, 0, 0, absent, absent};
         Hits hits;
         std::int64_t all = 0;
         double best = -1, before = absent, f1 = 0;
@@ -76,8 +115,7 @@ std::vector<Reading> read_curves(const Walked& walk, std::size_t threshold, unsi
         }
         reading.f1 = std::max(best, 0.0);
         hits.rise();
-        reading.every = sum_pairwise(hits.best) / static_cast<double>(reading.truths);
-        reading.eleven = hits.at_eleven(reading.truths);
+        reading.areas = hits.areas(reading.truths, all);
     });
     return readings;
 }

@@ -34,7 +34,8 @@ class Setting(Generic[Given, Held]):
     """One setting, as a descriptor: what is given is checked and held in one form.
 
     `short` is its short option, `names` are other long ones, `flags` options that stand for one value. `is_signed`:
-    it can change a number, and signatures have it. `is_common` ones come after the others, in help and signatures.
+    it can change a number, and signatures have it; an `is_quiet` one only where it is not the default. `is_common` ones
+    come after the others, in help and signatures.
     None stands for the default, which `default_text` tells a person where it is not a plain value.
     """
 
@@ -54,11 +55,13 @@ class Setting(Generic[Given, Held]):
         default_text: str = "",
         is_signed: bool = True,
         is_common: bool = False,
+        is_quiet: bool = False,
         has_option: bool = True,
     ) -> None:
         self.default, self.help, self.short, self.names = default, help, short, tuple(names)
         self.flags, self.metavar, self.default_text = dict(flags or {}), metavar, default_text
         self.is_signed, self.is_common, self.has_option = is_signed, is_common, has_option
+        self.is_quiet = is_quiet
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -281,8 +284,11 @@ class Settings:
         return {
             key: entry.of(self) if isinstance(entry, Fact) else entry.spell(getattr(self, key))
             for key, entry in self.entries.items()
-            if entry.is_signed
+            if entry.is_signed and not (isinstance(entry, Setting) and self.is_unsaid(entry))
         }
+
+    def is_unsaid(self, setting: Setting[Any, Any]) -> bool:
+        return setting.is_quiet and getattr(self, setting.name) == setting.default
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)

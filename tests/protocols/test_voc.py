@@ -262,7 +262,11 @@ def test_prediction_on_an_unknown_image_is_an_error():
 
 def test_several_thresholds_give_a_score_each():
     results = vt.voc(cat((0, 0, 9, 9)), cats(((0, 0, 9, 4), 0.9)), iou=[0.5, 0.75])
-    assert {name: score.value for name, score in results.scores.items()} == {"mAP@0.50": 1, "mAP@0.75": 0}
+    assert {name: score.value for name, score in results.scores.items()} == {
+        "mAP@0.50": 1,
+        "mAP@0.75": 0,
+        "mAP@0.50:0.75": 0.5,
+    }
     document = json.loads(results.to_json())
     assert [t["mAP"] for t in document["thresholds"]] == [1, 0]
     assert document["mAP"] == 1
@@ -285,7 +289,7 @@ def test_only_the_named_classes_count():
         {"iou": 0},
         {"iou": 1.5},
         {"iou": []},
-        {"interpolation": "101"},
+        {"interpolation": "102"},
         {"pixel": "plus2"},
         {"ignored": "no"},
         {"quirks": "x"},

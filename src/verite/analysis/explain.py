@@ -1,201 +1,241 @@
 """Why do two tools print different numbers? Which conventions give the number that another tool printed.
 
-A convention is one named change of a protocol's settings. Each is tried alone; where none gives the number, two at a
-time. What the settings declare as choices and flags is tried without a line written for it.
+A tool's way is a protocol with some of its settings; a convention is one change of a setting. Ways of known tools are
+tried, every single change, and where none gives the number, the likeliest of several changes together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
-from math import inf, isnan, nan
+from collections.abc import Sequence
+from functools import cached_property
+from math import inf
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from verite.errors import BadParameter, DataError
+from verite.analysis.explain_chain import Step, chain_from
+from verite.analysis.explain_numbers import PrintedNumber, numbers_of
+from verite.analysis.explain_search import Search, Trial
+from verite.analysis.explain_tools import TOOLS, Way, tool_named
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.prepare import prepare
 from verite.formats import read_pair
-from verite.model.display import Display, Part
+from verite.model.display import Display, Part, Verbatim
 from verite.model.results import to_json
 from verite.model.tables import Table
-from verite.protocols import HOMES, protocol_named
-from verite.records import record
-from verite.settings import Choice, Flag
-from verite.signature import spell
+from verite.protocols import HOMES
 
 if TYPE_CHECKING:
-    from verite.checks import Finding
+    from verite.analysis.explain_search import Attempt
     from verite.evaluation.prepare import Checks
     from verite.formats import Readable
-    from verite.model.annotations import Annotations
-    from verite.protocols.protocol import Protocol
-    from verite.signature import Signature
 
-# Values that other tools are known to use where a setting has no list of choices.
-USUAL: dict[str, tuple[Any, ...]] = {
-    "iou": (0.3, 0.4, 0.5, 0.75, 0.9),
-    "max_dets": ((1, 10, 300), (1, 10, 500), (1, 10, 1000)),
-    "confidence": (0.001, 0.01, 0.05, 0.1, 0.25, 0.3, 0.5),
-}
 PROTOCOLS = ("coco", "voc")
-HEADLINES = ("AP", "AP50", "AP75")  # what tools print first, and mAP
-MOST_ROWS = 15  # shown; JSON has all
-
-
-@record()
-class PrintedNumber:
-    """A number as it was printed: its value, what it may differ by, and which score it is, if somebody says so."""
-
-    text: str
-    value: float
-    tolerance: float
-    score: str = ""
-
-    @classmethod
-    def of(cls, text: str | float) -> PrintedNumber:
-        """From what was printed: 0.523, 52.3 (percent), or AP50=0.721.
-
-        >>> PrintedNumber.of("AP50=72.1")
-        PrintedNumber(text='AP50=72.1', value=0.721, tolerance=0.0005, score='AP50')
-        """
-        name, _, digits = str(text).rpartition("=")
-        try:
-            value = float(digits)
-        except ValueError:
-            raise BadParameter(f"number: expected a number such as 0.523 or AP50=0.721, found {text!r}") from None
-        if not 0 <= value <= 100:
-            raise BadParameter(f"number: expected a score from 0 to 1 or in percent, found {text!r}")
-        unit = 0.01 if value > 1 else 1.0
-        places = len(digits.strip().partition(".")[2])
-        return cls(str(text), round(value * unit, 12), 0.5 * 10.0**-places * unit, name.strip())
-
-    def distance(self, scores: dict[str, float]) -> tuple[float, str]:
-        """How far the nearest score is, and which one it is."""
-        asked = [self.score] if self.score else [key for key in scores if is_headline(key)] or list(scores)
-        known = {key: scores[key] for key in asked if not isnan(scores.get(key, nan))}
-        nearest = min(known, key=lambda key: abs(known[key] - self.value), default="")
-        return (abs(known[nearest] - self.value), nearest) if nearest else (inf, self.score)
-
-    def is_reached(self, scores: dict[str, float]) -> bool:
-        return self.distance(scores)[0] <= self.tolerance * (1 + 1e-9)
-
-
-def is_headline(score: str) -> bool:
-    return score in HEADLINES or score.startswith("mAP")
-
-
-@record()
-class Attempt:
-    """A protocol with some of its settings changed, and what comes out."""
-
-    verb: str
-    changes: tuple[tuple[str, Any], ...]
-    scores: dict[str, float]
-    signature: Signature
-
-    @property
-    def words(self) -> str:
-        return ", ".join(f"{name} {spell(value)}" for name, value in self.changes) or "as it is"
-
-    def command(self, truth: str, pred: str) -> str:
-        """What prints these numbers."""
-        declared = protocol_named(self.verb).settings.declared
-        options = []
-        for name, value in self.changes:
-            if isinstance(declared[name], Flag):
-                options.append(declared[name].option)
-            else:
-                values = value if isinstance(value, tuple) else (value,)
-                options += [f"{declared[name].option} {one}" for one in values]
-        return " ".join(["verite", self.verb, truth, pred, *options])
+TRIES = 500
+MOST_ROWS = 6  # shown; JSON and CSV have all
+WIDE = 20  # tolerances around a number in which attempts are counted, to know how many are near by chance
 
 
 class Explanation(Display):
-    """Every attempt, the nearest first, and the way from the protocol as it is to the best of them."""
+    """Every attempt, the nearest first, and the way from their number to ours."""
 
-    def __init__(
-        self,
-        numbers: Sequence[PrintedNumber],
-        attempts: Iterable[Attempt],
-        paths: tuple[str, str],
-        findings: Sequence[Finding] = (),
-    ) -> None:
-        self.numbers, self.paths, self.findings = tuple(numbers), paths, tuple(findings)
-        every = list(attempts)
-        # Of equally near ones that with fewer changes; those that do not have the score cannot be compared.
-        order = sorted(every, key=lambda attempt: (self.distance(attempt), len(attempt.changes)))
-        self.attempts = [attempt for attempt in order if self.distance(attempt) < inf]
+    def __init__(self, search: Search, ours: str, command: tuple[str, str, Sequence[str]], findings: Any = ()) -> None:
+        """`command`: what truth and predictions are called, and how they are read."""
+        self.trial, self.ours, self.call, self.findings = search.trial, ours, command, tuple(findings)
+        self.numbers, self.inert = self.trial.numbers, list(search.inert)
+        self.attempts = [attempt for attempt in search.nearest() if self.distance(attempt) < inf]
         if not self.attempts:
-            known = ", ".join(dict.fromkeys(key for attempt in every for key in attempt.scores))
-            named = " and ".join(number.text for number in self.numbers)
-            raise BadParameter(f"number: expected scores that are there, such as {known}, found {named}")
+            known = dict.fromkeys(name for attempt in search.attempts for name in attempt.scores if "[" not in name)
+            labels = self.trial.sides[0].labels.all_names
+            wrong = next((n for n in self.numbers if n.label and n.label not in labels), None)
+            if wrong is not None:
+                near = did_you_mean(wrong.label, labels)
+                raise BadParameter(f"number: expected one of {len(labels)} classes, found {wrong.text!r}{near}")
+            named = " and ".join(number.text for number in self.numbers[:3])
+            some = ", ".join(list(known)[:12])
+            raise BadParameter(f"number: expected scores that are there, such as {some}, found {named}")
 
     def distance(self, attempt: Attempt) -> float:
-        return max(number.distance(attempt.scores)[0] for number in self.numbers)
+        return self.trial.distance(attempt)
 
     @property
     def reached(self) -> list[Attempt]:
-        """Those that give all numbers to the printed digits."""
-        return [a for a in self.attempts if all(number.is_reached(a.scores) for number in self.numbers)]
-
-    def chain(self) -> list[tuple[str, float]]:
-        """From the protocol as it is to the nearest attempt, one change after the other, with the score so far."""
-        best = self.attempts[0]
-        _, score = self.numbers[0].distance(best.scores)
-        by_changes = {frozenset(a.changes): a for a in self.attempts if a.verb == best.verb}
-        steps = [by_changes.get(frozenset(best.changes[:count])) for count in range(len(best.changes) + 1)]
-        words = ["as it is", *(f"{name} {spell(value)}" for name, value in best.changes)]
-        return [(w, a.scores.get(score, nan)) for w, a in zip(words, steps, strict=True) if a is not None]
-
-    def table(self, most: int | None = None) -> Table:
-        shown = self.attempts[:most]
-        first = [self.numbers[0].distance(attempt.scores)[1] for attempt in shown]
-        columns: dict[str, Sequence[Any]] = {
-            "score": first,
-            "value": [a.scores.get(key, nan) for a, key in zip(shown, first, strict=True)],
-            "away by": [self.distance(a) for a in shown],
-            "command": [a.command("TRUTH", "PRED") for a in shown],
-        }
-        return Table.of("conventions", [f"{a.verb}: {a.words}" for a in shown], columns)
-
-    def verdict(self) -> str:
-        wanted = " and ".join(number.text for number in self.numbers)
-        reached = self.reached
-        if not reached:
-            return (
-                f"{wanted}: nothing that was tried gives it ({len(self.attempts)} ways); other predictions, another "
-                "truth, or a convention that is not known here? see verite inspect TRUTH PRED"
-            )
-        fewest = min(len(attempt.changes) for attempt in reached)
-        simplest = [f"{a.verb}: {a.words}" for a in reached if len(a.changes) == fewest]
-        return f"{wanted}: to the printed digits by {'; or '.join(simplest[:4])}" + (
-            f"; and {len(simplest) - 4} more" if len(simplest) > 4 else ""
+        """Those that give all numbers to the printed digits, the fewest changes first; of equally many, those whose
+        first score is a number that nobody named.
+        """
+        return sorted(
+            (attempt for attempt in self.attempts if attempt.reaches(self.numbers)),
+            key=lambda attempt: (attempt.effort, sum(map(attempt.is_aside, self.numbers))),
         )
 
+    @property
+    def best(self) -> Attempt:
+        return next(iter(self.reached), self.attempts[0])
+
+    @cached_property
+    def score(self) -> str:
+        """Which score the first number is, in the words that protocols share."""
+        own = self.best.distance(self.numbers[0])[1]
+        if own == "mAP" and self.ours != "coco":
+            return own
+        shared = {name: key for key, name in self.best.shared.items() if name in self.best.scores}
+        return own if "[" in own or self.best.verb != "voc" else shared.get(own, own)
+
+    @cached_property
+    def walk(self) -> tuple[list[Step], list[str]]:
+        return chain_from(self.trial, self.best, self.ours, self.score)
+
+    @property
+    def chain(self) -> list[Step]:
+        """From theirs, the best attempt, to ours, one change after the other, with the score so far."""
+        return self.walk[0]
+
+    @property
+    def idle(self) -> list[str]:
+        """Changes on that way that change nothing."""
+        return self.walk[1]
+
+    @property
+    def by_chance(self) -> float:
+        """How many attempts one would expect to fit if they lay where they lie by chance."""
+        near = [a for a in self.attempts if all(a.distance(n)[0] <= WIDE * n.tolerance for n in self.numbers)]
+        return len(near) / float(WIDE ** len(self.numbers))
+
+    def command(self, attempt: Attempt) -> str:
+        return attempt.command(*self.call)
+
+    def verdict(self) -> str:
+        """The answer in a sentence."""
+        wanted = ", ".join(number.text for number in self.numbers[:3])
+        wanted += f" and {len(self.numbers) - 3} more" if len(self.numbers) > 3 else ""
+        if not self.reached:
+            nearest, number = self.attempts[0], self.worst_number(self.attempts[0])
+            value = number.value + self.signed_distance(nearest, number)
+            return (
+                f"{wanted}: none of {len(self.attempts)} ways gives it; the nearest is {nearest.words}, "
+                f"{nearest.distance(number)[1]} {value:.4f}, {self.distance(nearest):.4f} away."
+            )
+        simplest = [a for a in self.reached if a.effort[0] == self.best.effort[0]]
+        ways = list(dict.fromkeys(attempt.words for attempt in simplest))
+        is_combined = self.best.effort[0] > 1
+        alone = "no known tool and no single change gives it, but " if is_combined else ""
+        if len(ways) > 3:
+            told = f"{'; '.join(ways[:3])}; and {len(ways) - 3} more"
+            fit = f"{len(ways)} ways of several changes do" if is_combined else f"{len(ways)} ways give it"
+            return f"{wanted}: {alone}{fit}. More digits or another number would tell which: {told}."
+        return (
+            f"{wanted}: {alone}{' or '.join(ways)} does."
+            if is_combined
+            else f"{wanted}: given by {' or by '.join(ways)}."
+        )
+
+    def signed_distance(self, attempt: Attempt, number: PrintedNumber) -> float:
+        return attempt.scores[attempt.distance(number)[1]] - number.value
+
+    def worst_number(self, attempt: Attempt) -> PrintedNumber:
+        return max(self.numbers, key=lambda number: attempt.distance(number)[0])
+
+    def remarks(self) -> list[str]:
+        """What it means, where nothing fits or what fits may be chance."""
+        if self.reached:
+            if self.best.effort[0] > 1 and self.by_chance >= 0.5:
+                return [f"By chance {self.by_chance:.1f} of these ways would fit: give more digits or another number."]
+            return []
+        number = self.worst_number(self.attempts[0])
+        found = []
+        if self.distance(self.attempts[0]) <= 5 * number.tolerance:
+            found.append("That is a difference in the last digit: a number cut off, or boxes or confidences rounded.")
+        signs = [self.signed_distance(a, number) for a in self.attempts]
+        if all(sign > 0 for sign in signs) or all(sign < 0 for sign in signs):
+            low, high = number.value + min(signs), number.value + max(signs)
+            found.append(
+                f"It lies outside of all that conventions give, {low:.4f} to {high:.4f}: other predictions, another "
+                "truth, or other images, not another convention."
+            )
+        else:
+            found.append("Other predictions, another truth, other images, or a convention that is not known here.")
+        if self.findings:
+            told = "; ".join(finding.message for finding in self.findings)
+            found.append(f"The data look suspicious, and that may be why: {told}.")
+        else:
+            found.append("The checks found nothing suspicious about the data; verite inspect TRUTH PRED tells more.")
+        return found
+
+    def table(self) -> Table:
+        """All attempts, with commands and signatures."""
+        first = [attempt.distance(self.numbers[0])[1] for attempt in self.attempts]
+        columns: dict[str, Sequence[Any]] = {
+            "score": first,
+            "value": [a.scores[key] for a, key in zip(self.attempts, first, strict=True)],
+            "away by": [self.distance(a) for a in self.attempts],
+            "fits": ["yes" if a.reaches(self.numbers) else "no" for a in self.attempts],
+            "command": [self.command(a) for a in self.attempts],
+            "signature": [str(a.signature) for a in self.attempts],
+        }
+        return Table.of("conventions", [a.words for a in self.attempts], columns)
+
+    def main_table(self) -> Table:
+        return self.table()
+
+    def shown(self) -> list[Attempt]:
+        """The best few: those that fit, and the nearest of the others."""
+        return list(dict.fromkeys([*self.reached[:MOST_ROWS], *self.attempts]))[:MOST_ROWS]
+
     def contents(self) -> list[Part]:
-        steps = [f"{words} {value:.4f}" for words, value in self.chain()]
-        nearest = self.attempts[0]
-        parts: list[Part] = [self.verdict(), self.table(MOST_ROWS)]
-        if len(steps) > 1:
-            parts.append(f"from {nearest.verb} as it is to the nearest: {' → '.join(steps)}")
-        return [*parts, nearest.signature]
+        shown = self.shown()
+        first = [attempt.distance(self.numbers[0])[1] for attempt in shown]
+        columns: dict[str, Sequence[Any]] = {
+            "score": first,
+            "value": [a.scores[key] for a, key in zip(shown, first, strict=True)],
+            "away by": ["fits" if a.reaches(self.numbers) else f"{self.distance(a):.4f}" for a in shown],
+        }
+        rows = [f"{place}  {attempt.words}" for place, attempt in enumerate(shown, 1)]
+        lines = [f"{place}  {self.command(a)}\n   {a.signature}" for place, a in enumerate(shown, 1)]
+        idle = [f"Without effect on the way: {', '.join(self.idle)}."] if self.idle else []
+        return [
+            " ".join([self.verdict(), *self.remarks()]),
+            Table.of("   conventions", rows, columns),
+            Verbatim("\n".join(lines)),
+            self.chain_table(),
+            *idle,
+        ]
+
+    def chain_table(self) -> Table:
+        columns: dict[str, Sequence[Any]] = {
+            self.score: [step.value for step in self.chain],
+            "difference": ["" if not i else f"{step.difference:+.4f}" for i, step in enumerate(self.chain)],
+        }
+        return Table.of("from theirs to ours", [step.words for step in self.chain], columns)
 
     def to_dict(self) -> dict[str, Any]:
+        numbers = [
+            {"text": n.text, "score": n.score, "class": n.label, "value": n.value, "tolerance": n.tolerance}
+            for n in self.numbers
+        ]
         return {
-            "numbers": [{"text": n.text, "value": n.value, "tolerance": n.tolerance} for n in self.numbers],
+            "answer": self.verdict(),
+            "remarks": self.remarks(),
+            "numbers": numbers,
             "reached": [self.attempts.index(attempt) for attempt in self.reached],
-            "attempts": [
-                {
-                    "protocol": attempt.verb,
-                    "changes": {name: spell(value) for name, value in attempt.changes},
-                    "distance": self.distance(attempt),
-                    "scores": attempt.scores,
-                    "signature": str(attempt.signature),
-                    "command": attempt.command(*self.paths),
-                }
-                for attempt in self.attempts
+            "expected_by_chance": self.by_chance,
+            "attempts": [self.describe(attempt) | {"distance": self.distance(attempt)} for attempt in self.attempts],
+            "without_effect": self.inert,
+            "chain": [
+                {"change": step.words, "score": self.score, "value": step.value, "difference": step.difference}
+                | {key: self.describe(step.attempt)[key] for key in ("signature", "command")}
+                for step in self.chain
             ],
-            "chain": [{"change": words, "value": value} for words, value in self.chain()],
             "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def describe(self, attempt: Attempt) -> dict[str, Any]:
+        return {
+            "way": attempt.way.title,
+            "words": attempt.words,
+            "protocol": attempt.verb,
+            "changes": attempt.changes,
+            "scores": {name: value for name, value in attempt.scores.items() if "[" not in name},
+            "signature": str(attempt.signature),
+            "command": self.command(attempt),
         }
 
     def to_json(self, *, indent: int = 0) -> str:
@@ -206,63 +246,52 @@ def explain(
     truth: Readable,
     pred: Readable,
     *numbers: str | float,
+    table: str | PathLike[str] | None = None,
+    tool: str | None = None,
     protocols: Sequence[str] = PROTOCOLS,
+    tries: int = TRIES,
     checks: Checks = "stop",
+    read_as: Sequence[str] = (),
 ) -> Explanation:
     """Which conventions give the numbers that another tool printed.
 
-    A number is 0.523, 52.3 (percent) or AP50=0.721, without a name any of AP, AP50, AP75 and mAP; several narrow it
-    down. Each convention of the `protocols` is tried alone, and where none gives the numbers to their printed digits,
-    two at a time. Data that look wrong are looked at first, as by every protocol: with `warn` or `off` they are taken
-    as they are, as the other tool may have done.
+    A number is 0.523, 52.3 (percent), AP50=0.721 or AP50[person]=0.8; without a name it is any of AP, AP50, AP75 and
+    mAP. Several narrow it down, and so does a `table` of classes (CSV). `tool`: only what that tool may do, and its
+    names for scores. Ways of tools and single changes of the `protocols` are tried; where none gives the numbers to
+    their printed digits, several changes together, the likeliest first, `tries` in all. The first of the protocols is
+    ours: the chain from their number leads there. Data that look wrong are refused, as by every protocol; with
+    `checks="warn"` or `"off"` they are taken as they are, as the other tool may have done. `read_as`: options of the
+    command line with which both sides were read, for the commands.
 
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
     >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
-    >>> print(explain(truth, pred, 0.5455, protocols=["voc"]).verdict())
-    0.5455: to the printed digits by voc: interpolation 11
+    >>> print(explain(truth, pred, "AP=0.7500", tool="ultralytics").verdict())
+    AP=0.7500: given by ultralytics up to 8.4.36.
     """
-    wanted = [PrintedNumber.of(number) for number in numbers]
-    if not wanted:
-        raise BadParameter("number: expected at least one, found none")
+    asked = tool_named(tool) if tool else None
+    wanted = numbers_of(numbers, table, asked.scores if asked else {})
     for verb in protocols:
         if verb not in HOMES:
-            raise BadParameter(f"protocols: expected {', '.join(HOMES)}, found {verb!r}")
+            raise BadParameter(f"protocols: expected {', '.join(HOMES)}, found {verb!r}{did_you_mean(verb, HOMES)}")
+    if not protocols:
+        raise BadParameter("protocols: expected at least one, found none")
     known, given = read_pair(truth, pred)
     _, aligned, findings = prepare(known, given, checks, is_exact=True)
     sides = known, aligned
-    attempts = [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 0)]
-    attempts += [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 1)]
-    if not attempts:
-        raise DataError(f"explain: expected data that {' or '.join(protocols)} can evaluate, found none")
-    if not any(all(n.is_reached(a.scores) for n in wanted) for a in attempts):
-        attempts += [a for verb in protocols for a in attempts_of(protocol_named(verb), sides, 2)]
-    paths = tuple(side.source.path or word for side, word in zip(sides, ("TRUTH", "PRED"), strict=True))
-    return Explanation(wanted, attempts, (paths[0], paths[1]), findings)
+    search = Search(Trial(sides, wanted), tries)
+    if asked:
+        search.run(asked.ways, ())
+    else:
+        others = [way for other in TOOLS.values() for way in other.ways if way.verb in protocols and way.changes]
+        search.run([Way(f"{verb} as it is", verb) for verb in protocols], others)
+    if not search.attempts:
+        raise DataError(f"explain: expected data that {tool or ' or '.join(protocols)} can evaluate, found none")
+    paths = [side.source.path or word for side, word in zip(sides, ("TRUTH", "PRED"), strict=True)]
+    return Explanation(search, protocols[0], (quote(paths[0]), quote(paths[1]), read_as), findings)
 
 
-def conventions(protocol: Protocol[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Every single change of a protocol's settings that is worth a try."""
-    for setting in protocol.settings.declared.values():
-        if not setting.is_signed:
-            continue
-        if isinstance(setting, Choice):
-            yield from ((setting.name, word) for word in setting.choices if word != setting.default)
-        elif isinstance(setting, Flag):
-            yield setting.name, not setting.default
-        elif setting.name in USUAL:
-            is_new = [value for value in USUAL[setting.name] if value != setting.default]
-            yield from ((setting.name, value) for value in is_new)
+def quote(path: object) -> str:
+    from shlex import quote as quote_word
 
-
-def attempts_of(protocol: Protocol[Any, Any], sides: tuple[Annotations, Annotations], count: int) -> Iterator[Attempt]:
-    """The numbers with so many changes at once; what the data does not allow, such as masks of boxes, is left out."""
-    for changes in combinations(list(conventions(protocol)), count):
-        if len({name for name, _ in changes}) < count:
-            continue
-        try:
-            results = protocol(*sides, checks="off", **dict(changes))
-        except (BadParameter, DataError):
-            continue
-        scores = {key: score.value for key, score in results.scores.items()}
-        yield Attempt(protocol.verb, changes, scores, results.signature)
+    return quote_word(str(path))

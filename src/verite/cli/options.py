@@ -126,10 +126,20 @@ def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
 
 
 def settings_given(settings: type[Settings], given: Given) -> Given:
-    """The settings among the options that were typed; the others have their defaults."""
+    """The settings among the options that were typed; the others have their defaults, which may follow from these."""
     declared = settings.declared.values()
-    typed = {s.name: given[s.name] for s in declared if s.has_option and given[s.name] not in (None, ())}
+    context = click.get_current_context()
+    typed = {
+        s.name: given[s.name]
+        for s in declared
+        if s.has_option and given[s.name] not in (None, ()) and is_typed(context, s.name)
+    }
     return typed | {s.name: value for s in declared for flag, value in s.flags.items() if given[flag]}
+
+
+def is_typed(context: click.Context, name: str) -> bool:
+    """Was the option said, on the command line or anywhere else, or has it its default?"""
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from verite.arrays import np
 from verite.errors import BadParameter
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-Interpolation = Literal["all", "11"]
+Interpolation = Literal["all", "11", "101", "raw", "trapezoid", "sloped"]
 
 
 @record(eq=False)
@@ -102,18 +102,44 @@ class Curve:
 
         `all`: precision is the best at any higher recall, summed wherever recall changes (Pascal VOC since 2010).
         `11`: the mean of that precision at the recalls 0, 0.1, … 1 (Pascal VOC 2007). Recalls are compared as
-        fractions; `levels` gives recalls to compare as floating-point numbers instead.
+        fractions; `levels` gives recalls to compare as floating-point numbers instead. `101`: the same at 0, 0.01, … 1
+        (COCO). `raw`: each true prediction with the precision there, whatever comes later (scikit-learn). `trapezoid`:
+        straight lines between the precisions just beyond the recalls 0, 0.01, … 1 (Ultralytics). `sloped`: the same,
+        and beyond the last recall a line down to 0 at recall 1 (Ultralytics up to 8.4.36).
+
+        >>> one_of_two = Curve("cat", 2, np.array([0.9]), np.array([True]))
+        >>> {way: round(one_of_two.average_precision(way), 4) for way in get_args(Interpolation)}
+        {'all': 0.5, '11': 0.5455, '101': 0.505, 'raw': 0.5, 'trapezoid': 0.495, 'sloped': 0.75}
         """
-        if interpolation not in ("all", "11"):
-            raise BadParameter(f"interpolation: expected all or 11, found {interpolation!r}")
+        if interpolation not in get_args(Interpolation):
+            known = " or ".join(get_args(Interpolation))
+            raise BadParameter(f"interpolation: expected {known}, found {interpolation!r}")
         if not self.truths:
             return np.nan
-        if interpolation == "all":
+        if interpolation in ("all", "raw"):
             steps = np.flatnonzero(self.is_true)
-            gains = self.envelope[steps] if self.weight is None else self.envelope[steps] * self.weight[steps]
-            return float(np.sum(gains) / self.truths)
-        if levels is not None:
+            gains = (self.envelope if interpolation == "all" else self.precision)[steps]
+            return float(np.sum(gains if self.weight is None else gains * self.weight[steps]) / self.truths)
+        if interpolation in ("trapezoid", "sloped"):
+            return self.area_below_lines(is_sloped=interpolation == "sloped")
+        if interpolation == "101":
+            first = np.searchsorted(self.recall, hundredths())
+        elif levels is not None:
             first = np.searchsorted(self.recall, levels)
         else:
             first = np.searchsorted(10 * self.true_positives, np.arange(11) * self.truths)
-        return float(np.sum(np.append(self.envelope, 0.0)[first]) / 11)
+        return float(np.mean(np.append(self.envelope, 0.0)[first]))
+
+    def area_below_lines(self, *, is_sloped: bool) -> float:
+        levels = hundredths()
+        heights = np.append(self.envelope, 0.0)[np.searchsorted(self.recall, levels, side="right")]
+        last = self.recall[-1] if len(self.is_true) else 1.0
+        if is_sloped and last < 1:
+            is_beyond = levels >= last
+            heights[is_beyond] = self.precision[-1] * (1 - levels[is_beyond]) / (1 - last)
+        return float((np.sum(heights) - (heights[0] + heights[-1]) / 2) / 100)
+
+
+def hundredths() -> Floats:
+    """The recalls 0, 0.01, … 1 as COCO has them."""
+    return np.array([*(i * 0.01 for i in range(100)), 1.0])

@@ -116,7 +116,7 @@ class MergedNumbers(Numbers):
         with tell_as(DataError):
             return Arrays(*self.merger.arrays(nan, self.threads))
 
-    def readings(self, threshold: int) -> list[tuple[float, float, int, int, int, float, float]]:
+    def readings(self, threshold: int) -> list[tuple[dict[str, float], int, int, int, float, float]]:
         """What is read off the curve of every class."""
         with tell_as(DataError):
             return self.merger.readings(threshold, self.threads)

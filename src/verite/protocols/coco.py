@@ -18,7 +18,7 @@ from verite.evaluation.settings import EvaluationSettings
 from verite.model.display import Part as Piece
 from verite.model.results import Results, Taken, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
-from verite.protocols.coco_settings import HIGHEST, RECALLS, CocoSettings, spell_area
+from verite.protocols.coco_settings import HIGHEST, CocoSettings, spell_area
 from verite.protocols.keypoints import choose_sigmas, name_sigmas
 from verite.protocols.protocol import protocol
 from verite.threads import thread_count
@@ -62,10 +62,11 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     ``sigmas`` are given, stated by the truth's file, or those of COCO or CrowdPose. ``iou``, ``areas`` and
     ``max_dets`` replace COCO's own thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first
     one is the headline) and numbers of predictions; AP follows the largest of them. ``ignored="explicit"`` also
-    honours the `ignore` of annotations, which COCO overwrites by `iscrowd`. ``class_agnostic=True`` asks only where
-    objects are, not what they are. ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on
-    deviations); on sound files they change no bit. ``per`` says what the printed table has a row for; ``"image"`` also
-    puts images into the JSON.
+    honours the `ignore` of annotations, which COCO overwrites by `iscrowd`; with ``"count"`` crowds are objects like
+    others, with ``"drop"`` they are not there. ``class_agnostic=True`` asks only where objects are, not what they are.
+    ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files they
+    change no bit. ``quirks="torchmetrics"`` is what its `MeanAveragePrecision` says when nobody tells it of crowds and
+    areas. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
 
     Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
 
@@ -96,14 +97,15 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
 def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ()) -> Rules:
     """What COCO's settings say to an evaluation; `sigmas` are those of each class, where keypoints are compared."""
     return Rules(
-        thresholds=tuple(min(t, HIGHEST) for t in settings.iou),
+        thresholds=tuple(min(t, HIGHEST) for t in settings.thresholds),
         similarity=settings.on,
         ranges=tuple((low, high) for _, low, high in settings.areas),
         limits=settings.max_dets,
-        recalls=RECALLS,
+        recalls=settings.recalls,
         is_together=settings.class_agnostic,
-        ignored=("crowd", "ignore") if settings.ignored == "explicit" else ("crowd",),
-        shared=("crowd",),
+        ignored={"crowd": ("crowd",), "explicit": ("crowd", "ignore")}.get(settings.ignored, ()),
+        shared=("crowd",) if settings.ignored in ("crowd", "explicit") else (),
+        image_limit=settings.max_image_dets or 0,
         repeats_quirks=settings.is_exact,
         sigmas=sigmas,
     )
@@ -152,7 +154,10 @@ class CocoResults(Results):
         """What each score is made of: precision or recall, which threshold (None: all), area range and limit."""
         names, limits = self.settings.area_names, self.settings.max_dets
         last = len(limits) - 1
-        found: dict[str, tuple[str, int | None, int, int]] = {"AP": ("precision", None, 0, last)}
+        # The reference reads AP, and nothing else, at 100 predictions, whatever the largest number is.
+        is_fixed = self.settings.is_exact and self.settings.on != "keypoints" and 100 in limits
+        first = limits.index(100) if is_fixed else last
+        found: dict[str, tuple[str, int | None, int, int]] = {"AP": ("precision", None, 0, first)}
         for key, threshold in (("AP50", 0.5), ("AP75", 0.75)):
             found[key] = ("precision", index_of(self.settings.iou, threshold), 0, last)
         for a, name in enumerate(names[1:], 1):
@@ -213,7 +218,7 @@ class CocoResults(Results):
         return Taken(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
     def needed_hits(self, truths: int) -> NDArray[np.int64]:
-        return np.searchsorted(np.arange(1, truths + 1) / truths, RECALLS) + 1
+        return np.searchsorted(np.arange(1, truths + 1) / truths, self.settings.recalls) + 1
 
     @property
     def notes(self) -> list[str]:

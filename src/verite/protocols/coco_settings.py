@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite.evaluation.settings import THREADS, RankedSettings
 from verite.protocols.keypoints import Sigmas
-from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
+from verite.records import replace
+from verite.settings import Choice, Count, Counts, Flag, Option, Setting, Thresholds
+
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
 
 On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
 Per = Literal["class", "threshold", "image"]
+Ignored = Literal["crowd", "explicit", "count", "drop"]
+Ties = Literal["id", "file", "row"]
+Quirks = Literal["none", "pycocotools", "torchmetrics"]
 Area = tuple[str, float, float]
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
 THRESHOLDS = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
@@ -28,6 +36,8 @@ KEYPOINT_DEFAULTS: dict[str, Any] = {
     "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
     "max_dets": (20,),
 }
+# What torchmetrics does otherwise where nobody tells it of crowds and areas, images coming in the order of the file.
+TORCHMETRICS: dict[str, Any] = {"ignored": "count", "area_from": "box", "ties": "file"}
 # The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
 HIGHEST = 1 - 1e-10
 MOST_AREAS = 24
@@ -86,27 +96,59 @@ class CocoSettings(RankedSettings):
     sigmas: Setting[str | PathLike[str] | Sequence[float] | None, tuple[float, ...] | Literal["truth"] | None] = (
         Sigmas()
     )
-    ignored: Option[Literal["crowd", "explicit"]] = Choice(
+    ignored: Option[Ignored] = Choice(
         "crowd",
-        "What neither rewards nor punishes: crowds as in COCO, or also what says so itself.",
-        ("crowd", "explicit"),
+        "What neither rewards nor punishes: crowds as in COCO, also what says so itself, nothing, or it is not there.",
+        Ignored,
+    )
+    area_from: Option[Literal["file", "box"]] = Choice(
+        "file", "The area of a truth is what its file states, or that of its box.", ("file", "box"), is_quiet=True
+    )
+    ties: Option[Ties] = Choice(
+        "id",
+        "Equal confidences by ids of images, in the order of images in the truth's file, or of predictions in theirs.",
+        Ties,
+        is_quiet=True,
+    )
+    max_image_dets: Option[int | None] = Count(
+        None, "Predictions per image that count, over all classes.", default_text="all", is_quiet=True
     )
     class_agnostic: Option[bool] = Flag(False, "Ask where objects are, not what they are.")
-    quirks: Option[Literal["none", "pycocotools"]] = Choice(
+    quirks: Option[Quirks] = Choice(
         "none",
-        "Whose odd ways to repeat, too (ids of 0, repeated ids, NaN).",
-        ("none", "pycocotools"),
+        "Whose odd ways to repeat, too: ids of 0, repeated ids, NaN; or no crowds, and areas of boxes.",
+        Quirks,
         flags={"exact": "pycocotools"},
     )
     per: Option[Per] = Choice("class", "What the table has a row for.", Per, is_signed=False, is_common=True)
     threads: Option[int | None] = THREADS
 
     def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        return KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
+        usual = KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
+        return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with what is asked for alone; areas that are not asked for are forgotten."""
+        truth, pred = super().choose(truth, pred)
+        if self.ignored == "drop":
+            truth = truth.where(~truth.ignored)
+        if self.area_from == "box":
+            truth = replace(truth, area=None)
+        return number_images(truth, pred) if self.ties == "file" else (truth, pred)
 
     @property
     def is_exact(self) -> bool:
         return self.quirks == "pycocotools"
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Of overlaps, as they are compared."""
+        return tuple(map(single, self.iou)) if self.quirks == "torchmetrics" else self.iou
+
+    @property
+    def recalls(self) -> tuple[float, ...]:
+        """Where precision is read."""
+        return spread_in_single(0, 1, len(RECALLS)) if self.quirks == "torchmetrics" else RECALLS
 
     @property
     def area_names(self) -> tuple[str, ...]:
@@ -117,3 +159,26 @@ def spell_area(area: Area) -> str:
     """The name of a range; one that is not COCO's own with its limits."""
     name, low, high = area
     return name if AREAS.get(name) == (low, high) else f"{name}={low:g}..{high:g}"
+
+
+def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+    """The same with ids of images in the order of the truth's file."""
+    from verite.model.images import Images
+
+    old = truth.images
+    names = [old.name(i) for i in range(len(old))]
+    images = Images(names, range(len(old)), widths=old.widths, heights=old.heights)
+    return truth.changed(images=images), pred.changed(images=images) if len(pred.images) == len(old) else pred
+
+
+def single(value: float) -> float:
+    """The nearest number of single precision, in which torch computes by default."""
+    return array("f", [value])[0]
+
+
+def spread_in_single(first: float, last: float, count: int) -> tuple[float, ...]:
+    """Evenly spaced numbers as torch's linspace has them: from either end to the middle, rounded once."""
+    first, last = single(first), single(last)
+    step = single(single(last - first) / (count - 1))
+    rising = [single(first + step * i) for i in range(count // 2)]
+    return (*rising, *(single(last - step * (count - 1 - i)) for i in range(count // 2, count)))

@@ -136,9 +136,9 @@ class MergedCurve(KeptCurve):
     """The curve of a class of merged parts: its points are listed when asked for."""
 
     def __init__(self, label: str, numbers: MergedNumbers, place: int, threshold: int, reading: Sequence[Any]) -> None:
-        every, eleven, truths, right, wrong, f1, confidence = reading
+        areas, truths, right, wrong, f1, confidence = reading
         vars(self).update(label=label, truths=truths, weight=None, numbers=numbers, place=place, threshold=threshold)
-        vars(self).update(areas={"all": every, "11": eleven}, counts=(right, wrong), best=(f1, confidence))
+        vars(self).update(areas=areas, counts=(right, wrong), best=(f1, confidence))
 
     numbers: MergedNumbers
     threshold: int
@@ -178,6 +178,8 @@ def merged_curves(numbers: MergedNumbers, thresholds: int) -> list[dict[str, Cur
 
 def list_classes(numbers: MergedNumbers) -> list[tuple[str, int]]:
     """Every class and its place: the truth's, then by their names those that only predictions have."""
+    if numbers.given["is_together"]:
+        return [("all classes", 0)]
     names, count = numbers.pred.labels.all_names, len(numbers.truth.labels)
     return [
         *zip(names[:count], range(count), strict=True),

@@ -65,11 +65,13 @@ class CurveResults(Results):
         self.settings, self.curves = settings, list(curves)
         means = [mean_of_present(self.ap_values(t)) for t in range(len(settings.iou))]
         names = ["mAP"] if len(settings.iou) == 1 else [f"mAP@{t:.2f}" for t in settings.iou]
+        signature = settings.signature(settings.SCORE)
         signatures = [settings.signature(settings.SCORE, iou=t) for t in settings.iou]
+        more = {name: (value, signature) for name, value in self.more_scores().items()}
         super().__init__(
             protocol=protocol,
-            signature=settings.signature(settings.SCORE),
-            scores=dict(zip(names, zip(means, signatures, strict=True), strict=True)),
+            signature=signature,
+            scores=dict(zip(names, zip(means, signatures, strict=True), strict=True)) | more,
             truth=truth,
             pred=pred,
             name=settings.name,
@@ -102,27 +104,37 @@ class CurveResults(Results):
     def class_names(self) -> list[str]:
         return list(self.curves[0])
 
+    def more_scores(self) -> dict[str, float]:
+        """What there is besides the mean at each threshold."""
+        return {}
+
+    def more_class_scores(self) -> dict[str, list[float]]:
+        """The same for every class."""
+        return {}
+
     def class_scores(self) -> dict[str, list[float]]:
-        """A column for each threshold, a value for each class."""
-        return {name: self.ap_values(t) for t, name in enumerate(self.scores)}
+        """A column for each score, a value for each class."""
+        names = list(self.scores)[: len(self.settings.iou)]
+        return {name: self.ap_values(t) for t, name in enumerate(names)} | self.more_class_scores()
 
     def class_table(self) -> Table:
         """AP of each class, and at a single threshold the counts behind it."""
         if len(self.settings.iou) > 1:
             columns = {f"AP@{t:.2f}": self.ap_values(i) for i, t in enumerate(self.settings.iou)}
             truths = [curve.truths for curve in self.curves[0].values()]
+            columns |= {head_of(name): values for name, values in self.more_class_scores().items()}
             return Table.of("class", self.class_names, {"truths": truths, **columns}, mean=self.mean_row())
         rows = [(self.ap(name), c.truths, c.tp, c.fp, *c.best_f1) for name, c in self.curves[0].items()]
         heads = ("AP", "truths", "TP", "FP", "best F1", "at confidence")
-        columns = {head: [row[i] for row in rows] for i, head in enumerate(heads)}
+        columns = {head: [row[i] for row in rows] for i, head in enumerate(heads)} | self.more_class_scores()
         return Table.of("class", self.class_names, columns, mean=self.mean_row())
 
     def mean_row(self) -> dict[str, Any]:
-        curves, means = self.curves[0].values(), [score.value for score in self.scores.values()]
+        curves, means = self.curves[0].values(), {head_of(name): score.value for name, score in self.scores.items()}
         counts = {"truths": sum(c.truths for c in curves)}
         if len(self.settings.iou) > 1:
-            return counts | {f"AP@{t:.2f}": mean for t, mean in zip(self.settings.iou, means, strict=True)}
-        return counts | {"AP": means[0], "TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
+            return counts | means
+        return counts | means | {"TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
 
     def accumulate(self, label: str, threshold: int = 0) -> Table:
         """The predictions of a class by falling confidence with the counts so far, precision and recall."""
@@ -144,7 +156,10 @@ class CurveResults(Results):
 
     def details(self) -> dict[str, Any]:
         """The documented keys: mAP and classes of the first threshold; every threshold where there are several."""
-        first = self.at(0)
+        first, more = self.at(0), self.more_class_scores()
+        for place, facts in enumerate(first["classes"].values()):
+            facts.update({name: values[place] for name, values in more.items()})
+        first |= {name: self.scores[name].value for name in more}
         if len(self.settings.iou) == 1:
             return first
         return {**first, "thresholds": [{"iou": t, **self.at(i)} for i, t in enumerate(self.settings.iou)]}
@@ -168,6 +183,11 @@ class CurveResults(Results):
         return {"mAP": score.value, "classes": classes}
 
 
+def head_of(score: str) -> str:
+    """What a score is called of one class: of that there is no mean."""
+    return score.removeprefix("m")
+
+
 def mean_of_present(values: Sequence[float]) -> float:
     """The mean over classes that have truths; NaN where none has."""
     return _core.mean([value for value in values if not isnan(value)])
@@ -185,7 +205,7 @@ class KeptCurve(Curve):
         reading: Sequence[Any],
     ) -> None:
         """`place` of the class in the evaluation, and the `state` of its predictions."""
-        every, eleven, truths, right, wrong, f1, confidence = reading
+        areas, truths, right, wrong, f1, confidence = reading
         vars(self).update(
             label=label,
             truths=truths,
@@ -193,7 +213,7 @@ class KeptCurve(Curve):
             evaluation=evaluation,
             place=place,
             state=state,
-            areas={"all": every, "11": eleven},
+            areas=areas,
             counts=(right, wrong),
             best=(f1, confidence),
         )
@@ -244,6 +264,8 @@ def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
     """The curve of every class at the t-th threshold; what is ignored is in none."""
     truth, pred = evaluation.truth, evaluation.pred
     names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    if evaluation.rules.is_together:
+        names = ("all classes",)
     readings = evaluation.kept.readings(threshold, evaluation.threads)
     state = cache(lambda: evaluation.outcomes(threshold).state)
     return {

@@ -3,63 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from verite import _core
 from verite.arrays import np
-from verite.errors import DataError
-from verite.evaluation.curves import Curve, Interpolation
+from verite.errors import BadParameter, DataError
+from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.floors import highest_floor
 from verite.evaluation.part import Part
 from verite.evaluation.prepare import prepare
 from verite.evaluation.redrawing import widen
-from verite.evaluation.settings import THREADS
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.labels import Labels
 from verite.model.results import Taken, choose_threshold
 from verite.protocols.coco import flag_class
+from verite.protocols.coco_settings import RECALLS
 from verite.protocols.curve_parts import merged_curves
-from verite.protocols.curve_results import IOU, TIES, CurveResults, CurveSettings, Ties, curves_of
+from verite.protocols.curve_results import CurveResults, curves_of, mean_of_present
+from verite.protocols.operating_points import Point, choose_point
 from verite.protocols.protocol import protocol
-from verite.settings import Choice, Option, Overlaps
+from verite.protocols.voc_settings import FLAGS, VocSettings
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.checks import Finding
     from verite.evaluation.parts import MergedNumbers
 
     Floats = NDArray[np.float64]
-
-On = Literal["box", "rotated"]
-Pixel = Literal["plus1", "continuous"]
-Ignored = Literal["skip", "count"]
-Quirks = Literal["none", "py-faster-rcnn"]
-
-
-class VocSettings(CurveSettings):
-    """Everything that can change the number."""
-
-    SCORE = "voc_ap"
-    on: Option[On] = Choice("box", "Compare boxes or rotated boxes.", On)
-    iou: Overlaps = IOU
-    interpolation: Option[Interpolation] = Choice(
-        "all", "Area below all points (since 2010) or mean at 11 recalls (2007).", Interpolation
-    )
-    pixel: Option[Pixel] = Choice("plus1", "Width is x2 - x1 + 1 (pixel indices) or x2 - x1.", Pixel)
-    ties: Option[Ties] = TIES
-    ignored: Option[Ignored] = Choice(
-        "skip", "Difficult objects and crowds neither reward nor punish, or count like others.", Ignored
-    )
-    quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
-    threads: Option[int | None] = THREADS
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """Corners of rotated boxes are points, never pixel indices; numpy's default order is nobody's choice."""
-        more: dict[str, object] = {"pixel": None} if self.on == "rotated" else {}
-        return super().facts | more | ({} if self.quirks == "none" else {"ties": "unstable"})
 
 
 class VocResults(CurveResults):
@@ -71,14 +46,50 @@ class VocResults(CurveResults):
     settings: VocSettings
 
     def __init__(
-        self, settings: VocSettings, evaluation: Evaluation | MergedNumbers, findings: Sequence[Any] = ()
+        self,
+        settings: VocSettings,
+        evaluation: Evaluation | MergedNumbers,
+        findings: Sequence[Any] = (),
+        curves: Sequence[dict[str, Curve]] | None = None,
     ) -> None:
+        """`curves`: those of the evaluation, where they are known."""
         self.evaluation: Any = evaluation
-        if isinstance(evaluation, Evaluation):
-            curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
-        else:
-            curves = merged_curves(evaluation, len(settings.iou))
+        if curves is None:
+            curves = all_curves(evaluation, len(settings.iou))
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
+
+    def read_by(self, settings: VocSettings) -> VocResults:
+        """The same evaluation, read otherwise."""
+        return VocResults(settings, self.evaluation, self.findings, self.curves)
+
+    @property
+    def over_thresholds(self) -> str:
+        """What the mean over all thresholds is called; nothing where there is one."""
+        thresholds = self.settings.iou
+        return f"mAP@{thresholds[0]:.2f}:{thresholds[-1]:.2f}" if len(thresholds) > 1 else ""
+
+    @cached_property
+    def point(self) -> Point | None:
+        """Precision, recall and F1 of each class at one point of its curve, at the first threshold."""
+        if self.settings.point == "none":
+            return None
+        counted = [name for name, ap in zip(self.class_names, self.ap_values(0), strict=True) if not np.isnan(ap)]
+        return choose_point({name: self.curves[0][name] for name in counted}, self.settings.point)
+
+    def more_scores(self) -> dict[str, float]:
+        found = {}
+        if self.over_thresholds:
+            found[self.over_thresholds] = mean_of_present(self.mean_values())
+        return found | ({} if self.point is None else self.point.means())
+
+    def mean_values(self) -> list[float]:
+        """AP of each class over all thresholds."""
+        every = [self.ap_values(t) for t in range(len(self.settings.iou))]
+        return [_core.mean(list(values)) for values in zip(*every, strict=True)]
+
+    def more_class_scores(self) -> dict[str, list[float]]:
+        found = {self.over_thresholds: self.mean_values()} if self.over_thresholds else {}
+        return found | ({} if self.point is None else self.point.columns(self.class_names))
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         part: Part = self.evaluation.part(about(Labels(self.truth.labels.all_names)))
@@ -99,8 +110,21 @@ class VocResults(CurveResults):
 
     def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""
-        part = ("precision", self.threshold_of(score, label), 0, 0)
+        name = score if score == "AP" and label is not None else self[score].name
+        self.ask_for_recalls()
+        if self.point is not None and name in self.point.means():
+            raise BadParameter(f"score: expected an average precision, found {name}")
+        threshold = None if name == self.over_thresholds else self.threshold_of(score, label)
+        part = ("precision", threshold, 0, 0)
         return part if label is None else (*part, flag_class(self.class_names, label))
+
+    def ask_for_recalls(self) -> None:
+        """Refuses ways of reading curves that cannot be drawn again or taken apart."""
+        interpolation, mean_over = self.settings.interpolation, self.settings.mean_over
+        if interpolation in ("raw", "trapezoid", "sloped"):
+            raise BadParameter(f"interpolation: expected all, 11 or 101 for draws and costs, found {interpolation}")
+        if mean_over != "truth":
+            raise BadParameter(f"mean_over: expected truth for draws and costs, found {mean_over}")
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
         asked = [self.part_of(score, label) for score in scores]
@@ -108,14 +132,21 @@ class VocResults(CurveResults):
         return drawn
 
     def needed_hits(self, truths: int) -> NDArray[np.int64]:
+        self.ask_for_recalls()
         if self.settings.interpolation == "all":
             return np.arange(1, truths + 1)
-        if self.settings.quirks == "py-faster-rcnn":
+        if self.settings.interpolation == "101":
+            return np.searchsorted(np.arange(1, truths + 1) / truths, RECALLS) + 1
+        if self.settings.is_strict:
             return np.searchsorted(np.arange(1, truths + 1) / truths, np.arange(0.0, 1.1, 0.1)) + 1
         return np.maximum((np.arange(11) * truths + 9) // 10, 1)
 
     def area_below(self, curve: Curve) -> float:
-        levels = np.arange(0.0, 1.1, 0.1) if self.settings.quirks == "py-faster-rcnn" else None
+        if self.settings.mean_over == "either" and not curve.truths and curve.tp + curve.fp:
+            return 0.0
+        if self.settings.mean_over == "both" and not curve.tp + curve.fp:
+            return np.nan
+        levels = np.arange(0.0, 1.1, 0.1) if self.settings.is_strict else None
         return curve.average_precision(self.settings.interpolation, levels=levels)
 
 
@@ -138,9 +169,15 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
     truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
     still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
     set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
-    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `quirks="py-faster-rcnn"` repeats that
-    code: the overlap must exceed the threshold, equal confidences come in numpy's default order. `on="rotated"`
-    compares rotated boxes and quadrilaterals, as DOTA does.
+    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `on="rotated"` compares rotated boxes and
+    quadrilaterals, as DOTA does.
+
+    Other tools' ways are settings, too: how the area is read (`interpolation`), whom a prediction may take
+    (`matching`), `ties`, how many predictions count, on which images (`judged`), and which classes are in the mean.
+    `quirks="py-faster-rcnn"` repeats that code: the overlap must exceed the threshold, equal confidences come in
+    numpy's default order; `"detectron2"` what its evaluator of Pascal VOC makes of that, at ten thresholds, with
+    predictions rounded. `quirks="ultralytics"` repeats `yolo val` since 8.4.176, with precision and recall at its
+    `point`; `"ultralytics-8.3"` what it did up to 8.4.36. Whatever else is given holds instead.
 
     Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
 
@@ -150,6 +187,11 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
     >>> voc(truth, pred).scores["mAP"].value
     0.5
     """
+    return VocResults(settings, *evaluate(truth, pred, settings))
+
+
+def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tuple[Evaluation, list[Finding]]:
+    """Truth and predictions by these rules, and what is suspicious about them."""
     truth, pred, findings = prepare(truth, pred, settings.checks)
     if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
         raise DataError(
@@ -157,32 +199,51 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
             "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
         )
     truth, pred = settings.choose(truth, pred)
-    rows = None if settings.quirks == "none" else order_unstably(pred)
-    evaluation = Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads), pred_rows=rows)
-    return VocResults(settings, evaluation, findings)
+    rows = order_unstably(pred) if settings.ties == "unstable" else None
+    return Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads), pred_rows=rows), findings
+
+
+def all_curves(evaluation: Evaluation | MergedNumbers, thresholds: int) -> list[dict[str, Curve]]:
+    if isinstance(evaluation, Evaluation):
+        return [curves_of(evaluation, t) for t in range(thresholds)]
+    return merged_curves(evaluation, thresholds)
 
 
 def rules_of(settings: VocSettings) -> Rules:
-    """What Pascal VOC says to an evaluation: only the truth that is overlapped most, taken or not."""
+    """What is said to an evaluation; Pascal VOC: only the truth that is overlapped most, taken or not."""
+    set_aside: dict[str, tuple[str, ...]] = {"skip": FLAGS, "crowd": ("crowd",)}
     return Rules(
         thresholds=settings.iou,
-        similarity="corner_box" if settings.on == "box" else settings.on,
+        similarity=similarity_of(settings),
         pixel=1.0 if settings.pixel == "plus1" else 0.0,
-        wants="best",
-        equal="first",
-        ties="image" if settings.ties == "image" and settings.quirks == "none" else "row",
+        limits=(settings.max_dets or 2**31 - 1,),
+        wants=settings.matching,
+        equal="first" if settings.matching == "best" else "later",
+        ties="image" if settings.ties == "image" else "row",
         recalls=recalls_of(settings),
-        is_strict=settings.quirks == "py-faster-rcnn",
-        ignored=("ignore", "crowd", "difficult", "group_of") if settings.ignored == "skip" else (),
+        is_strict=settings.is_strict,
+        is_together=settings.class_agnostic,
+        ignored=set_aside.get(settings.ignored, ()),
+        shared=("crowd",) if settings.ignored == "crowd" else (),
+        image_limit=settings.max_image_dets or 0,
         is_open=True,
     )
 
 
+def similarity_of(settings: VocSettings) -> str:
+    """Boxes by their corners; where crowds alone are set aside, as COCO compares them."""
+    if settings.on != "box":
+        return settings.on
+    return "box" if settings.ignored == "crowd" and settings.pixel == "continuous" else "corner_box"
+
+
 def recalls_of(settings: VocSettings) -> tuple[float, ...]:
     """Where precision is read; nowhere: it is summed wherever recall changes."""
-    if settings.interpolation == "all":
+    if settings.interpolation == "101":
+        return RECALLS
+    if settings.interpolation != "11":
         return ()
-    return tuple(i / 10 if settings.quirks == "none" else i * 0.1 for i in range(11))
+    return tuple(i * 0.1 if settings.is_strict else i / 10 for i in range(11))
 
 
 def order_unstably(pred: Annotations) -> NDArray[np.int32]:

@@ -216,7 +216,10 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
     quirks = getattr(settings, "quirks", "none")
     if quirks != "none":
         raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
-    said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in settings.declared.values() if s.is_signed}
+    if getattr(settings, "ties", "") == "unstable":
+        raise BadParameter("parts: expected ties stable or image, found unstable, which depends on all images")
+    signed = [s for s in settings.declared.values() if s.is_signed and not settings.is_unsaid(s)]
+    said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in signed}
     about = {
         "protocol": protocol.verb,
         "revision": settings.REVISION,

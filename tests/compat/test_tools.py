@@ -1,0 +1,35 @@
+"""Do the installed tools still say what the quirks repeat? Run beside them, on the sets of the stored numbers."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compat.tools_beside import RUNS, is_there, ways_of_ultralytics
+from tests.oracles.tool_sets import SEEDS, tool_set
+from tests.protocols.test_tool_quirks import TOLERANCES, WAYS, in_our_words, ours, sides
+from verite.analysis.explain_tools import TOOLS
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the tools, about themselves
+
+
+@pytest.mark.parametrize("tool", RUNS)
+def test_the_installed_tool_says_what_its_quirks_give(tool: str, tmp_path: Path) -> None:
+    needed, run = RUNS[tool]
+    if not is_there(*needed):
+        pytest.skip(f"{tool} is not installed: make clients")
+    said = ways_of_ultralytics() if tool == "ultralytics" else tool
+    name, place = WAYS[said]
+    for seed in SEEDS:
+        values = ours(TOOLS[name].ways[place], *sides(seed, said, tmp_path))
+        for key, theirs in run(*tool_set(seed)).items():
+            mine = values[in_our_words(name, key)]
+            told = f"{tool} {version(needed[-1])}, set {seed}, {key}"
+            assert theirs == -1 if mine != mine else mine == pytest.approx(theirs, abs=tolerance_of(name)), told
+
+
+def tolerance_of(tool: str) -> Any:
+    return TOLERANCES.get(tool, 1e-12)
