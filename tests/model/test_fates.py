@@ -80,7 +80,7 @@ def test_flat_names_are_those_that_trackers_take():
     truth = vt.Annotations.of(["i"] * 7, names, [[0, 0, 9, 9]] * 7)
     pred = vt.Annotations.of(["i"], ["a b"], [[0, 0, 9, 9]], confidence=[0.5], labels=names)
     flat = vt.voc(truth, pred, iou=[0.5, 0.75], checks="off").flat("val/")
-    assert len(flat) == 2 + 7
+    assert len(flat) == 3 + 7  # two thresholds, their mean, and seven classes
     assert all(isinstance(value, float) for value in flat.values())
     assert flat["val/mAP_0.50"] == pytest.approx(1 / 7)
     assert flat["val/mAP_0.50/a_b_2"] == 1.0

@@ -46,13 +46,21 @@ def suit(sides: tuple[vt.Annotations, vt.Annotations], given: dict[str, str]) ->
     return tuple(map(as_quadrilaterals, sides)) if given.get("on") == "rotated" else sides
 
 
+# Ultralytics adds a point of precision 0 at recall 1 and reads a hundred trapezia: perfect predictions get 0.995 there.
+ULTRALYTICS = {("interpolation", "trapezoid"), ("interpolation", "sloped")}
+ULTRALYTICS |= {("quirks", "ultralytics"), ("quirks", "ultralytics-8.3")}
+
+
 @every
 def test_perfect_predictions_get_the_best_value(protocol: Protocol[Any, Any]) -> None:
     for given in [{}, *({name: word} for name, word in choices(protocol))]:
         found = values(protocol(*suit(one_per_image(), given), **{"checks": "off", **given}))
         present = {key: value for key, value in found.items() if not isnan(value)}
         assert present, given
-        assert present == pytest.approx(dict.fromkeys(present, protocol.best), abs=1e-12), given
+        expected = dict.fromkeys(present, protocol.best)
+        if ULTRALYTICS & set(given.items()):
+            expected |= {key: 0.995 for key in present if key.startswith("mAP")}
+        assert present == pytest.approx(expected, abs=1e-12), given
 
 
 @every
@@ -147,7 +155,7 @@ def test_settings_are_in_the_signature_if_they_can_change_a_number(protocol: Pro
     keys = dict(settings().signature("score"))
     for setting in settings.declared.values():
         if setting.default is not None:
-            assert (setting.name in keys) == setting.is_signed, setting.name
+            assert (setting.name in keys) == (setting.is_signed and not setting.is_quiet), setting.name
     for name, word in choices(protocol):
         is_other = str(settings(**{name: word}).signature("score")) != str(settings().signature("score"))
         assert is_other == settings.declared[name].is_signed, name

@@ -110,8 +110,10 @@ def test_names_become_text_in_the_viewer_too(browser, pages):
     with Shown(browser, pages["hostile"]) as shown:
         for button in shown.page.locator(".d.s0 tr[data-open] button.open").all()[:6]:
             button.click()
+            shown.page.locator("dialog[open]").wait_for()
             assert shown.page.locator("dialog img, dialog script, dialog style, dialog b").count() == 0
             shown.page.keyboard.press("Escape")
+            shown.page.locator("dialog[open]").wait_for(state="detached")
         assert shown.faults == []
 
 
