@@ -40,24 +40,27 @@ run.evaluate(); run.accumulate(); run.summarize()
 print("AP", float(run.stats[0]))
 """
 LOOK_UP = """
-import importlib, sys
-found, parts = None, sys.argv[1].split(".")
+import importlib, inspect, sys
+name, _, parameter = sys.argv[1].rstrip(")").partition("(")
+found, parts = None, name.split(".")
 for i, part in enumerate(parts, 1):
     try:
         found = importlib.import_module(".".join(parts[:i]))
     except ModuleNotFoundError:
         found = getattr(found, part)
+assert not parameter or parameter in inspect.signature(found).parameters
 """
-# What there is: by tool a name that is looked up, or in brackets a kind of evaluation that is run.
+# What there is: by tool a name that is looked up, with a parameter that it must take, or in brackets a kind of
+# evaluation that is run.
 HAS: dict[str, dict[str, str]] = {
     "boundaries": {"faster-coco-eval": "[boundary]", "vernier": "[boundary]", "ultrafast-pycocotools": "[boundary]"},
     "keypoints": dict.fromkeys(TOOLS, "[keypoints]"),
     "rotated boxes": {"hotcoco": "hotcoco.COCO.from_dota"},
     "LVIS": {
-        "faster-coco-eval": "faster_coco_eval.COCOeval_faster", "hotcoco": "hotcoco.LVISeval",
-        "vernier": "vernier.Frequency", "ultrafast-pycocotools": "ultrafast_pycocotools.COCOeval",
+        "faster-coco-eval": "faster_coco_eval.COCOeval_faster(lvis_style)", "hotcoco": "hotcoco.LVISeval",
+        "vernier": "vernier.Frequency", "ultrafast-pycocotools": "ultrafast_pycocotools.COCOeval(lvis_style)",
     },
-    "Open Images": {"hotcoco": "hotcoco.COCO.from_oid"},
+    "Open Images": {"hotcoco": "hotcoco.COCOeval(oid_style)"},
     "Pascal VOC's and ImageNet's rules": {},
     "panoptic quality": {"hotcoco": "hotcoco.panoptic.PanopticEval", "vernier": "vernier.panoptic.Evaluator"},
     "semantic segmentation": {"hotcoco": "hotcoco.semantic.SemanticEval", "vernier": "vernier.semantic.Evaluator"},
@@ -76,7 +79,7 @@ HAS: dict[str, dict[str, str]] = {
     "does an order survive errors of the truth": {},
     "why another tool prints another number": {},
     "parts of several processes": {
-        "hotcoco": "hotcoco.StreamingEval.merge", "vernier": "vernier.instance.PartialFormatMismatch",
+        "hotcoco": "hotcoco.StreamingEval.merge", "vernier": "vernier.instance.Evaluator.evaluate_to_partial",
     },
     "looks for mistakes in files": {"hotcoco": "hotcoco.COCO.healthcheck"},
     "reads VOC, YOLO, CVAT": {"hotcoco": "hotcoco.COCO.from_voc"},
@@ -186,8 +189,8 @@ def ask(tool: str, python: str, truth: Path, pred: Path, kind: str = "bbox") -> 
     return answer(*run([python, "-c", EVALUATE.format(imports=TOOLS[tool]), str(truth), str(pred), kind]))
 
 
-def perfect(folder: Path) -> tuple[Path, Path]:
-    """One object with box, mask and pose, and a prediction that is the same."""
+def write_perfect(folder: Path) -> Path:
+    """A truth of one object with box, mask and pose; beside it predictions that are the same, a file for each kind."""
     box, polygon, pose = [10, 10, 40, 60], [[10, 10, 50, 10, 50, 70, 10, 70]], [20, 20, 2, 40, 60, 2] + [0] * 45
     record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": box, "area": 2400, "iscrowd": 0}
     truth = {
@@ -202,15 +205,15 @@ def perfect(folder: Path) -> tuple[Path, Path]:
     results = [found | {"segmentation": runs, "bbox": box}], [found | {"keypoints": pose}]
     for file, content in zip(files, (truth, *results), strict=True):
         file.write_text(json.dumps(content))
-    return files[0], folder
+    return files[0]
 
 
-def has(tool: str, python: str, what: str | None, truth: Path, folder: Path) -> str:
+def has(tool: str, python: str, what: str | None, truth: Path) -> str:
     if what is None:
         return "–"
     if what.startswith("["):
         kind = what.strip("[]")
-        found = ask(tool, python, truth, folder / f"perfect-{kind}.json", kind)
+        found = ask(tool, python, truth, truth.with_name(f"perfect-{kind}.json"), kind)
         assert found.startswith("1.0000"), f"{tool}: {kind}: {found}"
         return "✓"
     status, text = run([python, "-c", LOOK_UP, what])
@@ -229,12 +232,12 @@ def main() -> None:
     demo = Path(__file__).parents[1] / "src" / "verite" / "data" / "demo"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        whole, _ = perfect(folder)
+        whole = write_perfect(folder)
         rows = [
             [
                 what,
                 f"`{OURS[what]}`",
-                *(has(tool, python, mine[tool], whole, folder) if tool in mine else "–" for tool in TOOLS),
+                *(has(tool, python, mine.get(tool), whole) for tool in TOOLS),
             ]
             for what, mine in HAS.items()
         ]

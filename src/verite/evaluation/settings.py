@@ -68,6 +68,9 @@ class ShardedSettings(ClassSettings):
 THREADS: Option[int | None] = Count(
     None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
 )
+MAX_IMAGE_DETS: Option[int | None] = Count(
+    None, "Predictions per image that count, over all classes.", default_text="all", is_quiet=True
+)
 
 
 BELOW = "Leave out predictions below this confidence, or below that of their class in a thresholds.json."

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from verite.evaluation.settings import THREADS, RankedSettings
+from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, RankedSettings
 from verite.protocols.keypoints import Sigmas
 from verite.records import replace
-from verite.settings import Choice, Count, Counts, Flag, Option, Setting, Thresholds
+from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -110,9 +110,7 @@ class CocoSettings(RankedSettings):
         Ties,
         is_quiet=True,
     )
-    max_image_dets: Option[int | None] = Count(
-        None, "Predictions per image that count, over all classes.", default_text="all", is_quiet=True
-    )
+    max_image_dets: Option[int | None] = MAX_IMAGE_DETS
     class_agnostic: Option[bool] = Flag(False, "Ask where objects are, not what they are.")
     quirks: Option[Quirks] = Choice(
         "none",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.evaluation.curves import Interpolation
-from verite.evaluation.settings import THREADS
+from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS
 from verite.protocols.coco_settings import THRESHOLDS
 from verite.protocols.curve_results import IOU, CurveSettings
 from verite.records import replace
@@ -101,9 +101,7 @@ class VocSettings(CurveSettings):
     max_dets: Option[int | None] = Count(
         None, "Predictions per class and image that count.", short="-n", default_text="all", is_quiet=True
     )
-    max_image_dets: Option[int | None] = Count(
-        None, "Predictions per image that count, over all classes.", default_text="all", is_quiet=True
-    )
+    max_image_dets: Option[int | None] = MAX_IMAGE_DETS
     point: Option[Point] = Choice(
         "none",
         "Also precision, recall and F1 where their mean over classes is best, where each class is best, where the "

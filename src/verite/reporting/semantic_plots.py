@@ -102,7 +102,7 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
     fate = np.where(truth < 0, 2, np.where(truth == pred, 0, 1))
     panels[2].imshow(fate, cmap=ListedColormap([RIGHT, WRONG, LEFT_OUT]), vmin=0, vmax=2, interpolation="nearest")
     share = float((fate == 1).sum() / max((fate != 2).sum(), 1))
-    panels[2].set_title(f"wrong (dark): {100 * share:.1f} %; grey: not asked for", fontsize=9)
+    panels[2].set_title(f"wrong (orange): {100 * share:.1f} %; grey: not asked for", fontsize=9)
     for axes in panels:
         axes.set_axis_off()
     patches = [Patch(color=colours[k], label=shorten(results.pred.labels.name(k), 20)) for k in used[:MOST_NAMES]]
