@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit page-test stubs docs fuzz sanitize cross workflows wheel clients lowest clean
+.PHONY: help demo test check unit quick slow page-test stubs pictures docs fuzz sanitize mutants cross workflows wheel clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
@@ -39,6 +39,9 @@ stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native c
 page-test: .venv/developing  ## the page in a real browser, where there is one
 	$(BIN)/pytest -n 0 -rs -m page tests/reporting/page
 
+pictures: .venv/developing  ## every picture of the documentation, anew
+	$(BIN)/python tools/pictures.py
+
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 
@@ -47,14 +50,17 @@ fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile files, tables, masks, ki
 	build/fuzz/fuzz_json $(RUNS) $(SEED) build/fuzz/corpus/*
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
 
+# Checks of null pointers and sizes of objects are left to the addresses, which know both: they double the compiling.
 sanitize: .venv/developing  ## the same on a core in which every read beyond a bound ends the run; MINUTES=5
-	cmake -S . -B build/sanitize -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="-O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
+	cmake -S . -B build/sanitize -DVERITE_UNITY=ON -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all" \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DSKBUILD_SABI_COMPONENT=Development.SABIModule \
 	  -Dnanobind_DIR=$$($(BIN)/python -c "import nanobind; print(nanobind.cmake_dir())") > build/sanitize.log
 	cmake --build build/sanitize --parallel 2 >> build/sanitize.log
 	VERITE_CORE=$$(ls $(CURDIR)/build/sanitize/_core*.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only tables --only masks
+	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only "COCO files" --only tables \
+	  --only parts --only masks
 
 mutants: .venv/developing  ## would the tests notice a mistake? a seeded sample of 300 changes in four rooms
 	$(BIN)/python tools/mutants.py

@@ -22,7 +22,7 @@ import verite as vt
 from verite.ranking.answers import Answers
 from verite.ranking.confidence import Confidences
 from verite.ranking.contest import AnswerContest
-from verite.statistics.standings import stand
+from verite.statistics.standings import stand_over
 from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 
 
@@ -65,7 +65,7 @@ def all_pairs(truth: Any, answers: dict[str, Any], model: Any) -> None:
 
 def whole_order(truth: Any, answers: dict[str, Any], model: Any, draws: int) -> None:
     contest = AnswerContest(Answers.of(truth, answers), model)
-    stand(contest.draw(draws, np.random.default_rng(0)), None, contest.scores)
+    stand_over(contest.draw(draws, np.random.default_rng(0)), contest.scores)
 
 
 def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:

@@ -13,12 +13,12 @@ using namespace nb::literals;
 namespace verite {
 namespace {
 
-using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WholeNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Larger gains could not be added up.
 constexpr std::int64_t most_gain = std::int64_t{1} << 40;
 
-std::span<const std::int64_t> within(const Numbers& array, std::size_t count, std::int64_t end, const char* name) {
+std::span<const std::int64_t> within(const WholeNumbers& array, std::size_t count, std::int64_t end, const char* name) {
     const std::span<const std::int64_t> values{array.data(), array.size()};
     if (values.size() != count)
         throw std::invalid_argument(std::string(name) + ": expected one a couple, " + std::to_string(count) +
@@ -30,8 +30,9 @@ std::span<const std::int64_t> within(const Numbers& array, std::size_t count, st
     return values;
 }
 
-nb::ndarray<nb::numpy, bool> assign_couples(const Numbers& rows, const Numbers& columns, const Numbers& first,
-                                            const Numbers& second, std::int64_t row_count, std::int64_t column_count) {
+nb::ndarray<nb::numpy, bool> assign_couples(const WholeNumbers& rows, const WholeNumbers& columns,
+                                            const WholeNumbers& first, const WholeNumbers& second,
+                                            std::int64_t row_count, std::int64_t column_count) {
     const std::size_t count = rows.size();
     const Couples couples{within(rows, count, row_count, "rows"), within(columns, count, column_count, "columns"),
                           within(first, count, most_gain + 1, "first"), within(second, count, most_gain + 1, "second")};

@@ -117,11 +117,11 @@ DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
 void register_census(nb::module_& module) {
     module.def(
         "pose_faults",
-        [](const Columns& columns, const Images& images, bool is_truth, bool is_relative) {
-            const PoseFaults faults = find_pose_faults(columns, images, is_truth, is_relative);
+        [](const Columns& columns, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
+            const PoseFaults faults = find_pose_faults(columns, images, is_truth, is_relative, threads);
             return std::make_tuple(faults.miscounted, faults.not_finite, faults.outside, faults.unlabelled);
         },
-        "columns"_a, "images"_a, "is_truth"_a, "is_relative"_a,
+        "columns"_a, "images"_a, "is_truth"_a, "is_relative"_a, "threads"_a = 1,
         "Objects with keypoints of another number, that are no numbers, that leave their image, none of them "
         "labelled.");
     module.def(

@@ -16,7 +16,7 @@ namespace verite {
 namespace {
 
 template <class T>
-std::span<const T> span_of(const Column1<T>& array, std::size_t count, const char* name) {
+std::span<const T> checked_span(const Column1<T>& array, std::size_t count, const char* name) {
     if (array.size() != count)
         throw std::invalid_argument(std::string(name) + ": expected " + std::to_string(count) + " values, found " +
                                     std::to_string(array.size()));
@@ -27,7 +27,7 @@ std::span<const T> span_of(const Column1<T>& array, std::size_t count, const cha
 template <class T>
 std::span<const T> rows_of(const Column1<T>& array, std::size_t count, std::size_t end, bool may_lack,
                            const char* name) {
-    const auto values = span_of(array, count, name);
+    const auto values = checked_span(array, count, name);
     for (const T value : values)
         if (value < (may_lack ? -1 : 0) || value >= static_cast<std::int64_t>(end))
             throw std::invalid_argument(std::string(name) + ": expected positions below " + std::to_string(end) +
@@ -42,17 +42,17 @@ ArraysOf<std::int8_t, std::int32_t, std::uint8_t, std::uint8_t> find_types(
     const Column1<std::int32_t>& pair_truth, const Column1<double>& pair_overlap, const Column1<std::uint8_t>& is_taken,
     const Column1<std::uint8_t>& is_asked, double iou, double background) {
     const std::size_t preds = state.size(), truths = is_taken.size(), pairs = pair_pred.size();
-    const Overlapping given{span_of(state, preds, "state"),
-                            span_of(same, preds, "same"),
-                            span_of(other, preds, "other"),
+    const Overlapping given{checked_span(state, preds, "state"),
+                            checked_span(same, preds, "same"),
+                            checked_span(other, preds, "other"),
                             rows_of(same_truth, preds, truths, true, "same_truth"),
                             rows_of(other_truth, preds, truths, true, "other_truth"),
-                            span_of(places, preds, "places"),
+                            checked_span(places, preds, "places"),
                             rows_of(pair_pred, pairs, preds, false, "pair_pred"),
                             rows_of(pair_truth, pairs, truths, false, "pair_truth"),
-                            span_of(pair_overlap, pairs, "pair_overlap"),
-                            span_of(is_taken, truths, "is_taken"),
-                            span_of(is_asked, truths, "is_asked"),
+                            checked_span(pair_overlap, pairs, "pair_overlap"),
+                            checked_span(is_taken, truths, "is_taken"),
+                            checked_span(is_asked, truths, "is_asked"),
                             iou,
                             background};
     Array<std::int8_t> kind(preds);
@@ -76,15 +76,15 @@ ArraysOf<double, double> fix(const Column1<std::int64_t>& rows, const Column1<st
     const std::size_t preds = state.size(), labels = truths.size();
     const Faulty given{rows_of(rows, rows.size(), preds, false, "rows"),
                        rows_of(offsets, labels + 1, rows.size() + 1, false, "offsets"),
-                       span_of(places, preds, "places"),
-                       span_of(state, preds, "state"),
+                       checked_span(places, preds, "places"),
+                       checked_span(state, preds, "state"),
                        rows_of(kind, preds, 5, true, "kind"),
                        rows_of(target, preds, truth_label.size(), true, "target"),
                        rows_of(truth_label, truth_label.size(), labels, false, "truth_label"),
-                       span_of(is_mended, preds, "is_mended"),
-                       span_of(truths, labels, "truths"),
-                       span_of(left, labels, "left"),
-                       span_of(needed, needed.size(), "needed"),
+                       checked_span(is_mended, preds, "is_mended"),
+                       checked_span(truths, labels, "truths"),
+                       checked_span(left, labels, "left"),
+                       checked_span(needed, needed.size(), "needed"),
                        rows_of(needed_offsets, 3 * labels + 1, needed.size() + 1, false, "needed_offsets"),
                        slack};
     for (const std::int64_t count : given.needed)

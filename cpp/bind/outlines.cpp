@@ -1,5 +1,7 @@
 // Segmentations in dictionaries, as code written for pycocotools has them, as columns.
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <span>
 
 #include "bind/records.hpp"
@@ -13,109 +15,17 @@ namespace {
 using namespace nb::literals;
 using OutlineColumns = nb::typed<nb::tuple, ArraysOf<double, std::int64_t, std::int64_t>,
                                  ArraysOf<std::uint32_t, std::int64_t, std::int32_t>>;
+using SegmentationReader = Reader<1, nb::object>;
 constexpr const char* runs = "a mask of size and counts as segmentation";
 
 constexpr const char* polygons = "polygons of three points and more, or a mask, as segmentation";
 
-// A mask that is found first, and whose text is decoded later, on threads.
-struct Mask {
-    nb::object text;  // held while it is decoded
-    std::int32_t height = 0, width = 0;
-    std::vector<std::uint32_t> counts;
-    std::string fault;
-
-    std::uint64_t pixels() const { return std::uint64_t(height) * std::uint64_t(width); }
-
-    // Where runs end early, background follows.
-    void complete(std::span<const char> letters) {
-        try {
-            decode_runs(letters, pixels(), counts, Ending::early);
-            std::uint64_t sum = 0;
-            for (const std::uint32_t run : counts) sum += run;
-            complete_runs(pixels() - sum, 0, counts);
-        } catch (const std::invalid_argument& error) {
-            fault = error.what();
-        }
-    }
-};
-
-// One object: the rings of its polygons among all rings that were read, or its mask.
-struct Outline {
-    std::size_t first_ring = 0, last_ring = 0;
-    std::int64_t mask = -1;
-};
-
-class Outlines {
+// The rings of objects, read in any order.
+class RingColumns {
   public:
-    explicit Outlines(std::size_t count) : outlines_(count) {}
+    explicit RingColumns(std::size_t count) : objects_(count) {}
 
-    void read(std::size_t place, PyObject* record) {
-        PyObject* given = reader_.read(record)[0];
-        Outline& outline = outlines_[place];
-        outline = {rings_.size() - 1, rings_.size() - 1, -1};
-        if (given && PyDict_Check(given)) {
-            outline.mask = static_cast<std::int64_t>(masks_.size());
-            masks_.push_back(read_mask(record, given));
-        } else {
-            read_rings(record, given);
-            outline.last_ring = rings_.size() - 1;
-        }
-    }
-
-    void decode(unsigned threads) {
-        std::vector<std::span<const char>> texts(masks_.size());
-        for (std::size_t i = 0; i < masks_.size(); ++i)
-            if (PyObject* text = masks_[i].text.ptr())
-                texts[i] = {PyBytes_AsString(text), static_cast<std::size_t>(PyBytes_Size(text))};
-        const nb::gil_scoped_release released;
-        in_stretches(masks_.size(), threads, [&](std::size_t first, std::size_t last) {
-            for (std::size_t i = first; i < last; ++i) masks_[i].complete(texts[i]);
-        });
-    }
-
-    // What is wrong with the mask of an object; empty for nothing.
-    const std::string& fault(std::size_t place) const {
-        static const std::string nothing;
-        const std::int64_t mask = outlines_[place].mask;
-        return mask < 0 ? nothing : masks_[static_cast<std::size_t>(mask)].fault;
-    }
-
-    ArraysOf<double, std::int64_t, std::int64_t> take_polygons() const {
-        Array<double> points;
-        points.reserve(points_.size());
-        Array<std::int64_t> rings{0}, objects{0};
-        for (const Outline& outline : outlines_) {
-            for (std::size_t ring = outline.first_ring; ring < outline.last_ring; ++ring) {
-                points.insert(points.end(), points_.data() + rings_[ring], points_.data() + rings_[ring + 1]);
-                rings.push_back(static_cast<std::int64_t>(points.size() / 2));
-            }
-            objects.push_back(static_cast<std::int64_t>(rings.size() - 1));
-        }
-        const std::size_t pairs = points.size() / 2;
-        return nb::make_tuple(to_numpy(std::move(points), {pairs, std::size_t{2}}), to_numpy(std::move(rings)),
-                              to_numpy(std::move(objects)));
-    }
-
-    ArraysOf<std::uint32_t, std::int64_t, std::int32_t> take_runs() const {
-        Array<std::uint32_t> counts;
-        std::size_t total = 0;
-        for (const Mask& mask : masks_) total += mask.counts.size();
-        counts.reserve(total);
-        Array<std::int64_t> objects{0};
-        Array<std::int32_t> sizes;
-        const Mask nobody;
-        for (const Outline& outline : outlines_) {
-            const Mask& mask = outline.mask < 0 ? nobody : masks_[static_cast<std::size_t>(outline.mask)];
-            counts.insert(counts.end(), mask.counts.begin(), mask.counts.end());
-            objects.push_back(static_cast<std::int64_t>(counts.size()));
-            sizes.insert(sizes.end(), {mask.height, mask.width});
-        }
-        return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(objects)),
-                              to_numpy(std::move(sizes), {outlines_.size(), std::size_t{2}}));
-    }
-
-  private:
-    void read_rings(PyObject* record, PyObject* given) {
+    void read(std::size_t place, PyObject* record, PyObject* given) {
         const std::size_t first = rings_.size();
         each_of(record, given, polygons, [&](PyObject* ring) {
             const std::size_t start = points_.size();
@@ -126,39 +36,146 @@ class Outlines {
             rings_.push_back(points_.size());
         });
         if (rings_.size() == first) complain(record, polygons, given);
+        objects_[place] = {first - 1, rings_.size() - 1};
     }
 
-    Mask read_mask(PyObject* record, PyObject* given) {
-        const auto [size, counts] = mask_reader_.read(given);
+    ArraysOf<double, std::int64_t, std::int64_t> take() const {
+        Array<double> points;
+        points.reserve(points_.size());
+        Array<std::int64_t> rings{0}, objects{0};
+        for (const auto& [first, last] : objects_) {
+            points.insert(points.end(), points_.data() + rings_[first], points_.data() + rings_[last]);
+            for (std::size_t ring = first; ring < last; ++ring)
+                rings.push_back(rings.back() + static_cast<std::int64_t>((rings_[ring + 1] - rings_[ring]) / 2));
+            objects.push_back(static_cast<std::int64_t>(rings.size() - 1));
+        }
+        const std::size_t pairs = points.size() / 2;
+        return nb::make_tuple(to_numpy(std::move(points), {pairs, std::size_t{2}}), to_numpy(std::move(rings)),
+                              to_numpy(std::move(objects)));
+    }
+
+  private:
+    Array<double> points_;
+    std::vector<std::size_t> rings_{0};                         // where each begins among the numbers of all
+    std::vector<std::pair<std::size_t, std::size_t>> objects_;  // the first ring of each and the one behind its last
+};
+
+// The masks of objects. Texts are found first and decoded later, on threads.
+class MaskColumns {
+  public:
+    explicit MaskColumns(std::size_t count) : texts_(count), ends_(count + 1, 0), sizes_(2 * count, 0) {}
+
+    void read(std::size_t place, PyObject* record, PyObject* given) {
+        const auto [size, counts] = reader_.read(given);
         if (!size || !counts) complain(record, runs, given);
-        Mask mask;
         std::vector<std::int64_t> sides;
-        each_of(record, size, runs, [&](PyObject* value) { sides.push_back(whole_of(record, value, runs)); });
+        each_of(record, size.ptr(), runs, [&](PyObject* value) { sides.push_back(whole_of(record, value, runs)); });
         if (sides.size() != 2 || std::ranges::any_of(sides, [](auto side) { return side < 0 || side > INT32_MAX; }))
             complain(record, runs, given);
-        mask.height = static_cast<std::int32_t>(sides[0]);
-        mask.width = static_cast<std::int32_t>(sides[1]);
-        if (mask.pixels() > UINT32_MAX) complain(record, "fewer than 2**32 pixels", given);
-        if (PyList_Check(counts)) {
-            std::uint64_t sum = 0;
-            each_of(record, counts, runs, [&](PyObject* value) {
-                const std::int64_t run = whole_of(record, value, runs);
-                if (run < 0 || (sum += static_cast<std::uint64_t>(run)) > mask.pixels()) complain(record, runs, given);
-                mask.counts.push_back(static_cast<std::uint32_t>(run));
-            });
-        } else {
-            mask.text = PyBytes_Check(counts) ? nb::borrow(counts) : nb::steal(PyUnicode_AsUTF8String(counts));
-            if (!mask.text) complain(record, runs, given);
-        }
-        return mask;
+        std::ranges::transform(sides, &sizes_[2 * place], [](auto side) { return static_cast<std::int32_t>(side); });
+        if (pixels(place) > UINT32_MAX) complain(record, "fewer than 2**32 pixels", given);
+        if (PyList_Check(counts.ptr()))
+            read_list(place, record, given, counts.ptr());
+        else
+            read_text(place, record, given, counts);
     }
 
-    Reader<1> reader_{{"segmentation"}};
-    Reader<2> mask_reader_{{"size", "counts"}};
-    std::vector<Outline> outlines_;
-    Array<double> points_;
-    std::vector<std::size_t> rings_{0};  // where each begins among the numbers of all
-    std::vector<Mask> masks_;
+    // What is wrong with the first mask that cannot be decoded is told with its place.
+    std::optional<std::pair<std::size_t, std::string>> decode(unsigned threads) {
+        const nb::gil_scoped_release released;
+        stretches_.resize(threads > 1 ? std::size_t{4} * threads : 1);
+        in_parallel(stretches_.size(), threads, [&](std::size_t piece) { decode(piece); });
+        std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+        const auto wrong = std::ranges::find_if(stretches_, [](const Stretch& one) { return !one.fault.empty(); });
+        if (wrong == stretches_.end()) return std::nullopt;
+        return std::pair(wrong->faulty, wrong->fault);
+    }
+
+    ArraysOf<std::uint32_t, std::int64_t, std::int32_t> take() {
+        Array<std::uint32_t> counts;
+        counts.reserve(static_cast<std::size_t>(ends_.back()));
+        for (const Stretch& one : stretches_) counts.insert(counts.end(), one.counts.begin(), one.counts.end());
+        const std::size_t objects = texts_.size();
+        return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(ends_)),
+                              to_numpy(std::move(sizes_), {objects, std::size_t{2}}));
+    }
+
+  private:
+    struct Text {
+        nb::object held;
+        std::span<const char> letters;
+    };
+    // The masks of neighbours, one behind the other.
+    struct Stretch {
+        std::vector<std::uint32_t> counts;
+        std::size_t faulty = 0;
+        std::string fault;
+    };
+
+    std::uint64_t pixels(std::size_t place) const {
+        return std::uint64_t(sizes_[2 * place]) * std::uint64_t(sizes_[2 * place + 1]);
+    }
+
+    void read_list(std::size_t place, PyObject* record, PyObject* given, PyObject* counts) {
+        std::vector<std::uint32_t>& list = lists_[place];
+        std::uint64_t sum = 0;
+        each_of(record, counts, runs, [&](PyObject* value) {
+            const std::int64_t run = whole_of(record, value, runs);
+            if (run < 0 || (sum += static_cast<std::uint64_t>(run)) > pixels(place)) complain(record, runs, given);
+            list.push_back(static_cast<std::uint32_t>(run));
+        });
+    }
+
+    void read_text(std::size_t place, PyObject* record, PyObject* given, const nb::object& counts) {
+        Py_ssize_t length = 0;
+        const char* letters;
+        if (PyBytes_Check(counts.ptr())) {
+            letters = PyBytes_AsString(counts.ptr());
+            length = PyBytes_Size(counts.ptr());
+        } else {
+            letters = PyUnicode_Check(counts.ptr()) ? PyUnicode_AsUTF8AndSize(counts.ptr(), &length) : nullptr;
+        }
+        if (!letters) complain(record, runs, given);
+        texts_[place] = {counts, {letters, static_cast<std::size_t>(length)}};
+    }
+
+    void decode(std::size_t piece) {
+        Stretch& stretch = stretches_[piece];
+        const std::size_t last = texts_.size() * (piece + 1) / stretches_.size();
+        for (std::size_t place = texts_.size() * piece / stretches_.size(); place < last; ++place) {
+            const std::size_t first = stretch.counts.size();
+            try {
+                add(place, stretch.counts);
+            } catch (const std::invalid_argument& error) {
+                stretch.faulty = place;
+                stretch.fault = error.what();
+                return;
+            }
+            ends_[place + 1] = static_cast<std::int64_t>(stretch.counts.size() - first);
+        }
+    }
+
+    // Where runs end early, background follows.
+    void add(std::size_t place, std::vector<std::uint32_t>& counts) const {
+        const std::size_t first = counts.size();
+        std::uint64_t sum = 0;
+        if (texts_[place].held) {
+            sum = decode_runs(texts_[place].letters, pixels(place), counts, Ending::early);
+        } else if (const auto list = lists_.find(place); list != lists_.end()) {
+            counts.insert(counts.end(), list->second.begin(), list->second.end());
+            sum = std::reduce(list->second.begin(), list->second.end(), std::uint64_t{0});
+        } else {
+            return;  // an object with polygons
+        }
+        complete_runs(pixels(place) - sum, first, counts);
+    }
+
+    Reader<2, nb::object> reader_{{"size", "counts"}};
+    std::vector<Text> texts_;                                  // none for other objects
+    std::map<std::size_t, std::vector<std::uint32_t>> lists_;  // runs that are not packed into a text
+    Array<std::int64_t> ends_;
+    Array<std::int32_t> sizes_;
+    std::vector<Stretch> stretches_;
 };
 
 // Outlines of these rows of a list: polygons (points, offsets of rings and of objects) and runs (counts, offsets of
@@ -167,15 +184,21 @@ OutlineColumns read_outlines(const Dictionaries& records, const Column1<std::int
     const auto record_at = [&](std::size_t place) {
         return PyList_GetItem(records.ptr(), static_cast<Py_ssize_t>(rows(place)));
     };
-    Outlines outlines(rows.size());
+    RingColumns rings(rows.size());
+    MaskColumns masks(rows.size());
     read_by_address(order_by_address(rows.size(), record_at), [&](const std::vector<std::uint32_t>& places) {
-        for (const std::uint32_t place : places) outlines.read(place, record_at(place));
+        SegmentationReader reader({"segmentation"});
+        reader.read_all(places, record_at, [&](std::uint32_t place, const SegmentationReader::Values& said) {
+            PyObject* given = said[0].ptr();
+            if (given && PyDict_Check(given))
+                masks.read(place, record_at(place), given);
+            else
+                rings.read(place, record_at(place), given);
+        });
     });
-    outlines.decode(threads);
-    for (std::size_t place = 0; place < rows.size(); ++place)
-        if (const std::string& fault = outlines.fault(place); !fault.empty())
-            complain(record_at(place), runs, nb::str(fault.c_str()).ptr());
-    return nb::make_tuple(outlines.take_polygons(), outlines.take_runs());
+    if (const auto fault = masks.decode(threads))
+        complain(record_at(fault->first), runs, nb::str(fault->second.c_str()).ptr());
+    return nb::make_tuple(rings.take(), masks.take());
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <bit>
+
 #include "columns/memory.hpp"
 
 namespace verite {
@@ -10,7 +12,7 @@ namespace {
 
 using namespace nb::literals;
 using Index = nb::typed<nb::dict, nb::any, nb::any>;
-using Places = nb::typed<nb::dict, nb::any, int>;
+using PlaceById = nb::typed<nb::dict, nb::any, int>;
 
 // Records, rows, images, classes, boxes, areas, ids, crowd flags, confidences.
 template <class T>
@@ -20,17 +22,55 @@ using RecordColumns =
               Numpy<double>, Numpy<std::int64_t>, Numpy<std::uint8_t>, std::optional<Numpy<double>>>;
 
 enum Field : std::size_t { image_id, category_id, id, bbox, area, iscrowd, score, fields };
-using RecordReader = Reader<fields>;
+using RecordReader = Reader<fields, PyObject*>;
 
-// The place of an id among those wanted, -1 where it is none of them.
-std::int32_t place_of(const Places& places, PyObject* id) {
-    PyObject* place = id ? PyDict_GetItemWithError(places.ptr(), id) : nullptr;
-    if (!place) {
+// The places of the ids that are wanted. Whole numbers among whole numbers are found without asking Python.
+class Places {
+  public:
+    explicit Places(const PlaceById& by_id)
+        : by_id_(by_id), numbers_(std::bit_ceil(2 * by_id.size() + 1)), last_(numbers_.size() - 1) {
+        for (const auto [id, place] : by_id) {
+            const auto number = number_of(id.ptr());
+            is_whole_ = is_whole_ && number;
+            if (number) numbers_[seek(*number)] = {*number, static_cast<std::int32_t>(PyLong_AsLong(place.ptr()))};
+        }
+    }
+
+    // -1 for an id that is none of them.
+    std::int32_t find(PyObject* id) const {
+        if (!id) return -1;
+        const auto number = is_whole_ ? number_of(id) : std::nullopt;
+        if (number) return numbers_[seek(*number)].place;
+        PyObject* place = PyDict_GetItemWithError(by_id_.ptr(), id);
+        if (place) return static_cast<std::int32_t>(PyLong_AsLong(place));
         PyErr_Clear();  // an id that cannot be looked up is not among them
         return -1;
     }
-    return static_cast<std::int32_t>(PyLong_AsLong(place));
-}
+
+  private:
+    struct Entry {
+        std::int64_t number = 0;
+        std::int32_t place = -1;
+    };
+
+    static std::optional<std::int64_t> number_of(PyObject* id) {
+        int is_beyond = 0;
+        const std::int64_t number = PyLong_CheckExact(id) ? PyLong_AsLongLongAndOverflow(id, &is_beyond) : 0;
+        return PyLong_CheckExact(id) && !is_beyond ? std::optional(number) : std::nullopt;
+    }
+
+    // Where a number is, or could be.
+    std::size_t seek(std::int64_t number) const {
+        std::size_t at = static_cast<std::size_t>(static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15 >> 32);
+        while (numbers_[at & last_].place >= 0 && numbers_[at & last_].number != number) ++at;
+        return at & last_;
+    }
+
+    const PlaceById& by_id_;
+    std::vector<Entry> numbers_;
+    std::size_t last_;
+    bool is_whole_ = true;
+};
 
 // What a record says, if it was found; no label where it is not wanted.
 struct Row {
@@ -56,8 +96,8 @@ void read_box(PyObject* record, PyObject* box, double* to) {
 void read_row(Row& row, const RecordReader::Values& said, const Places& images, const Places& labels, bool is_pred) {
     PyObject* record = row.record.ptr();
     row.is_found = true;
-    row.image = place_of(images, said[image_id]);
-    row.label = row.image < 0 ? -1 : place_of(labels, said[category_id]);
+    row.image = images.find(said[image_id]);
+    row.label = row.image < 0 ? -1 : labels.find(said[category_id]);
     if (row.label < 0) return;
     if (said[bbox]) read_box(record, said[bbox], row.box);
     row.area = said[area] ? number_of(record, said[area], "a number as area") : row.box[2] * row.box[3];
@@ -97,7 +137,7 @@ RecordColumns take_columns(std::vector<Row>& all, bool is_pred) {
 }
 
 // The records of these images, image by image; their lists hold them.
-std::vector<PyObject*> list_candidates(const Index& by_image, const Places& images) {
+std::vector<PyObject*> list_candidates(const Index& by_image, const PlaceById& images) {
     std::vector<PyObject*> found;
     for (const auto [image, place] : images) {
         PyObject* group = PyDict_GetItemWithError(by_image.ptr(), image.ptr());
@@ -110,26 +150,27 @@ std::vector<PyObject*> list_candidates(const Index& by_image, const Places& imag
 
 // As getAnnIds and loadAnns of pycocotools find them: image by image, those of wanted classes, each by its id, so that
 // the last of those that share one stands for all.
-RecordColumns read_records(const Index& by_image, const Index& by_id, const Places& images, const Places& labels,
-                           bool keeps_classes, bool is_pred) {
-    const auto candidates = list_candidates(by_image, images);
+RecordColumns read_records(const Index& by_image, const Index& by_id, const PlaceById& image_places,
+                           const PlaceById& label_places, bool keeps_classes, bool is_pred) {
+    const auto candidates = list_candidates(by_image, image_places);
+    const Places images(image_places), labels(label_places);
     auto by_address = order_by_address(candidates.size(), [&](std::size_t i) { return candidates[i]; });
     std::vector<Row> rows(candidates.size());
     for (const std::uint32_t place : by_address) rows[place].record = nb::borrow(candidates[place]);
     const auto read = [&](const std::vector<std::uint32_t>& places) {
         RecordReader reader({"image_id", "category_id", "id", "bbox", "area", "iscrowd", "score"});
-        for (const std::uint32_t place : places) {
+        const auto record_at = [&](std::uint32_t place) { return rows[place].record.ptr(); };
+        reader.read_all(places, record_at, [&](std::uint32_t place, const RecordReader::Values& said) {
             Row& row = rows[place];
-            auto said = reader.read(row.record.ptr());
-            if (keeps_classes && place_of(labels, said[category_id]) < 0) continue;
+            if (keeps_classes && labels.find(said[category_id]) < 0) return;
             PyObject* record = said[id] ? PyDict_GetItemWithError(by_id.ptr(), said[id]) : nullptr;
             if (!record) complain(row.record.ptr(), "a record that the index has by its id", row.record.ptr());
-            if (!row.record.is(record)) {
-                row.record = nb::borrow(record);
-                said = reader.read(record);
-            }
-            read_row(row, said, images, labels, is_pred);
-        }
+            if (row.record.is(record)) return read_row(row, said, images, labels, is_pred);
+            row.record = nb::borrow(record);
+            const auto others = reader.read(record);
+            const auto held = RecordReader::hold(others);
+            read_row(row, others, images, labels, is_pred);
+        });
     };
     read_by_address(std::move(by_address), read);
     return take_columns(rows, is_pred);

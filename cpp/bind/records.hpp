@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "columns/memory.hpp"
 
 namespace verite {
 
@@ -58,11 +59,12 @@ void each_of(PyObject* record, PyObject* values, const char* expected, Take take
 }
 
 // What dictionaries say under the keys that are asked for. Those made by the same code have the same keys in the same
-// order, so that a key is known by its place.
-template <std::size_t count>
+// order, so that a key is known by its place. Value is nb::object, or PyObject* for values without references of their
+// own; nullptr for nothing.
+template <std::size_t count, class Value>
 class Reader {
   public:
-    using Values = std::array<PyObject*, count>;  // without references of their own; nullptr for nothing
+    using Values = std::array<Value, count>;
 
     explicit Reader(const std::array<const char*, count>& keys) : keys_(keys) {}
 
@@ -74,12 +76,87 @@ class Reader {
         for (std::size_t place = 0; PyDict_Next(record, &at, &key, &value); ++place) {
             const std::size_t field =
                 place < places_.size() && places_[place].key.is(key) ? places_[place].field : learn(place, key);
-            if (field < count) values[field] = value;
+            if (field < count) {
+                if constexpr (holds)
+                    values[field] = nb::borrow(value);
+                else
+                    values[field] = value;
+            }
         }
         return values;
     }
 
+    // Calls take(place, values) for the records at these places, in this order. Dictionaries are all over the memory,
+    // and waiting for it is most of the work: what several of them say is on its way before the first is taken.
+    template <class RecordAt, class Take>
+    void read_all(std::span<const std::uint32_t> places, RecordAt record_at, Take take) {
+        constexpr std::size_t batch = 32;
+        std::array<Values, batch> said;
+        for (std::size_t first = 0; first < places.size(); first += batch) {
+            const auto now = places.subspan(first, std::min(batch, places.size() - first));
+            const auto soon = places.subspan(first + now.size());
+            for (const std::uint32_t place : soon.first(std::min(batch, soon.size()))) prefetch(record_at(place));
+            bool is_stale =
+                !std::ranges::all_of(now, [&](std::uint32_t place) { return is_dictionary(record_at(place)); });
+            for (std::size_t i = 0; i < now.size() && !is_stale; ++i) {
+                said[i] = read(record_at(now[i]));
+                for (const Value& value : said[i]) prefetch(pointer(value));
+            }
+            for (std::size_t i = 0; i < now.size() && !is_stale; ++i)
+                for (const Value& value : said[i]) prefetch_items(pointer(value));
+            for (std::size_t i = 0; i < now.size(); ++i) {
+                if (is_stale) said[i] = read(record_at(now[i]));
+                // Python's code may run where a value is none of its plain ones, and change what others say.
+                if (holds ||
+                    std::ranges::all_of(said[i], [](const Value& value) { return is_plain(pointer(value)); })) {
+                    take(now[i], said[i]);
+                } else {
+                    is_stale = true;
+                    const auto held = hold(said[i]);
+                    take(now[i], said[i]);
+                }
+            }
+        }
+    }
+
+    // References to values that have none of their own, for as long as it is kept.
+    static std::array<nb::object, count> hold(const Values& values) {
+        std::array<nb::object, count> held;
+        std::ranges::transform(values, held.begin(), [](const Value& value) { return nb::borrow(pointer(value)); });
+        return held;
+    }
+
   private:
+    static constexpr bool holds = std::is_same_v<Value, nb::object>;
+
+    static PyObject* pointer(const Value& value) {
+        if constexpr (holds)
+            return value.ptr();
+        else
+            return value;
+    }
+
+    static bool is_dictionary(PyObject* record) { return record && PyDict_Check(record); }
+
+    // The first and the last: items were made one after another.
+    static void prefetch_items(PyObject* value) {
+        const Py_ssize_t size = value && PyList_Check(value) ? PyList_Size(value) : 0;
+        if (size == 0) return;
+        prefetch(PyList_GetItem(value, 0));
+        prefetch(PyList_GetItem(value, size - 1));
+    }
+
+    static bool is_plain(PyObject* value) {
+        if (!value || PyFloat_CheckExact(value) || PyLong_CheckExact(value)) return true;
+        if (PyUnicode_CheckExact(value) || PyBool_Check(value) || value == Py_None) return true;
+        if (!PyList_CheckExact(value)) return false;
+        for (Py_ssize_t i = 0, size = PyList_Size(value); i < size; ++i) {
+            PyObject* item = PyList_GetItem(value, i);
+            if (!PyFloat_CheckExact(item) && !PyLong_CheckExact(item)) return false;
+        }
+        return true;
+    }
+
     struct Place {
         nb::object key;  // held, so that no other key comes to stand where it was
         std::size_t field = count;

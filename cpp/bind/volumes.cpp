@@ -14,7 +14,8 @@ using namespace nb::literals;
 using VolumeArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 ArraysOf<std::int64_t, std::int64_t, double, double> volume_surfaces(const VolumeArray& truth, const VolumeArray& pred,
-                                                                     std::tuple<double, double, double> spacing) {
+                                                                     std::tuple<double, double, double> spacing,
+                                                                     unsigned threads) {
     std::array<std::int64_t, 3> shape{};
     for (int axis = 0; axis < 3; ++axis) {
         if (truth.shape(axis) != pred.shape(axis)) throw std::invalid_argument("volumes: expected one shape");
@@ -27,7 +28,7 @@ ArraysOf<std::int64_t, std::int64_t, double, double> volume_surfaces(const Volum
     Surfaces found;
     {
         nb::gil_scoped_release released;
-        found = compare_volumes(truth.data(), pred.data(), shape, {planes, rows, columns});
+        found = compare_volumes(truth.data(), pred.data(), shape, {planes, rows, columns}, threads);
     }
     const std::size_t there = found.to_truth.size(), back = found.to_pred.size();
     return nb::make_tuple(to_numpy(std::vector<std::int64_t>(found.voxels.begin(), found.voxels.end()), {3}),
@@ -39,7 +40,7 @@ ArraysOf<std::int64_t, std::int64_t, double, double> volume_surfaces(const Volum
 
 void register_volumes(nb::module_& module) {
     module.def(
-        "volume_surfaces", &volume_surfaces, "truth"_a, "pred"_a, "spacing"_a,
+        "volume_surfaces", &volume_surfaces, "truth"_a, "pred"_a, "spacing"_a, "threads"_a,
         "Voxels of truth, pred and both, the same of their surfaces, and squared distances of the surface of the "
         "pred to the truth's and back.");
 }

@@ -11,13 +11,13 @@
 namespace verite {
 namespace {
 
-struct Corners {
+struct Extent {
     double left, top, right, bottom;
 };
 
-Corners bound_rings(const Shapes& shapes, std::size_t object) {
+Extent bound_rings(const Shapes& shapes, std::size_t object) {
     constexpr double most = std::numeric_limits<double>::infinity();
-    Corners found{most, most, -most, -most};
+    Extent found{most, most, -most, -most};
     const auto point_of = [&](std::int64_t ring) {
         return static_cast<std::size_t>(shapes.rings[static_cast<std::size_t>(ring)]);
     };
@@ -30,15 +30,15 @@ Corners bound_rings(const Shapes& shapes, std::size_t object) {
 }
 
 // All of them, labelled or not, as pycocotools does.
-Corners bound_points(std::span<const double> keypoints) {
-    Corners found{keypoints[0], keypoints[1], keypoints[0], keypoints[1]};
+Extent bound_points(std::span<const double> keypoints) {
+    Extent found{keypoints[0], keypoints[1], keypoints[0], keypoints[1]};
     for (std::size_t i = 3; i < keypoints.size(); i += 3)
         found = {std::min(found.left, keypoints[i]), std::min(found.top, keypoints[i + 1]),
                  std::max(found.right, keypoints[i]), std::max(found.bottom, keypoints[i + 1])};
     return found;
 }
 
-Corners bound_mask(const Shapes& shapes, std::size_t object) {
+Extent bound_mask(const Shapes& shapes, std::size_t object) {
     const auto first = static_cast<std::size_t>(shapes.run_objects[object]);
     const auto last = static_cast<std::size_t>(shapes.run_objects[object + 1]);
     const Bounds found = bound_runs(shapes.counts.values.subspan(first, last - first), shapes.sizes[2 * object]);
@@ -92,7 +92,7 @@ Regions bound(const Regions& regions, unsigned threads) {
         for (std::size_t i = first; i < last; ++i) {
             pause();
             if (regions.boxed[i] || (regions.kind(i) == RegionKind::box && !regions.has_keypoints(i))) continue;
-            const Corners found = corners_of(i);
+            const Extent found = corners_of(i);
             boxes[4 * i] = found.left;
             boxes[4 * i + 1] = found.top;
             boxes[4 * i + 2] = is_corners ? found.right : found.right - found.left;

@@ -57,10 +57,11 @@ void look_at_confidence(const Surveyed& side, std::size_t row, Census& found) {
 }
 
 // Rows of each image, in their order.
-struct ByImage {
+struct RowsByImage {
     std::vector<std::size_t> starts, rows;
 
-    ByImage(const Surveyed& side, std::size_t images, std::span<const std::uint8_t> is_wanted) : starts(images + 1, 0) {
+    RowsByImage(const Surveyed& side, std::size_t images, std::span<const std::uint8_t> is_wanted)
+        : starts(images + 1, 0) {
         const auto takes = [&](std::size_t row) {
             return is_wanted.empty() || is_wanted[static_cast<std::size_t>(side.image[row])];
         };
@@ -98,7 +99,7 @@ void find_twins(const Surveyed& side, std::span<std::size_t> rows, const CensusR
 }
 
 Tally twins_of(const Surveyed& side, std::size_t images, const CensusRules& rules) {
-    ByImage by_image(side, images, {});
+    RowsByImage by_image(side, images, {});
     std::vector<std::uint8_t> is_twin(side.count(), 0);
     for (std::size_t image = 0; image < images; ++image) {
         auto rows = by_image.of(image);
@@ -125,7 +126,7 @@ void find_repeated(const Surveyed& side, std::size_t images, const CensusRules& 
         if (has[image]) used.push_back(image);
     const std::size_t count = std::min(rules.sampled, used.size());
     for (std::size_t i = 0; i < count; ++i) is_wanted[used[count > 1 ? i * (used.size() - 1) / (count - 1) : 0]] = 1;
-    ByImage by_image(side, images, is_wanted);
+    RowsByImage by_image(side, images, is_wanted);
     found.sampled = by_image.rows.size();
     const auto key = [&](std::size_t row) {
         const double* at = &side.numbers[4 * row];

@@ -15,7 +15,8 @@ struct PoseFaults {
     std::size_t miscounted = 0, not_finite = 0, outside = 0, unlabelled = 0;
 };
 
-PoseFaults find_pose_faults(const Columns& columns, const Images& images, bool is_truth, bool is_relative);
+PoseFaults find_pose_faults(const Columns& columns, const Images& images, bool is_truth, bool is_relative,
+                            unsigned threads = 1);
 
 // Of a sample of truths, how many poses fit the prediction around the same box twice as well one way as the other, and
 // how many of them when points change places with those on the other side, which `others` gives for each label.

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "columns/parallel.hpp"
+#include "evaluation/constants.hpp"
 
 namespace verite {
 namespace {
-
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
-constexpr double never = std::numeric_limits<double>::infinity();
 
 // Every byte as eight numbers, 1 where a bit is set: what sets of thresholds are turned into to be counted side by
 // side.
@@ -229,28 +227,28 @@ class Walk {
         return ((limit * ranges_ + range) * given_.thresholds + t) * together + lane_;
     }
 
-    // What belongs to classes and ranges without a truth stays as it is.
+    // What belongs to classes and ranges without a truth stays as it is. Neighbours in memory are written one after the
+    // other.
     void write(std::size_t first_label, std::size_t last_label) {
-        for (std::size_t range = 0; range < ranges_; ++range) {
-            const auto copy = [&](const double* from, std::span<double> to, std::size_t at, std::size_t stride) {
-                for (std::size_t label = first_label; label < last_label; ++label)
-                    if (given_.positives[label * given_.ranges + range] > 0)
-                        to[at + label * stride] = from[label - first_label];
-            };
-            for (std::size_t t = 0; t < given_.thresholds; ++t) {
-                const std::size_t from = (range * given_.thresholds + t) * levels_;
-                const Strides& step = out_.strides;
-                for (std::size_t r = 0; r < levels_; ++r) {
+        const auto copy = [&](const std::vector<double>& from, std::size_t row, std::span<double> to, std::size_t range,
+                              std::size_t at, std::size_t stride) {
+            for (std::size_t label = first_label; label < last_label; ++label)
+                if (given_.positives[label * given_.ranges + range] > 0)
+                    to[at + label * stride] = from[row * together + label - first_label];
+        };
+        const Strides &step = out_.strides, &by_limit = out_.recall_strides;
+        for (std::size_t t = 0; t < given_.thresholds; ++t) {
+            for (std::size_t r = 0; r < levels_; ++r)
+                for (std::size_t range = 0; range < ranges_; ++range) {
+                    const std::size_t row = (range * given_.thresholds + t) * levels_ + r;
                     const std::size_t at = range * step.range + t * step.threshold + r * step.recall;
-                    copy(&best_[(from + r) * together], out_.precision, at, step.label);
-                    if (!reached_at_.empty())
-                        copy(&reached_at_[(from + r) * together], out_.confidence, at, step.label);
+                    copy(best_, row, out_.precision, range, at, step.label);
+                    if (!reached_at_.empty()) copy(reached_at_, row, out_.confidence, range, at, step.label);
                 }
-                const Strides& by_limit = out_.recall_strides;
-                for (std::size_t m = 0; m < limits_; ++m)
-                    copy(&recall_[((m * ranges_ + range) * given_.thresholds + t) * together], out_.recall,
+            for (std::size_t m = 0; m < limits_; ++m)
+                for (std::size_t range = 0; range < ranges_; ++range)
+                    copy(recall_, (m * ranges_ + range) * given_.thresholds + t, out_.recall, range,
                          range * by_limit.range + t * by_limit.threshold + m * by_limit.limit, by_limit.label);
-            }
         }
     }
 

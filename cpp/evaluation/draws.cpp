@@ -8,14 +8,11 @@
 #include <stdexcept>
 
 #include "columns/parallel.hpp"
+#include "evaluation/constants.hpp"
 #include "evaluation/rematch.hpp"
 
 namespace verite {
 namespace {
-
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
 // What became of a prediction at up to sixteen thresholds, in one range: hits in the low half, in the high half where
 // it counts for nothing.

@@ -29,9 +29,9 @@ struct Guest {
 };
 
 // The hits of one label, walked with every set of types fixed.
-class Walk {
+class CostWalk {
   public:
-    Walk(const Faulty& given, std::size_t label, std::span<const Guest> guests) : slack_(given.slack) {
+    CostWalk(const Faulty& given, std::size_t label, std::span<const Guest> guests) : slack_(given.slack) {
         auto guest = guests.begin();
         const auto greet = [&](std::int64_t place) {
             for (; guest != guests.end() && guest->place < place; ++guest) hits_.push_back({0, wrong_});
@@ -150,7 +150,7 @@ void fix_errors(const Faulty& given, unsigned threads, std::span<double> values,
     in_parallel(given.labels(), threads, [&](std::size_t label) {
         if (given.truths[label] == 0) return;
         const auto own = std::ranges::equal_range(guests, static_cast<std::int32_t>(label), {}, &Guest::label);
-        Walk walk(given, label, {own.begin(), own.end()});
+        CostWalk walk(given, label, {own.begin(), own.end()});
         const auto needed = [&](std::size_t which) {
             const auto first = at(given.needed_offsets[3 * label + which]);
             return given.needed.subspan(first, at(given.needed_offsets[3 * label + which + 1]) - first);

@@ -8,11 +8,10 @@
 #include <string>
 
 #include "columns/parallel.hpp"
+#include "evaluation/constants.hpp"
 
 namespace verite {
 namespace {
-
-constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
 // Objects as one class, in the order of their own classes. Those of no class stay out.
 struct Together {

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "evaluation/constants.hpp"
+
 namespace verite {
-namespace {
-
-constexpr double absent = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 Numbers::Numbers(const Rules& rules, std::size_t labels, std::span<const double> positives)
     : labels_(labels),

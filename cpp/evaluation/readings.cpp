@@ -5,11 +5,10 @@
 #include <stdexcept>
 
 #include "columns/parallel.hpp"
+#include "evaluation/constants.hpp"
 
 namespace verite {
 namespace {
-
-constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
 // The points of one curve that are hits: right ones and all so far.
 struct Hits {

@@ -163,6 +163,27 @@ inline const char* quick_double(const char* at, double& value) {
     return end;
 }
 
+// Reads a number without a sign that is known to have 1 to 8 characters. False for any other.
+inline bool read_short_magnitude(const char* at, unsigned length, double& value) {
+    constexpr std::uint64_t tops = every_byte * 0x80;
+    const std::uint64_t word = load_word(at) ^ zero_digits;
+    const auto first_bytes = [](unsigned count) { return ~std::uint64_t{0} >> (64 - 8 * count); };
+    const std::uint64_t inside = first_bytes(length);
+    const std::uint64_t stops = (((word & ~tops) + every_byte * (0x80 - 10)) | word) & tops & inside;  // no digits
+    const auto whole = static_cast<unsigned>(std::countr_zero(stops | (tops & ~inside))) / 8;
+    const bool has_point = whole < length;
+    const unsigned places = length - whole - has_point;
+    const bool is_odd = whole == 0 || (stops & (stops - 1)) != 0 || (whole > 1 && *at == '0') ||
+                        (has_point && (at[whole] != '.' || places == 0));
+    if (is_odd) [[unlikely]]
+        return false;
+    const std::uint64_t is_whole = first_bytes(whole);
+    const std::uint64_t digits = (word & is_whole) | (word >> 8 & ~is_whole);
+    // Both operands are exact, so the quotient is rounded once.
+    value = static_cast<double>(eight_digits(digits << (64 - 8 * (whole + places)))) / detail::powers_of_ten[places];
+    return true;
+}
+
 // Reads an integer of a common spelling and returns where it ends, or null.
 inline const char* quick_integer(const char* at, std::int64_t& value) {
     const auto count = static_cast<unsigned>(std::countr_zero(non_digits(at) | 1u << 16));

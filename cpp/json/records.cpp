@@ -192,9 +192,14 @@ const char* Annotations::read_keypoints_quickly(const char* at) {
         std::size_t found = 0;
         const char* window = start;
         for (std::uint64_t commas = find_commas(window);; commas &= commas - 1) {
-            end = quick_double(start, room[found]);
             const char* comma = window + std::countr_zero(commas);
-            if (end != comma || !commas) break;
+            const auto length = static_cast<std::size_t>(comma - start);
+            if (commas && length - 1 < 8 && read_short_magnitude(start, static_cast<unsigned>(length), room[found])) {
+                end = comma;
+            } else {
+                end = quick_double(start, room[found]);
+                if (end != comma || !commas) break;
+            }
             ++found;
             start = behind_blank(comma + 1);
         }

@@ -7,16 +7,15 @@
 namespace verite {
 namespace {
 
-// Bits that stay set when each column's stretches lose `width` pixels at either end.
-void shorten(std::uint64_t* column, std::int32_t words, std::int64_t width, std::vector<std::uint64_t>& before) {
-    // Anding with itself moved by 1, 2, 4 … steps asks for ever longer stretches; `long_enough` ends at 2 width + 1.
-    before.resize(words);
+// Bits that stay set when each column's stretches lose `width` pixels at either end. In place: what is read has not
+// been written yet.
+void shorten(std::uint64_t* column, std::int64_t words, std::int64_t width) {
+    // Anding with itself moved by 1, 2, 4 … steps asks for ever longer stretches; `length` ends at 2 width + 1.
     const auto and_moved = [&](std::int64_t steps) {  // towards the first row
-        std::copy_n(column, words, before.data());
         const std::int64_t skip = steps >> 6, bits = steps & 63;
-        for (std::int32_t w = 0; w < words; ++w) {
+        for (std::int64_t w = 0; w < words; ++w) {
             const std::int64_t from = w + skip;
-            const std::uint64_t low = from < words ? before[from] : 0, high = from + 1 < words ? before[from + 1] : 0;
+            const std::uint64_t low = from < words ? column[from] : 0, high = from + 1 < words ? column[from + 1] : 0;
             column[w] &= bits ? low >> bits | high << (64 - bits) : low;
         }
     };
@@ -25,11 +24,10 @@ void shorten(std::uint64_t* column, std::int32_t words, std::int64_t width, std:
     for (; 2 * length <= wanted; length *= 2) and_moved(length);
     if (length < wanted) and_moved(wanted - length);
     // A bit now stands at the first pixel of its window: move it to the middle.
-    std::copy_n(column, words, before.data());
     const std::int64_t skip = width >> 6, bits = width & 63;
-    for (std::int32_t w = 0; w < words; ++w) {
+    for (std::int64_t w = words; w-- > 0;) {
         const std::int64_t from = w - skip;
-        const std::uint64_t high = from >= 0 ? before[from] : 0, low = from >= 1 ? before[from - 1] : 0;
+        const std::uint64_t high = from >= 0 ? column[from] : 0, low = from >= 1 ? column[from - 1] : 0;
         column[w] = bits ? high << bits | low >> (64 - bits) : high;
     }
 }
@@ -41,7 +39,7 @@ void Rim::Core::read(const Raster& region, std::int64_t width) {
     columns_ = region.frame().width();
     bits_.assign(region.column(region.frame().x1), region.column(region.frame().x1) + columns_ * words_);
     width = std::min<std::int64_t>(width, INT32_MAX / 4);
-    for (std::int64_t x = 0; x < columns_; ++x) shorten(bits_.data() + x * words_, words_, width, scratch_);
+    for (std::int64_t x = 0; x < columns_; ++x) shorten(bits_.data() + x * words_, words_, width);
     // The same across columns: column x keeps what all of x .. x + 2 width have, and is then moved by width.
     std::int64_t length = 1;
     const std::int64_t wanted = 2 * width + 1;
@@ -51,9 +49,12 @@ void Rim::Core::read(const Raster& region, std::int64_t width) {
 }
 
 void Rim::Core::and_columns(std::int64_t steps) {
-    for (std::int64_t x = 0; x < columns_; ++x)
-        for (std::int64_t w = 0; w < words_; ++w)
-            bits_[x * words_ + w] &= x + steps < columns_ ? bits_[(x + steps) * words_ + w] : 0;
+    // Columns lie one after the other; those beyond the last are empty.
+    const std::size_t all = bits_.size(),
+                      kept = static_cast<std::size_t>(std::max(columns_ - steps, std::int64_t{0}) * words_);
+    std::uint64_t* bits = bits_.data();
+    for (std::size_t i = 0; i < kept; ++i) bits[i] &= bits[i + (all - kept)];
+    std::fill(bits_.begin() + static_cast<std::ptrdiff_t>(kept), bits_.end(), 0);
 }
 
 void Rim::read(std::span<const std::uint32_t> counts, Size size, std::int64_t width) {

@@ -37,7 +37,7 @@ class Rim {
         void and_columns(std::int64_t steps);
 
         std::int64_t words_ = 0, columns_ = 0, shift_ = 0;
-        std::vector<std::uint64_t> bits_, scratch_;
+        std::vector<std::uint64_t> bits_;
     };
     Core core_;
 };

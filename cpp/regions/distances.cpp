@@ -22,11 +22,11 @@ T one_more(T reach) {
 
 // Questions within one column, with rising y: the nearest row never moves up then.
 template <class T>
-class Column {
+class ReachColumn {
   public:
     using Square = std::conditional_t<sizeof(T) == 1, std::int32_t, std::int64_t>;
 
-    Column(const std::vector<T>& reach, const std::vector<std::int32_t>& least, const Frame& frame)
+    ReachColumn(const std::vector<T>& reach, const std::vector<std::int32_t>& least, const Frame& frame)
         : all_(reach.data()), least_(least.data()), frame_(frame), height_(frame.height()) {}
 
     void move(std::int32_t x) {
@@ -106,7 +106,7 @@ void Field::fill(std::vector<T>& reach, std::span<const Pixel> pixels) {
 void Field::distances(std::span<const Pixel> from, std::vector<std::int64_t>& squared) const {
     squared.resize(from.size());
     with_reach([&](const auto& reach) {
-        Column column(reach, least_, frame_);
+        ReachColumn column(reach, least_, frame_);
         for (std::size_t i = 0; i < from.size(); ++i) {
             if (i == 0 || from[i].x != from[i - 1].x) column.move(from[i].x);
             squared[i] = column.nearest(from[i].y);
@@ -116,7 +116,7 @@ void Field::distances(std::span<const Pixel> from, std::vector<std::int64_t>& sq
 
 std::int64_t Field::sum_outside(const Raster& from, const Raster& other) const {
     return with_reach([&](const auto& reach) {
-        Column column(reach, least_, frame_);
+        ReachColumn column(reach, least_, frame_);
         std::int64_t sum = 0;
         std::int32_t x_now = from.frame().x1 - 1;
         Raster::common(from, other, true, [&](std::int32_t x, std::int32_t y, std::uint64_t bits) {

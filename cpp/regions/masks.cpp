@@ -15,7 +15,8 @@ constexpr int most_characters = 12;
 
 }  // namespace
 
-void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts, Ending ending) {
+std::uint64_t decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts,
+                          Ending ending) {
     const std::size_t first = counts.size();
     std::uint64_t sum = 0;
     std::size_t at = 0;
@@ -40,6 +41,7 @@ void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<s
     if (sum > pixels || (sum < pixels && ending == Ending::whole))
         throw std::invalid_argument("runs that add up to " + std::string(sum > pixels ? "more" : "less") + " than " +
                                     std::to_string(pixels) + " pixels");
+    return sum;
 }
 
 void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint32_t>& counts) {

@@ -10,10 +10,11 @@ namespace verite {
 
 // The runs of one mask from COCO's text: six bits a character, differences to the run before the last
 // from the fourth run on. Appended to `counts`. Throws std::invalid_argument where the text is broken, a run is
-// negative or longer than the mask, or the runs do not add up to `pixels`, unless they may end early.
+// negative or longer than the mask, or the runs do not add up to `pixels`, unless they may end early. Returns their
+// sum.
 enum class Ending { whole, early };
-void decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts,
-                 Ending ending = Ending::whole);
+std::uint64_t decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts,
+                          Ending ending = Ending::whole);
 
 // Lets background follow the runs from `first` on, so that they cover `rest` pixels more.
 void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint32_t>& counts);

@@ -39,33 +39,29 @@ Frame reachable(const Frame& both, Size size, double cutoff, Spacing spacing) {
 void Envelope::lower(std::span<const double> heights, double step, std::span<double> least) {
     const auto count = static_cast<std::int32_t>(heights.size());
     lowest_.resize(count);
-    starts_.resize(static_cast<std::size_t>(count) + 1);
     const double square = step * step;
-    const auto lifted = [&](std::int32_t v) { return heights[v] + square * (static_cast<double>(v) * v); };
-    std::int32_t top = -1;
+    // Parabolas of one width cross once, at half the slope between their points (place, lifted): those that are lowest
+    // somewhere are the corners of the lower convex hull of these points. Whole numbers stay below 2^53: no rounding.
+    std::size_t size = 0;
     for (std::int32_t y = 0; y < count; ++y) {
         if (heights[y] >= nothing) continue;
-        const double mine = lifted(y);
-        std::int32_t start = 0;
-        while (top >= 0) {
-            // The first place at which y is nearer than the lowest so far. Of whole numbers below 2^53 the quotient
-            // may be rounded, but never across a whole number.
-            const std::int32_t v = lowest_[top];
-            const double at = std::floor((mine - lifted(v)) / (2. * square * (y - v))) + 1;
-            start = static_cast<std::int32_t>(std::clamp(at, 0., static_cast<double>(count)));
-            if (start > starts_[top]) break;
-            --top;
-            start = 0;
+        const Corner mine{static_cast<double>(y), heights[y] + square * (static_cast<double>(y) * y), heights[y]};
+        for (; size >= 2; --size) {
+            const Corner &one = lowest_[size - 2], &two = lowest_[size - 1];
+            if ((two.lifted - one.lifted) * (mine.place - two.place) <
+                (mine.lifted - two.lifted) * (two.place - one.place))
+                break;
         }
-        if (start >= count) continue;
-        lowest_[++top] = y;
-        starts_[top] = start;
+        lowest_[size++] = mine;
     }
-    starts_[top + 1] = count;
-    for (std::int32_t i = 0; i <= top; ++i) {
-        const double place = lowest_[i], base = heights[lowest_[i]];
-        for (std::int32_t y = starts_[i]; y < starts_[i + 1]; ++y)
-            least[y] = base + square * ((y - place) * (y - place));
+    const auto value = [&](std::size_t i, double y) {
+        return lowest_[i].height + square * ((y - lowest_[i].place) * (y - lowest_[i].place));
+    };
+    std::size_t i = 0;
+    for (std::int32_t y = 0; y < count; ++y) {
+        double found = value(i, y);
+        for (double next; i + 1 < size && (next = value(i + 1, y)) <= found; ++i) found = next;
+        least[y] = found;
     }
 }
 

@@ -21,7 +21,10 @@ class Envelope {
     static constexpr double nothing = 1e300;
 
   private:
-    std::vector<std::int32_t> lowest_, starts_;
+    struct Corner {
+        double place, lifted, height;
+    };
+    std::vector<Corner> lowest_;
 };
 
 // Squared distances to a set of pixels, a column of the frame at a time: distances along rows first, then the envelope.

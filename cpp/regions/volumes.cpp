@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "columns/parallel.hpp"
 #include "columns/pause.hpp"
 #include "regions/transforms.hpp"
 
@@ -61,27 +62,36 @@ std::vector<Voxel> find_surface(const std::uint8_t* object, std::array<std::int6
 }
 
 // Squared distances of some voxels to a set that is not empty: in each plane first, then across planes, only along the
-// lines on which somebody asks.
+// lines on which somebody asks. Planes do not need each other, nor do lines: the same numbers for any number of
+// threads.
 class Reach {
   public:
-    Reach(const Block& block, std::array<double, 3> spacing)
-        : planes_(block.size(0)), height_(block.size(1)), width_(block.size(2)), spacing_(spacing) {}
+    Reach(const Block& block, std::array<double, 3> spacing, unsigned threads)
+        : planes_(block.size(0)),
+          height_(block.size(1)),
+          width_(block.size(2)),
+          threads_(threads),
+          spacing_(spacing),
+          within_(static_cast<std::size_t>(planes_) * lines()) {}
 
     void distances(const std::vector<Voxel>& set, const std::vector<Voxel>& from, std::vector<double>& squared) {
         fill(set);
-        squared.resize(from.size());
         order(from);
-        std::vector<double> heights(planes_), least(planes_);
-        Pause pause;
-        for (std::size_t i = 0; i < order_.size();) {
-            pause();
-            const std::size_t line = line_of(from[order_[i]]);
-            for (std::int32_t z = 0; z < planes_; ++z)
-                heights[z] = used_[z] ? within_[static_cast<std::size_t>(z) * lines() + line] : Envelope::nothing;
-            envelope_.lower(heights, spacing_[0], least);
-            for (; i < order_.size() && line_of(from[order_[i]]) == line; ++i)
-                squared[order_[i]] = least[from[order_[i]].z];
-        }
+        squared.resize(from.size());
+        in_stretches(lines(), threads_, [&](std::size_t first, std::size_t last) {
+            std::vector<double> heights(planes_), least(planes_);
+            Envelope envelope;
+            Pause pause;
+            for (std::size_t line = first; line < last; ++line) {
+                if (starts_[line] == starts_[line + 1]) continue;
+                pause();
+                for (std::int32_t z = 0; z < planes_; ++z)
+                    heights[z] = used_[z] ? within_[static_cast<std::size_t>(z) * lines() + line] : Envelope::nothing;
+                envelope.lower(heights, spacing_[0], least);
+                for (std::size_t i = starts_[line]; i < starts_[line + 1]; ++i)
+                    squared[order_[i]] = least[from[order_[i]].z];
+            }
+        });
     }
 
   private:
@@ -90,47 +100,54 @@ class Reach {
 
     // Squared distances within each plane that has something of the set.
     void fill(const std::vector<Voxel>& set) {
-        within_.resize(static_cast<std::size_t>(planes_) * lines());
         used_.assign(planes_, false);
-        std::vector<Pixel> pixels;
-        Pause pause;
-        for (std::size_t i = 0; i < set.size();) {
-            pause();
-            const std::int32_t z = set[i].z;
-            pixels.clear();
-            for (; i < set.size() && set[i].z == z; ++i) pixels.push_back({set[i].x, set[i].y});
-            transform_.build(pixels, {0, 0, width_, height_}, {spacing_[1], spacing_[2]});
-            used_[z] = true;
-            double* plane = within_.data() + static_cast<std::size_t>(z) * lines();
-            for (std::int32_t x = 0; x < width_; ++x) {
-                const auto column = transform_.column(x);
-                std::copy(column.begin(), column.end(), plane + static_cast<std::size_t>(x) * height_);
+        std::vector<std::size_t> starts;
+        for (std::size_t i = 0; i < set.size(); ++i)
+            if (i == 0 || set[i].z != set[i - 1].z) {
+                starts.push_back(i);
+                used_[set[i].z] = true;
             }
-        }
+        starts.push_back(set.size());
+        in_stretches(starts.size() - 1, threads_, [&](std::size_t first, std::size_t last) {
+            std::vector<Pixel> pixels;
+            Transform transform;
+            Pause pause;
+            for (std::size_t k = first; k < last; ++k) {
+                pause();
+                pixels.clear();
+                for (std::size_t i = starts[k]; i < starts[k + 1]; ++i) pixels.push_back({set[i].x, set[i].y});
+                transform.build(pixels, {0, 0, width_, height_}, {spacing_[1], spacing_[2]});
+                double* plane = within_.data() + static_cast<std::size_t>(set[starts[k]].z) * lines();
+                for (std::int32_t x = 0; x < width_; ++x) {
+                    const auto column = transform.column(x);
+                    std::copy(column.begin(), column.end(), plane + static_cast<std::size_t>(x) * height_);
+                }
+            }
+        });
     }
 
     // Who asks, line by line.
     void order(const std::vector<Voxel>& from) {
-        std::vector<std::size_t> ends(lines() + 1, 0);
-        for (const Voxel& voxel : from) ++ends[line_of(voxel) + 1];
-        for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
+        starts_.assign(lines() + 1, 0);
+        for (const Voxel& voxel : from) ++starts_[line_of(voxel) + 1];
+        for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
         order_.resize(from.size());
-        for (std::size_t i = 0; i < from.size(); ++i) order_[ends[line_of(from[i])]++] = i;
+        std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
+        for (std::size_t i = 0; i < from.size(); ++i) order_[next[line_of(from[i])]++] = i;
     }
 
     std::int32_t planes_, height_, width_;
+    unsigned threads_;
     std::array<double, 3> spacing_;
-    Transform transform_;
-    Envelope envelope_;
     std::vector<double> within_;
     std::vector<char> used_;
-    std::vector<std::size_t> order_;
+    std::vector<std::size_t> starts_, order_;
 };
 
 }  // namespace
 
 Surfaces compare_volumes(const std::uint8_t* truth, const std::uint8_t* pred, std::array<std::int64_t, 3> shape,
-                         std::array<double, 3> spacing) {
+                         std::array<double, 3> spacing, unsigned threads) {
     Surfaces found;
     const std::int64_t count = shape[0] * shape[1] * shape[2];
     std::int64_t mine_count = 0, their_count = 0, both = 0;
@@ -143,10 +160,12 @@ Surfaces compare_volumes(const std::uint8_t* truth, const std::uint8_t* pred, st
     found.voxels = {mine_count, their_count, both};
     if (!found.voxels[0] && !found.voxels[1]) return found;
     const Block block = find_block(truth, pred, shape);
-    const std::vector<Voxel> mine = find_surface(truth, shape, block), theirs = find_surface(pred, shape, block);
+    std::vector<Voxel> mine, theirs;
+    in_parallel(2, threads,
+                [&](std::size_t side) { (side ? theirs : mine) = find_surface(side ? pred : truth, shape, block); });
     found.surfaces = {static_cast<std::int64_t>(mine.size()), static_cast<std::int64_t>(theirs.size()), 0};
     if (mine.empty() || theirs.empty()) return found;
-    Reach reach(block, spacing);
+    Reach reach(block, spacing, threads);
     reach.distances(mine, theirs, found.to_truth);
     reach.distances(theirs, mine, found.to_pred);
     found.surfaces[2] = std::count(found.to_truth.begin(), found.to_truth.end(), 0.);

@@ -17,6 +17,6 @@ struct Surfaces {
 
 // Volumes of bytes [z, y, x], anything but 0 being object, whose voxels lie so far apart along z, y and x.
 Surfaces compare_volumes(const std::uint8_t* truth, const std::uint8_t* pred, std::array<std::int64_t, 3> shape,
-                         std::array<double, 3> spacing);
+                         std::array<double, 3> spacing, unsigned threads);
 
 }  // namespace verite

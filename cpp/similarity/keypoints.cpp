@@ -57,7 +57,12 @@ class KeypointMeasure {
     explicit KeypointMeasure(const Comparison& comparison)
         : truth_(comparison.truth), pred_(comparison.pred), almost_(comparison.floor * (1 - 1e-9)) {
         variances_.reserve(truth_.sigmas.values.size());
-        for (const double sigma : truth_.sigmas.values) variances_.push_back(sigma * 2 * (sigma * 2));
+        weights_.reserve(truth_.sigmas.values.size() + 1);
+        for (const double sigma : truth_.sigmas.values) {
+            variances_.push_back(sigma * 2 * (sigma * 2));
+            weights_.push_back(1 / (2 * variances_.back()));
+        }
+        weights_.push_back(0);  // a class without sigmas starts behind all others
     }
 
     void meet(std::span<const std::int32_t> rows) {
@@ -117,6 +122,7 @@ class KeypointMeasure {
         const auto label = static_cast<std::size_t>(truth_.labels[row]);
         const auto first = static_cast<std::size_t>(truth_.sigmas.offsets[label]);
         pose.variances = std::span(variances_).subspan(first, truth_.sigmas[label].size());
+        const double* weights = &weights_[first];
         const auto points = truth_.keypoints[row];
         pose.labelled.clear();
         for (std::size_t i = 0; 3 * i < points.size(); ++i)
@@ -134,10 +140,10 @@ class KeypointMeasure {
                 pose.labelled.push_back(static_cast<std::int32_t>(i));
         }
         pose.area = truth_.areas[row];
+        const double by_area = 1 / (pose.area + spacing);
         pose.nearness.assign(pose.variances.size(), 0);
         for (const std::int32_t point : pose.labelled)
-            pose.nearness[static_cast<std::size_t>(point)] =
-                1 / (2 * pose.variances[static_cast<std::size_t>(point)] * (pose.area + spacing));
+            pose.nearness[static_cast<std::size_t>(point)] = by_area * weights[static_cast<std::size_t>(point)];
         // At most 1 of each point that is near and exp(-2) of each that is far off.
         const auto count = static_cast<double>(pose.labelled.size());
         pose.most_far = static_cast<std::uint64_t>(std::max(count * (1 - almost_) / (1 - far_share), 0.0));
@@ -166,7 +172,7 @@ class KeypointMeasure {
 
     const Objects &truth_, &pred_;
     double almost_;
-    std::vector<double> variances_;
+    std::vector<double> variances_, weights_;  // of every sigma; about 1 / (2 variance)
     std::vector<Pose> poses_;
     std::size_t count_ = 0;
     Places mine_;

@@ -8,10 +8,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from verite.loading import importing
-
 __version__ = "0.1.0"
 
 
@@ -28,6 +24,11 @@ __all__ = ["__version__", *PUBLIC]
 
 def __getattr__(name: str) -> object:
     """A public name, its module imported when it is first used."""
+    # Here, not above: an interrupt is answered from `__main__` on, which comes behind this file.
+    from importlib import import_module
+
+    from verite.loading import importing
+
     if name not in PUBLIC:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
     home = PUBLIC[name]

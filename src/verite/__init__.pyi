@@ -67,6 +67,7 @@ from verite.reporting.localization import draw_distributions as draw_distributio
 from verite.reporting.localization import draw_pair as draw_pair
 from verite.reporting.page.report import read_report as read_report
 from verite.reporting.page.report import report as report
+from verite.reporting.page.report import save_page as save_page
 from verite.scale.executors import LostPart as LostPart
 from verite.scale.executors import evaluate_parts as evaluate_parts
 from verite.scale.partial import Partial as Partial

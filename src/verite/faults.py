@@ -8,7 +8,7 @@ checks put into words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -85,6 +85,15 @@ class Tolerance:
         flaw = self.kinds.get((code, what), Flaw(code, what, 0, (), remedy))
         places = flaw.places if len(flaw.places) >= PLACES else (*flaw.places, place)
         self.kinds[code, what] = Flaw(code, what, flaw.count + 1, places, flaw.remedy)
+
+    def add_all(self, flaws: Iterable[Flaw]) -> None:
+        """Wrong records of another file of the same side."""
+        for flaw in flaws:
+            known = self.kinds.get((flaw.code, flaw.what), Flaw(flaw.code, flaw.what, 0, (), flaw.remedy))
+            places = (*known.places, *flaw.places)[:PLACES]
+            self.kinds[flaw.code, flaw.what] = Flaw(
+                known.code, known.what, known.count + flaw.count, places, known.remedy
+            )
 
     @property
     def flaws(self) -> tuple[Flaw, ...]:

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from verite.errors import ReadError, did_you_mean
 from verite.limits import limit, remedy
@@ -25,13 +25,55 @@ def find_path(path: str | os.PathLike[str]) -> Path:
     raise ReadError(path, expected="a file or folder", found="nothing", remedy=near.removeprefix("; "))
 
 
+PACKED = (".gz", ".zst", ".zip")  # of one file, of one file, of many
+FREE = 1 << 26  # bytes that may come out of anything, however small
+
+
+def without_suffix(path: str | os.PathLike[str]) -> PurePath:
+    """A path without its suffix, and without the one below that of a single packed file.
+
+    >>> [str(without_suffix(path)) for path in ("a/pred.json", "pred.json.gz", "export.v2.zip", "labels")]
+    ['a/pred', 'pred', 'export.v2', 'labels']
+    """
+    bare = PurePath(path)
+    for _ in range(2 if bare.suffix.lower() in PACKED[:2] else 1):
+        bare = bare.with_suffix("") if bare.suffix else bare
+    return bare
+
+
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file."""
+    """The bytes of a file; of what is in it where it ends in .gz."""
     check_file(path)
     try:
-        return path.read_bytes()
+        return unpack_bytes(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     except OSError as error:
         raise ReadError(path, expected="a readable file", found=reason(error)) from None
+
+
+def unpack_bytes(path: Path) -> bytes:
+    """What is in a .gz file, no more than may come out of it."""
+    import gzip
+    import zlib
+
+    try:
+        with gzip.open(path, "rb") as file:
+            content = file.read(most_unpacked(path) + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ReadError(path, expected="a whole .gz file", found=str(error), remedy="was it cut off? (V403)") from None
+    if len(content) > most_unpacked(path):
+        raise too_much(path, most_unpacked(path))
+    return content
+
+
+def most_unpacked(path: Path) -> int:
+    """How many bytes may come out of a packed file of this size."""
+    return min(limit("file_bytes"), max(FREE, limit("unpacked_ratio") * path.stat().st_size))
+
+
+def too_much(name: object, most: int) -> ReadError:
+    """More comes out of a packed file than may."""
+    hint = remedy("unpacked_ratio" if most < limit("file_bytes") else "file_bytes")
+    return ReadError(name, expected=f"at most {most:,} bytes, unpacked", found="more", remedy=hint)
 
 
 def check_file(path: Path) -> None:

@@ -20,6 +20,7 @@ DEFAULTS = {
     "coordinate": 10_000_000,
     "class_name": 512,
     "classes": 100_000,
+    "overlaps": 50_000_000,
     "unpacked_ratio": 200,
     "unpacked_files": 1_000_000,
 }

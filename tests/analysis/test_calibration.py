@@ -11,6 +11,7 @@ import verite as vt
 from tests.analysis.worlds import scene, sides, write_pair
 from tests.oracles.analysis import random_world
 from verite.analysis.isotonic import fit_rising
+from verite.analysis.temperature import Tempered, fit_temperature
 
 
 def test_two_predictions_by_hand() -> None:
@@ -132,3 +133,57 @@ def test_a_map_mends_what_is_wrong_everywhere_alike() -> None:
     remedy = vt.analyse(truth, found, checks="off").calibration.remedy
     assert remedy["before"] > 0.15
     assert remedy["after"] < 0.5 * remedy["before"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_temperature_has_the_smallest_log_loss(seed: int) -> None:
+    """Against scipy's minimum of the same loss."""
+    optimize = pytest.importorskip("scipy.optimize", reason="scipy is in the group 'test'")
+    random = np.random.default_rng(seed)
+    share = random.uniform(0.02, 0.98, 400)
+    right = random.random(400) < share
+    odds = np.log(share / (1 - share)) * random.choice([0.3, 2.0, 5.0])
+    given = 1 / (1 + np.exp(-odds))
+
+    def loss(temperature: float) -> float:
+        return float(np.where(right, np.logaddexp(0, -odds / temperature), np.logaddexp(0, odds / temperature)).sum())
+
+    expected = optimize.minimize_scalar(loss, bounds=(0.01, 100), method="bounded", options={"xatol": 1e-10}).x
+    assert fit_temperature(given, right).temperature == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_the_temperature_of_what_is_always_right_or_wrong_ends_somewhere(right: bool) -> None:
+    found = fit_temperature(np.array([0.6, 0.9]), np.array([right, right]))
+    assert 0.01 <= found.temperature < 0.05 if right else found.temperature == pytest.approx(100)
+
+
+def test_a_temperature_changes_no_bit_of_ap(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    known, pred = sides(*random_world(3, ties=True), tmp_path)
+    found = vt.analyse(known, pred).calibration.temperatures
+    names = known.labels.all_names
+    assert set(found) == set(names)
+    mapped = np.array(pred.confidence)
+    for k, name in enumerate(names):
+        own = pred.label == k
+        mapped[own] = Tempered(found[name])(mapped[own])
+    results = vt.coco(known, replace(pred, confidence=mapped))
+    assert {key: score.value for key, score in results.scores.items()} == pytest.approx(
+        {key: score.value for key, score in vt.coco(known, pred).scores.items()}, abs=0, nan_ok=True
+    )
+
+
+def test_a_temperature_mends_what_is_too_sure() -> None:
+    """Log-odds that are three times what they should be, on many images."""
+    random = np.random.default_rng(1)
+    names, share = [f"i{k}" for k in range(2000)], random.uniform(0.02, 0.98, 2000)
+    sure = 1 / (1 + (1 / share - 1) ** 3)
+    hit = random.random(2000) < share
+    truth = vt.Annotations.of(names, ["a"] * 2000, [[0, 0, 10, 10]] * 2000)
+    boxes = [[0, 0, 10, 10] if h else [50, 50, 60, 60] for h in hit]
+    found = vt.analyse(truth, vt.Annotations.of(names, ["a"] * 2000, boxes, confidence=sure), checks="off").calibration
+    assert found.temperatures["a"] == pytest.approx(3, rel=0.15)
+    assert found.remedy["temperature"] < 0.4 * found.remedy["before"]
+    assert "a temperature per class to" in str(found)

@@ -52,7 +52,11 @@ def test_how_many_wrong_records_decide(one: int, two: int, tie: int, reverse: in
     first = vt.Annotations.of(["i"] * one, ["a"] * one, boxes[:one], "xywh", confidence=[0.9] * one)
     second = vt.Annotations.of(["i"] * two, ["a"] * two, boxes[one:], "xywh", confidence=[0.9] * two)
     pair = vt.analyse(truth, {"one": first, "two": second}, checks="off").comparison[0]
-    assert pair.decisive == {"errors_to_tie": tie, "errors_to_reverse": reverse}
+    assert pair.decisive | {"errors_to_turn_AP": None} == {
+        "errors_to_tie": tie,
+        "errors_to_reverse": reverse,
+        "errors_to_turn_AP": None,
+    }
     if tie > 1:
         ranked = vt.rank(vt.Finds.of(truth, {"one": first, "two": second}), errors=vt.truth_errors.AtMost(1))
         (told,) = ranked.to_dict()["pairs"]
@@ -108,3 +112,108 @@ def test_a_system_does_not_differ_from_itself(tmp_path: Path) -> None:
     assert (pair.p_objects, pair.p_images) == (1.0, 1.0)
     assert pair.only_wrong == (0, 0)
     assert np.count_nonzero(pair.migration - np.diag(np.diag(pair.migration))) == 0
+
+
+def two_finders() -> tuple[vt.Annotations, dict[str, vt.Annotations]]:
+    """Both find the first of two objects, and one of them the second."""
+    truth, good = scene(TRUTHS[:2], [("a", 0.9, TRUTHS[0][1]), ("a", 0.8, TRUTHS[1][1])])
+    return truth, {"good": good, "poor": scene(TRUTHS[:2], [("a", 0.9, TRUTHS[0][1])])[1]}
+
+
+def test_a_record_swings_the_lead_by_what_changes_without_it() -> None:
+    """Area below all points. 1 and 1/2. Without the second object, which good alone finds: 1 and 1, the lead of poor
+    changes by 1/2. Without the first: its finders are wrong, 1/2 (second of two) and 0: the lead stays.
+    """
+    pair = vt.analyse(*two_finders(), protocol="voc", checks="off").comparison[0]
+    assert pair.swing == pytest.approx([0.0, 0.5])
+    assert pair.decisive == {"errors_to_tie": 1, "errors_to_reverse": 1, "errors_to_turn_AP": None}
+    (row,) = pair.flips().rows
+    assert row[1:3] == ("a", "good")
+    assert dict(zip(pair.flips().head, row, strict=True))["swing of AP"] == pytest.approx(0.5)
+
+
+def test_swings_are_differences_of_whole_evaluations(pair: Any) -> None:
+    """Each record taken out of the truth, and both systems evaluated again."""
+    truth = pair.matches.truth
+    one, two = pair.one.results, pair.two.results
+    for row in np.flatnonzero(pair.matches.is_asked)[::7]:
+        rest = truth.where(np.arange(len(truth)) != row)
+        again = [vt.coco(rest, each.pred, checks="off")["AP"].value for each in (one, two)]
+        expected = (again[1] - again[0]) - (two["AP"].value - one["AP"].value)
+        assert pair.swing[row] == pytest.approx(expected, abs=1e-12)
+
+
+def test_so_many_records_turn_the_order_and_what_is_looked_at_first_matters_most(pair: Any) -> None:
+    turned = pair.decisive["errors_to_turn_AP"]
+    lead = pair.one.results["AP"].value - pair.two.results["AP"].value
+    order = np.argsort(pair.swing * (-1 if lead > 0 else 1), kind="stable")
+    rest = pair.matches.truth.where(~np.isin(np.arange(len(pair.matches.truth)), order[:turned]))
+    again = [vt.coco(rest, each.results.pred, checks="off")["AP"].value for each in (pair.one, pair.two)]
+    assert (again[0] - again[1]) * lead < 0
+    table = pair.flips()
+    weight = [abs(row[-2]) * row[-3] for row in table.rows]
+    assert table.head[-3:] == ("P(record wrong)", "swing of AP", "row")
+    assert weight == sorted(weight, reverse=True)
+
+
+def test_what_two_systems_see_alike_is_suspicious_once() -> None:
+    """Both see an object where the truth has none, and another label on a truth: two rows, not four."""
+    truths = [*TRUTHS, ("b", [80, 80, 10, 10])]
+    right = [(label, 0.9, box) for label, box in TRUTHS]
+    extra = [("a", 0.8, [40, 60, 10, 10]), ("a", 0.7, [80, 80, 10, 10])]
+    truth, one = scene(truths, [*right, *extra])
+    _, two = scene(truths, [*right[:3], ("a", 0.6, [40, 60, 10, 11]), ("a", 0.5, [80, 80, 10, 9])])
+    found = vt.analyse(truth, {"one": one, "two": two}, iou=0.5, checks="off")
+    kinds = [told["kind"] for told in found.suspicious if told["kind"] in ("label?", "missing?")]
+    assert sorted(kinds) == ["label?", "missing?"]
+    assert found.to_dict()["suspicious"] == found.suspicious
+    audit = found.audit()
+    assert {row.kind for row in audit} >= {"label", "missing"}
+    missing = next(row for row in audit if row.kind == "missing")
+    assert missing.influence >= 0
+    assert "wrong with probability" in missing.reason
+
+
+def test_verdicts_on_the_audit_list_go_back_into_leaderboards_and_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import csv
+    import json
+    from importlib.resources import files
+
+    from verite.cli import run
+
+    demo = Path(str(files("verite") / "data" / "demo"))
+    paths = [str(demo / f"{name}.json") for name in ("truth", "hawk", "magpie")]
+    assert run(["analyse", *paths, "--audit", "20", "-o", str(tmp_path / "out"), "--no-plot", "--quiet"]) == 0
+    kept = tmp_path / "out" / "audit.csv"
+    rows = list(csv.DictReader(kept.read_text().splitlines()))
+    assert len(rows) == 20
+    records = [row for row in rows if row["kind"] != "missing"]
+    for i, row in enumerate(records):
+        row["verdict"] = "wrong" if i < 3 else "right"
+    with kept.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    capsys.readouterr()
+    assert run(["rank", *paths, "--audit", str(kept), "--json"]) == 0
+    assert f"audit(errors=3, checked={len(records)})" in json.loads(capsys.readouterr().out)["signature"]
+    assert run(["leaderboard", *paths, "--audit", str(kept), "--draws", "20", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    (tmp_path / "empty.csv").write_text("kind,verdict\nspurious,\n")
+    assert run(["rank", *paths, "--audit", str(tmp_path / "empty.csv")]) == 1
+    assert "expected verdicts, right or wrong, of some records, found none" in capsys.readouterr().err
+
+
+def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
+    from importlib.resources import files
+
+    demo = Path(str(files("verite") / "data" / "demo"))
+    truth = vt.read(demo / "truth.json")
+    preds = {name: vt.read(demo / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
+    found = vt.analyse(truth, preds)
+    finds = vt.Finds.of(truth, preds)
+    rates = np.minimum(found.comparison[0].doubt, 0.5)[np.flatnonzero(found["hawk"].matches.is_asked)]
+    ranked = vt.rank(finds, errors=vt.truth_errors.PerItem(rates))
+    assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

@@ -130,7 +130,9 @@ def test_a_threshold_chosen_on_other_images_promises_less(tmp_path: Path) -> Non
     assert 0 < found.held_out < np.nanmax(found.micro.f())
 
 
-@pytest.mark.parametrize("verb", [["coco"], ["voc"], ["localize", "-m", "iou"], ["interpret"], ["analyse"]])
+@pytest.mark.parametrize(
+    "verb", [["coco"], ["voc"], ["imagenet-det"], ["localize", "-m", "iou"], ["interpret"], ["analyse"]]
+)
 def test_thresholds_are_floors_of_every_verb(
     verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,3 +157,58 @@ def test_a_file_that_is_no_thresholds_is_told(tmp_path: Path, capsys: pytest.Cap
         assert complaint in capsys.readouterr().err
     assert run(["coco", *pair, "--confidence", "nowhere.json"]) == 1
     assert "nowhere.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_promise_of_a_threshold_is_that_of_trying_all_of_them(
+    seed: int, beta: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every confidence on one half of the images, counted one by one; also where too few predictions are looked at
+    first, and the rest has to follow.
+    """
+    truth, results = random_world(seed, images=14, ties=seed % 2 == 0, extra=12)
+    matches = vt.analyse(*sides(truth, results, tmp_path), beta=beta).operating.matches
+    image, confidence = matches.pred.image, matches.confidence
+    random = np.random.Generator(np.random.PCG64(0))
+    values = []
+    for _ in range(20):
+        chosen = random.permutation(14)[:7].tolist()
+        halves = [set(chosen), set(range(14)) - set(chosen)]
+        for fitted, judged in (halves, halves[::-1]):
+
+            def f(images: set[int], c: float) -> float:
+                kept = [k for k in np.flatnonzero(matches.is_counted) if image[k] in images and confidence[k] >= c]
+                right = sum(bool(matches.is_right[k]) for k in kept)
+                asked = sum(int(i) in images for i in matches.truth.image[matches.is_asked])
+                return (1 + beta**2) * right / (beta**2 * asked + len(kept))
+
+            tried = sorted(set(confidence[matches.is_counted].tolist()), reverse=True)
+            best = max(tried, key=lambda c: (round(f(fitted, c), 12), c))
+            values.append(f(judged, best))
+    for room, more in ((1.5, 1000), (1.5, 0), (0.2, 0)):
+        monkeypatch.setattr("verite.analysis.held_out.ROOM", room)
+        monkeypatch.setattr("verite.analysis.held_out.MORE", more)
+        found = vt.analyse(*sides(truth, results, tmp_path), beta=beta).operating.held_out
+        assert found == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None:
+    """Object by object what `vt.voc` finds with the same floors, and no other predictions are drawn as wrong."""
+    from verite.reporting.overlays import Overlay
+
+    known, pred = sides(*random_world(1), tmp_path)
+    floors = {"c1": 0.7, "c2": 0.4, "c3": 0.1}
+    (tmp_path / "thresholds.json").write_text(json.dumps(floors))
+    cut = vt.voc(known, pred, confidence=floors).finds()
+    finds = vt.Finds.of(known, {"a": pred, "b": pred.take(np.arange(5))}, confidence=str(tmp_path / "thresholds.json"))
+    assert finds.answers[0].tolist() == (cut.taken[cut.asked] >= 0).astype(int).tolist()
+    assert finds.claims is not None
+    assert finds.claims[0] == cut.claims.sum()
+    overlay = Overlay(vt.voc(known, pred), confidence=floors)
+    shown = np.array([{"c1": 0.7, "c2": 0.4, "c3": 0.1}.get(n, 0.0) for n in known.labels.all_names])[pred.label]
+    assert not (np.isin(overlay.fates[1], [3, 4]) & (pred.confidence < shown)).any()
+    paths = [str(tmp_path / name) for name in ("truth.json", "pred.json", "pred.json")]
+    assert run(["rank", *paths, "--epsilon", "0.05", "--confidence", str(tmp_path / "thresholds.json"), "--json"]) == 0
+    drawn = ["draw", *paths[:2], "--confidence", str(tmp_path / "thresholds.json"), "-o", str(tmp_path / "drawn")]
+    assert run([*drawn, "--worst", "1", "--quiet"]) == 0

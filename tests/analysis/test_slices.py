@@ -146,3 +146,60 @@ def test_without_sizes_of_images_borders_are_absent_with_their_reason() -> None:
     truth = vt.Annotations.of(["i"], ["a"], [[0, 0, 10, 10]])
     pred = vt.Annotations.of(["i"], ["a"], [[0, 0, 10, 10]], confidence=[0.9])
     assert "border: the sizes of images are not known" in str(vt.analyse(truth, pred).slices)
+
+
+def test_sizes_by_quantiles_have_equally_many_truths(tmp_path: Path) -> None:
+    results = vt.coco(*sides(*random_world(5, images=40, crowds=False), tmp_path))
+    rows = rows_of(results.analyse(slice="size:quantiles"), "size").values()
+    counts = [one["truths"] for one in rows]
+    assert len(counts) == 5
+    assert max(counts) - min(counts) <= 1
+    assert sum(counts) == results.finds(0.5).asked.sum()
+    assert all(0 <= one["AP"] <= 1 for one in rows)
+
+
+def test_aspects_by_quantiles_are_those_of_each_label() -> None:
+    """Of ten people and ten cars two are in each fifth, though every person is narrower than every car."""
+    sizes = [(10 + k, 100) for k in range(10)] + [(100 + 10 * k, 50) for k in range(10)]
+    names = [f"i{k}" for k in range(20)]
+    boxes = [[0.0, 0.0, w, h] for w, h in sizes]
+    truth = vt.Annotations.of(names, ["person"] * 10 + ["car"] * 10, boxes)
+    pred = vt.Annotations.of(names, ["person"] * 10 + ["car"] * 10, boxes, confidence=[0.9] * 20)
+    found = vt.analyse(truth, pred, slice="aspect:quantiles")
+    rows = rows_of(found, "aspect")
+    assert [one["truths"] for one in rows.values()] == [4] * 5
+    assert [one["AP"] for one in rows.values()] == [1.0] * 5
+    (one,) = found.slices.properties
+    assert one.of_truths[:10].tolist() == one.of_truths[10:].tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert "narrowest fifth of each label" in str(found.slices)
+
+
+def test_quantiles_of_anything_else_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = write_pair(tmp_path, *random_world(9))
+    assert run(["analyse", *pair, "--only", "slices", "--slice", "crowding:quantiles"]) == 2
+    assert "slice: expected quantiles of size or aspect, found 'crowding:quantiles'" in capsys.readouterr().err
+
+
+def test_images_that_a_table_does_not_have_are_counted(tmp_path: Path) -> None:
+    known, pred = sides(*random_world(9), tmp_path)
+    (tmp_path / "meta.csv").write_text("image,light\n1.jpg,day\n2.jpg,night\n")
+    found = vt.analyse(known, pred, meta=str(tmp_path / "meta.csv"), slice="light").slices
+    assert "light: nothing is said of 13 images, which are in no bin" in str(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_image_slices_equal_hotcocos(seed: int, tmp_path: Path) -> None:
+    hotcoco = pytest.importorskip("hotcoco", reason="hotcoco is in the group 'peers'")
+    truth, results = random_world(seed, images=20)
+    for image in truth["images"]:
+        image["weather"] = "rain" if image["id"] % 3 == 0 else "sun"
+    paths = write_pair(tmp_path, truth, results)
+    theirs = hotcoco.COCO(paths[0])
+    evaluation = hotcoco.COCOeval(theirs, theirs.load_res(paths[1]), "bbox")
+    evaluation.evaluate()
+    parts = {w: [i["id"] for i in truth["images"] if i["weather"] == w] for w in ("rain", "sun")}
+    told = evaluation.slice_by(parts)
+    known = vt.read(paths[0])
+    found = rows_of(vt.analyse(known, vt.read(paths[1], like=known), slice="weather"), "weather")
+    for name in parts:
+        assert found[name]["AP"] == pytest.approx(told[name]["AP"], abs=1e-12)

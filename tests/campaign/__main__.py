@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from tests.campaign.cases import KINDS, run_case
-from tests.campaign.processes import fill_disks, interrupt_commands, kill_writers, race_readers
+from tests.campaign.interrupts import interrupt_commands
+from tests.campaign.processes import fill_disks, kill_writers, race_readers
 from verite.cli.bar import show_progress
 from verite.progress import begin
 
@@ -26,7 +27,7 @@ COMMANDS = {
     "kills": (kill_writers, 500),
     "disks": (fill_disks, 100),
     "races": (race_readers, 200),
-    "interrupts": (interrupt_commands, 50),
+    "interrupts": (interrupt_commands, 100),
 }
 HANG = 10.0  # seconds
 LOADING = 20.0  # more, before the first case

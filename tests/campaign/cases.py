@@ -36,7 +36,8 @@ def targets() -> list[tuple[Path, Path]]:
     for format in sorted(DATA.iterdir()):
         good = format / "good"
         plain = [p for p in sorted(good.rglob("*")) if p.is_file()]
-        is_folder = format.name in ("yolo", "data_yaml", "coco_folder", "wider", "mot", "kitti")
+        is_folder = format.name in ("yolo", "data_yaml", "coco_folder", "wider", "mot", "kitti", "panoptic",
+                                     "voc_segmentation")  # fmt: skip
         found += [(p, good if is_folder else p) for p in plain]
     home = Path(str(files("verite") / "data"))
     for name in ("lvis/truth.json", "openimages/boxes.csv", "openimages/labels.csv", "openimages/hawk.csv",

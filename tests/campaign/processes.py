@@ -1,4 +1,4 @@
-"""What becomes of whole commands that are killed, interrupted, short of disk, or read files that change under them?
+"""What becomes of whole commands that are killed, short of disk, or read files that change under them?
 
 Each function runs cases until they or the time are over: how many there were, outcomes, and what was wrong.
 """
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,6 @@ from verite.progress import count_files
 
 Ran = tuple[int, Counter[str], list[str]]
 VERITE = [sys.executable, "-m", "verite"]
-SOON = 0.3  # seconds from an interrupt to the end
-PATIENCE = 10.0  # seconds after which it was not heard
 IMAGES = 2000
 
 
@@ -58,15 +57,39 @@ def write_data(home: Path, images: int = IMAGES) -> tuple[Path, Path]:
     return truth, pred
 
 
+def work_for(running: subprocess.Popen[bytes], seconds: float) -> None:
+    """Let it work for so long, by its own clock: where others have the processors, loading takes longer than here."""
+    while running.poll() is None and working_time(running.pid) < seconds:
+        time.sleep(0.004)
+
+
+def working_time(process: int) -> float:
+    """Seconds of processors that a process has had."""
+    try:
+        words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):  # it is over
+        return float("inf")
+
+
+def measure_work(words: list[str]) -> float:
+    """Seconds of processors that a command takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def kill_writers(seed: int, count: int, until: float) -> Ran:
     """Commands killed at any moment leave a whole folder or none, and one that was there all new or as it was."""
     chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
     with tempfile.TemporaryDirectory() as home:
         (truth, pred), target = write_data(Path(home)), Path(home) / "out"
-        convert = ["convert", str(truth), str(target), "--to", "voc"]
-        evaluate = ["voc", str(truth), str(pred), "-o", str(target), "--no-plot"]
-        with subprocess.Popen([*VERITE, *evaluate, "-q"], stdout=subprocess.DEVNULL) as first:
-            first.wait()
+        convert = [*VERITE, "convert", str(truth), str(target), "--to", "voc", "-q"]
+        evaluate = [*VERITE, "voc", str(truth), str(pred), "-o", str(target), "--no-plot", "-q"]
+        longest = [measure_work(convert)]
+        shutil.rmtree(target)
+        longest.append(measure_work(evaluate))
         names = sorted(path.name for path in target.iterdir())
         for number in cases("kills", count, until):
             shutil.rmtree(target, ignore_errors=True)
@@ -74,9 +97,9 @@ def kill_writers(seed: int, count: int, until: float) -> Ran:
                 target.mkdir()
                 for name in names:
                     (target / name).write_text("old")
-            words = [*VERITE, *(evaluate if is_again else convert), "-q"]
+            words = evaluate if is_again else convert
             with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-                time.sleep(chance.uniform(0.1, 1.5))
+                work_for(running, chance.uniform(0.1, longest[is_again]))
                 running.send_signal(signal.SIGKILL)
             if is_again:
                 found, whole = sum((target / name).read_text() != "old" for name in names), len(names)
@@ -89,7 +112,7 @@ def kill_writers(seed: int, count: int, until: float) -> Ran:
 
 
 def fill_disks(seed: int, count: int, until: float) -> Ran:
-    """Commands that may write so many bytes to a file, and no more: all of it, or one line and nothing."""
+    """Commands on a disk that has room for so many bytes, and no more: all of it, or one line and nothing."""
     chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
     demo = Path(str(files("verite") / "data" / "demo"))
     hawk, mole = ([str(demo / "truth.json"), str(demo / f"{name}.json")] for name in ("hawk", "mole"))
@@ -99,18 +122,26 @@ def fill_disks(seed: int, count: int, until: float) -> Ran:
         ["convert", hawk[0], "out/x", "--to", "voc"],
         ["convert", hawk[0], "out/x.json", "--to", "coco"],
         ["inspect", *hawk, "--save", "out/x.json"],
+        ["localize", *hawk, "-m", "iou", "-o", "out/x", "--no-plot"],
+        ["analyse", *hawk, "-o", "out/x", "--no-plot"],
+        ["report", *hawk, "-o", "out/x.html"],
+        ["draw", *hawk, "-o", "out/x", "--worst", "3"],
+        ["partial", "coco", *hawk, "-o", "out/x.part"],
+        ["demo", "out/x"],
     ]
     with tempfile.TemporaryDirectory() as home:
         out = Path(home) / "out"
         for number in cases("disks", count, until):
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            words, most = chance.choice(writers), int(10 ** chance.uniform(1.5, 5.5))
+            words, most = chance.choice(writers), int(10 ** chance.uniform(2.5, 6))
             done += 1
-            ran = subprocess.run(
-                [*VERITE, *words, "-q"], cwd=home, capture_output=True, text=True, check=False, preexec_fn=limit(most)
-            )
-            is_nothing = not list(out.iterdir())
+            with small_disk(out, most) as before:
+                ran = subprocess.run(
+                    [*VERITE, *words, *(["-q"] if words[0] != "demo" else [])],
+                    cwd=home, capture_output=True, text=True, check=False, preexec_fn=before,
+                )  # fmt: skip
+                is_nothing = not list(out.iterdir())
             is_told = ran.returncode == 1 and ran.stderr.startswith("verite: ") and ran.stderr.count("\n") == 1
             is_fine = (is_told and is_nothing) or (ran.returncode == 0 and not is_nothing)
             outcomes["refused" if is_told else "fine" if is_fine else "partial"] += 1
@@ -118,8 +149,17 @@ def fill_disks(seed: int, count: int, until: float) -> Ran:
     return done, outcomes, wrong
 
 
-def limit(most: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+@contextmanager
+def small_disk(folder: Path, most: int) -> Iterator[Callable[[], None] | None]:
+    """A disk of so many bytes in this place, if we may make one; else what keeps a process from larger files."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={most}", "tmpfs", str(folder)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True, check=False).returncode:
+        yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        return
+    try:
+        yield None
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 def race_readers(seed: int, count: int, until: float) -> Ran:
@@ -132,7 +172,7 @@ def race_readers(seed: int, count: int, until: float) -> Ran:
             truth.write_bytes(whole)
             words = [*VERITE, "coco", str(truth), str(pred), "--on", chance.choice(["box", "mask"]), "--checks", "off"]
             with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
-                time.sleep(chance.uniform(0.05, 0.6))
+                work_for(running, chance.uniform(0.02, 0.3))
                 disturb(truth, whole, chance)
                 _, said = running.communicate(timeout=60)
             done += 1
@@ -156,67 +196,3 @@ def disturb(path: Path, whole: bytes, chance: random.Random) -> None:
         case _:
             with path.open("ab") as file:
                 file.write(whole[: chance.randrange(100_000)])
-
-
-def wait_for(running: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Seconds to its end, and how many of them others had the processors that it waited for."""
-    start, before, waited = time.monotonic(), waiting_time(running.pid), 0.0
-    while running.poll() is None and time.monotonic() < start + PATIENCE:
-        now = waiting_time(running.pid)
-        waited = now - before if now >= before else waited  # nothing is known of what is over
-        time.sleep(0.004)
-    return time.monotonic() - start, waited
-
-
-def waiting_time(process: int) -> float:
-    """Seconds that a process was ready to run and did not, where the system counts them."""
-    try:
-        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return -1.0
-
-
-def interrupt_commands(seed: int, count: int, until: float) -> Ran:
-    """How soon long work ends after Ctrl-C, in a line and with status 130: within .3 s, or late.
-
-    What it takes is what it would take alone: waits for processors that others have do not count, and are told apart.
-    """
-    chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
-    with tempfile.TemporaryDirectory() as home:
-        truth, pred = write_data(Path(home), 6000)
-        table = Path(home) / "table.csv"
-        lines = [f"{i},1,{','.join(str(int(chance.random() < p)) for p in (0.9, 0.88, 0.8))}" for i in range(20_000)]
-        table.write_text("\n".join(["item,truth,a,b,c", *lines]))
-        commands = [
-            ["rank", str(table), "--epsilon", "0.1", "--method", "montecarlo", "--draws", "30000000"],
-            ["rank", str(table), "--audit", "5/50", "--method", "montecarlo", "--draws", "3000000"],
-            ["localize", str(truth), str(pred), "--all"],
-            ["study", "-m", "iou", "-m", "baddeley"],
-            ["convert", str(truth), f"{home}/out", "--to", "voc"],
-            ["leaderboard", str(truth), str(pred), str(pred), "--errors", "missing=0.05"],
-            ["report", str(truth), str(pred), "-o", f"{home}/page.html"],
-            ["analyse", str(truth), str(pred)],
-            ["coco", str(truth), str(pred), "--on", "mask", "--threads", "1"],
-            ["voc", str(truth), str(pred), "--threads", "1"],
-        ]
-        longest = {"coco": 0.6, "voc": 0.5, "analyse": 1.2}  # seconds that the short ones take
-        for number in cases("interrupts", count, until):
-            words = commands[number % len(commands)]
-            shutil.rmtree(Path(home) / "out", ignore_errors=True)
-            with subprocess.Popen([*VERITE, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
-                time.sleep(chance.uniform(0.1, longest.get(words[0], 2.0)))
-                running.send_signal(signal.SIGINT)
-                took, waited = wait_for(running)
-                if running.poll() is None:  # it was not heard
-                    running.kill()
-                _, said = running.communicate()
-            done += 1
-            outcomes["delayed"] += took > SOON
-            took -= waited
-            is_told = running.returncode == 0 or (
-                running.returncode == 130 and said.decode().endswith("verite: interrupted\n")
-            )
-            outcomes["undocumented" if not is_told else "fine" if took <= SOON else "late"] += 1
-            if not is_told or took > SOON:
-                wrong.append(f"interrupt {number}: {words[0]}: {took:.2f} s, {running.returncode}")
-    return done, outcomes, wrong

@@ -1,4 +1,4 @@
-"""A small part of the campaign in every run: a few hundred cases of each kind; `make fuzz` runs as many as you like."""
+"""A small part of the campaign in every run: some hundred cases of each kind; `make fuzz` runs as many as you like."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def test_every_case_is_fine_or_refused(kind):
     outcomes = {number: run_case(kind, 7, number) for number in range(120)}
     assert {number: said for number, said in outcomes.items() if said not in ("fine", "refused")} == {}
     assert set(outcomes.values()) == {"fine", "refused"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OURS)
+def test_hundreds_more_are_fine_or_refused(kind):
+    outcomes = {number: run_case(kind, 8, number) for number in range(500)}
+    assert {number: said for number, said in outcomes.items() if said not in ("fine", "refused")} == {}
 
 
 def test_every_format_with_a_sample_is_a_target():

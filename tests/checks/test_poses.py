@@ -98,6 +98,27 @@ def test_yolo_poses_are_read_as_poses(tmp_path: Path) -> None:
     assert vt.read(bare).regions.has_keypoints
 
 
+@pytest.mark.parametrize("shape", ["kpt_shape: [3, 2]", "kpt_shape:\n  - 3\n  - 2\n", "kpt_shape: (3, 2)  # x, y"])
+def test_yolo_poses_of_two_numbers_a_point_go_and_come(tmp_path: Path, shape: str) -> None:
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "data.yaml").write_text(f"{shape}\nnames: [hand]\n")
+    # A coordinate below zero is Ultralytics' way to say that a point is not known.
+    (tmp_path / "labels" / "a.txt").write_text("0 0.5 0.5 0.4 0.4 0.4 0.5 -1 -1 0 0\n")
+    truth = vt.read(tmp_path, image_size=(100, 200))
+    assert truth.regions.keypoints[0].tolist() == [[40.0, 100.0, 2.0], [-100.0, -200.0, 0.0], [0.0, 0.0, 2.0]]
+    vt.write(truth, tmp_path / "again", "yolo-pose")
+    again = vt.read(tmp_path / "again", image_size=(100, 200))
+    assert np.array_equal(again.regions.keypoints.points, truth.regions.keypoints.points)
+    vt.write(truth, tmp_path / "truth.json", "coco")
+    assert np.array_equal(vt.read(tmp_path / "truth.json").regions.keypoints.points, truth.regions.keypoints.points)
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found" / "a.txt").write_text("0 0.5 0.5 0.4 0.4 0.4 0.5 0.1 0.1 0 0 0.75\n")
+    pred = vt.read(tmp_path / "found", like=truth)
+    assert pred.confidence.tolist() == [0.75]
+    results = vt.coco(truth, pred, on="keypoints", sigmas=[0.1, 0.1, 0.1])
+    assert results["AP"].value == pytest.approx(1.0)
+
+
 @boundary("poses.FEWEST")
 def test_it_takes_five_poses_to_call_their_order_mirrored() -> None:
     for count, is_told in ((5, True), (4, False)):

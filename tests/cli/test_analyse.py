@@ -43,6 +43,29 @@ def test_the_document_has_the_headline_of_the_protocols_verb(capsys: pytest.Capt
     }
 
 
+KEYS = {
+    "errors": {"AP", "cost", "alone", "counts", "fp", "fn", "classes"},
+    "lrp": {"oLRP", "loc", "fp", "fn", "classes"},
+    "confusion": {"labels", "matrix", "confidence", "iou"},
+    "operating": {"confidence", "micro", "macro", "classes", "froc", "goals"},
+    "calibration": {"ece", "mce", "bins", "classes", "absent"},
+    "worst": {"images", "preds", "truths"},
+}
+
+
+def test_the_document_has_the_keys_that_are_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    types = ["class", "localization", "both", "duplicate", "background", "missed"]
+    assert run(["analyse", TRUTH, HAWK, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"protocol", "signature", "name", "slices", "suspicious", "comparison", "set_aside"} <= set(found)
+    assert found["comparison"] is None
+    for part, keys in KEYS.items():
+        assert keys <= set(found[part]), part
+    assert list(found["errors"]["cost"]) == list(found["errors"]["alone"]) == list(found["errors"]["counts"]) == types
+    assert "confidence" in found["lrp"]["classes"]["boat"]
+    assert found["set_aside"] == sum(found["set_aside_reasons"].values()) == 4
+
+
 def test_several_systems_are_analysed_under_their_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["analyse", TRUTH, HAWK, MOLE, "--json", "-o", str(tmp_path), "--no-plot"]) == 0
     assert list(json.loads(capsys.readouterr().out)["systems"]) == ["hawk", "mole"]
@@ -89,6 +112,23 @@ def test_what_is_missing_leads_from_the_number_to_the_analysis(capsys: pytest.Ca
     for words in (["coco", TRUTH, HAWK, "--quiet"], ["coco", TRUTH, HAWK, "--json"]):
         assert run(words) == 0
         assert "verite analyse" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (["coco", "-t", "0.5", "-t", "0.75", "--class", "boat"], " -t 0.5 -t 0.75 --class boat"),
+        (["voc", "--on", "box", "-j", "1"], " --protocol voc --on box"),
+        (["voc", "--interpolation", "11"], None),
+        (["coco", "--max-dets", "10", "--confidence", "0.5"], None),
+    ],
+)
+def test_the_way_to_the_analysis_leads_to_the_same_number_or_is_not_told(
+    words: list[str], ending: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([words[0], TRUTH, HAWK, *words[1:]]) == 0
+    told = capsys.readouterr().err
+    assert told.strip().endswith(f"{HAWK}{ending}") if ending else "verite analyse" not in told
 
 
 def test_nothing_is_said_where_nothing_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

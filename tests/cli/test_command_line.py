@@ -299,15 +299,17 @@ def test_closed_pipe_is_no_error():
 
 
 WAITING = """
-import time
-import verite.cli, verite.formats
+import sys, time
+import verite.formats
+from verite.__main__ import main
 
 def wait(*_, **__):
     print("waiting", flush=True)
     time.sleep(30)
 
 verite.formats.read_given = wait
-verite.cli.main(["voc", "a", "b"])
+sys.argv[1:] = ["voc", "a", "b"]
+main()
 """
 
 

@@ -59,6 +59,16 @@ def test_an_interrupt_while_modules_are_loaded_is_a_line_as_well():
     assert (done.returncode, done.stderr) == (130, "verite: interrupted\n")
 
 
+def test_an_interrupt_that_an_import_swallows_ends_it_all_the_same(tmp_path):
+    """CPython may lose it in the middle of an import, with the lock of all imports held for ever."""
+    (tmp_path / "deaf.py").write_text(
+        "import signal\ntry:\n    signal.raise_signal(signal.SIGINT)\nexcept BaseException:\n    pass\nmine = None\n"
+    )
+    words = [sys.executable, "-m", "verite", "study", "-m", "deaf:mine"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "verite: interrupted\n")
+
+
 def test_threads_that_work_for_somebody_end_when_they_are_told_to():
     """An interrupt reaches one thread; the loops of the others look at the stop they are in."""
     from concurrent.futures import ThreadPoolExecutor

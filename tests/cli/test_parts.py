@@ -68,6 +68,7 @@ def test_parts_that_were_written_are_merged_to_the_numbers_of_all(tmp_path: Path
     status, out, _ = typed("merge", f"{tmp_path}/[012].part", "--name", "mine")
     assert status == 0
     assert "mine" in out
+    assert "no objects" not in out
 
 
 def test_what_cannot_be_merged_is_said_in_one_line(tmp_path: Path, typed: Typed) -> None:

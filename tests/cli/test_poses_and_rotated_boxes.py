@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,21 @@ def test_sigmas_are_asked_of_the_analysis_too(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["errors"]["AP"] > usual + 0.1
 
 
+def test_pictures_and_pages_of_other_skeletons_take_sigmas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth, results = people(1, 4)
+    for record in (*truth["annotations"], *results):
+        record["keypoints"] = record["keypoints"][:15]
+    del truth["categories"][0]["keypoints"]
+    names = [str(tmp_path / name) for name in ("truth.json", "pred.json", "sigmas.txt")]
+    for name, text in zip(names, (json.dumps(truth), json.dumps(results), "0.05 " * 5), strict=True):
+        Path(name).write_text(text)
+    for verb, home in (("draw", "drawn"), ("report", "page.html")):
+        command = [verb, *names[:2], "--on", "keypoints", "-q", "-o", str(tmp_path / home)]
+        assert run(command) == 1
+        assert "found 5 keypoints and none; give --sigmas FILE" in capsys.readouterr().err
+        assert run([*command, "--sigmas", names[2]]) == 0
+
+
 @pytest.mark.parametrize("errors", [[], ["--errors", "missing=0.05,spurious=0.02"]])
 def test_a_leaderboard_orders_them(
     files: tuple[str, list[str]], errors: list[str], capsys: pytest.CaptureFixture[str]
@@ -117,5 +133,12 @@ def test_a_page_shows_them(files: tuple[str, list[str]], tmp_path: Path) -> None
     on, names = files
     page = tmp_path / "page.html"
     assert run(["report", *names, "--on", on, "--draws", "20", "-o", str(page), "-q"]) == 0
-    text = page.read_text()
-    assert {"keypoints": "COCO, keypoints (IoU is said for OKS", "rotated": "COCO, rotated boxes"}[on] in text
+    assert {"keypoints": "COCO, poses", "rotated": "COCO, rotated boxes"}[on] in page.read_text()
+    words = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", page.read_text(), flags=re.DOTALL)
+    if on == "keypoints":
+        assert "at OKS 0.5" in words
+        assert "How well must a pose fit?" in words
+        assert not re.search(r"\bIoU\b|\bbox(es)?\b", words)
+    else:
+        assert "at rotated IoU 0.5" in words
+        assert not re.search(r"(?<![Rr]otated )\b(IoU|box|boxes)\b", words)

@@ -154,8 +154,7 @@ def test_an_interrupt_is_told_in_one_line(own):
         "import pathlib, time\n"
         "def slow(truth, pred):\n    pathlib.Path('begun').touch()\n    time.sleep(0.005)\n    return 0.0\n"
     )
-    program = "from verite.cli import main; main()"
-    words = [sys.executable, "-c", program, "study", "-m", "slow_metrics:slow", "--jobs", "2"]
+    words = [sys.executable, "-m", "verite", "study", "-m", "slow_metrics:slow", "--jobs", "2"]
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if (own / "begun").exists():

@@ -30,6 +30,7 @@ import numpy as np
 from tests.compat import drives
 from tests.compat.beside import same_bits
 from tests.compat.stand_ins import StandIns
+from tests.compat.torchvision_operators import define_operators
 
 ROOT = Path(__file__).parents[2]
 
@@ -174,9 +175,7 @@ def run_all(folder: Path, package: str, out: Path) -> None:
 
     warnings.simplefilter("ignore")
     with contextlib.suppress(ImportError):
-        from tests.compat.torchvision_operators import define_operators
-
-        operators = define_operators()  # noqa: F841 - held while they are used
+        define_operators()
     if package == "verite":
         import verite.compat
 

@@ -5,6 +5,7 @@ As a plugin of pytest it puts verite under the name of pycocotools, and under th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -45,7 +46,7 @@ def run(folder: Path, name: str) -> bool:
         print(f"{name}: not in {folder}")
         return True
     # Without options of its own project, which may ask for plugins.
-    words = ["-m", "pytest", "-q", "-rfE", "-p", "tests.compat.peers", "-p", "no:cacheprovider", "--tb=no"]
+    words = ["-m", "pytest", "-q", "-rfEs", "-p", "tests.compat.peers", "-p", "no:cacheprovider", "--tb=no"]
     words += ["-o", "addopts=", "-W", "ignore"]
     paths = [str(ROOT), str(place / "tests"), os.environ.get("PYTHONPATH", "")]
     settings = {**os.environ, "VERITE_PEER": name, "PYTHONPATH": os.pathsep.join(paths)}
@@ -63,22 +64,20 @@ def run(folder: Path, name: str) -> bool:
     print(f"{name}: {(done.stdout.strip() or done.stderr.strip()).splitlines()[-1]}")
     for reason, count in Counter(explained.values()).items():
         print(f"  {count} fail: {reason}")
+    for count, reason in re.findall(r"^SKIPPED \[(\d+)\] \S+: (.+)$", done.stdout, re.MULTILINE):
+        print(f"  {count} skipped: {reason}")
     for test in sorted(set(failed) - set(explained)):
         print(f"  {test} fails: no reason known")
     return set(failed) == set(explained) and done.returncode in (0, 1)
 
 
-def stand_in() -> object:
+def stand_in() -> None:
     """Put verite where the suite looks for its own package."""
     import verite.compat
+    from tests.compat.torchvision_operators import define_operators
 
-    kept = None
-    try:
-        from tests.compat.torchvision_operators import define_operators
-
-        kept = define_operators()
-    except ImportError:
-        pass
+    with contextlib.suppress(ImportError):
+        define_operators()
     verite.compat.install_as_pycocotools()
     if os.environ["VERITE_PEER"] == "faster_coco_eval":
         import faster_coco_eval
@@ -92,11 +91,10 @@ def stand_in() -> object:
         faster_coco_eval.COCOeval_faster = faster_coco_eval.core.COCOeval_faster = cocoeval.COCOeval
         api.COCOeval = api.COCOeval_faster = cocoeval.COCOeval
         coco.COCO.print_function = cocoeval.COCOeval.print_function = print  # type: ignore[attr-defined]
-    return kept
 
 
 if __name__ == "__main__":
     passed = [run(Path(sys.argv[1]).resolve(), name) for name in SUITES]
     sys.exit(not all(passed))
 elif "VERITE_PEER" in os.environ:
-    KEPT = stand_in()
+    stand_in()

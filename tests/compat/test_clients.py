@@ -12,6 +12,7 @@ import pytest
 
 from tests.compat.beside import OURS, compare, load, modules, same_bits
 from tests.oracles.coco_sets import random_mask_set, random_set
+from verite.errors import DataError
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
@@ -290,3 +291,27 @@ def test_keypoints_without_classes_are_refused():
 def test_calls_out_of_order_say_what_to_do(call, message):
     with pytest.raises(ValueError, match=message):
         call(modules(OURS).cocoeval.COCOeval())
+
+
+BOX = {"image_id": 1, "category_id": 1, "score": 0.5, "bbox": [1, 1, 9, 9]}
+MASK = {"image_id": 1, "category_id": 1, "score": 0.5, "segmentation": {"size": [2, 2], "counts": b"13"}}
+POSE = {"image_id": 1, "category_id": 1, "score": 0.5, "keypoints": [1, 2, 2] * 17}
+
+
+@pytest.mark.parametrize(
+    ("first", "change", "sentence"),
+    [
+        (BOX, {"bbox": [1, 1, 9]}, r"expected four numbers as bbox, found '\[1, 1, 9\]'"),
+        (BOX, {"bbox": None}, "expected four numbers as bbox, found 'None'"),
+        (BOX, {"bbox": list("abcd")}, r"expected four numbers as bbox, found \"\['a', 'b', 'c', 'd'\]\""),
+        (MASK, {"segmentation": None}, "mask: expected a size and counts, found 'None'"),
+        (MASK, {"segmentation": {"size": [2, 2], "counts": b"~"}}, "mask: expected runs of 2 x 2 pixels"),
+        (POSE, {"keypoints": []}, r"expected x, y and visibility of each point as keypoints, found '\[\]'"),
+        (POSE, {"keypoints": 3}, "expected x, y and visibility of each point as keypoints, found '3'"),
+    ],
+)
+def test_results_that_cannot_be_are_told_with_their_place(first, change, sentence):
+    coco = load(modules(OURS).coco, {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": []})
+    for place, records in ((0, [first | change]), (1, [dict(first), first | change])):
+        with pytest.raises(DataError, match=rf"^results\[{place}\]: {sentence}"):
+            coco.loadRes(records)

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarni
 
 original = pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS = range(40)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -322,3 +323,31 @@ def test_what_looks_wrong_is_said_and_does_not_stop(tmp_path):
         found = first.loadRes([{"image_id": 1, "category_id": 1, "bbox": [float("nan"), 0, 5, 5], "score": 0.5}])
         with pytest.warns(UserWarning, match="COCOeval: V111 1 of 1 boxes has coordinates that are NaN or infinite"):
             cocoeval.COCOeval(first, found, "bbox").evaluate()
+
+
+TYPED = """
+import verite.compat
+from verite.compat.pycocotools import _mask, mask
+from verite.compat.pycocotools.coco import COCO, _isArrayLike, maskUtils
+from verite.compat.pycocotools.cocoeval import COCOeval, Params
+
+with verite.compat.install_as_pycocotools() as installed:
+    names: list[str] = list(installed.before)
+truth = COCO("truth.json")
+evaluation = COCOeval(truth, truth.loadRes("pred.json"), "bbox")
+params: Params = evaluation.params
+found: bool = _isArrayLike(params.maxDets)
+overlaps = [maskUtils.iou, mask.iou, _mask.iou]
+evaluation.evaluate(truth)
+"""
+
+
+@pytest.mark.slow
+def test_names_are_typed_where_clients_look_for_them(tmp_path):
+    checker = pytest.importorskip("mypy.api", reason="mypy is not installed")
+    client = tmp_path / "client.py"
+    client.write_text(TYPED)
+    told, _, _ = checker.run(["--strict", "--config-file", str(ROOT / "pyproject.toml"), str(client)])
+    assert [line.partition(": ")[2] for line in told.splitlines() if "error" in line and "Found" not in line] == [
+        'error: Too many arguments for "evaluate" of "COCOeval"  [call-arg]'
+    ]

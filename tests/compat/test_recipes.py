@@ -19,7 +19,7 @@ NEEDS = {
 RUN = """
 import runpy, sys
 from tests.compat.torchvision_operators import define_operators
-operators = define_operators()
+define_operators()
 sys.path.insert(0, sys.argv[1])
 runpy.run_path(f"{sys.argv[1]}/{sys.argv[2]}.py", run_name="__main__")
 """

@@ -133,3 +133,43 @@ def test_an_annotation_that_the_index_lacks_is_told():
     coco.imgToAnns[1].append({"id": 5, "image_id": 1, "category_id": 1})
     with pytest.raises(ValueError, match=r"\(id 5\): expected a record that the index has by its id"):
         _core.read_records(coco.imgToAnns, coco.anns, {1: 0}, {1: 0}, True, False)
+
+
+def test_ids_are_found_as_dictionaries_find_them():
+    """Whole numbers, others equal to them, texts, and what is beyond 64 bits."""
+    ids = [3, 2**70, -1, "one", 7.0, 2**63 - 1]
+    truth = {"images": [{"id": 1}], "categories": [{"id": one} for one in ids]}
+    coco = load(modules(OURS).coco, truth)
+    asked = [3.0, 2**70, -1, "one", 7, True, np.int64(2**63 - 1), None]
+    coco.dataset["annotations"] = [
+        {"id": i, "image_id": True, "category_id": one, "bbox": [0, 0, 1, 1]} for i, one in enumerate(asked)
+    ]
+    coco.createIndex()
+    for wanted in (ids, [3, -1, 2**63 - 1], [3.0, 7.0]):
+        places = {one: i for i, one in enumerate(wanted)}
+        columns = _core.read_records(coco.imgToAnns, coco.anns, {1: 0}, places, True, False)
+        assert columns[3].tolist() == [places[one] for one in asked if one in places]
+
+
+@pytest.mark.parametrize("kind", ["bbox", "segm"])
+def test_a_value_whose_code_takes_all_others_away_ends_in_an_error(kind):
+    """What others say is read ahead; it is looked at again once anything but plain values was met."""
+
+    class Thief:
+        def __float__(self) -> float:
+            for one in coco.dataset["annotations"]:
+                one.clear()
+            return 1.0
+
+    boxes = [{"id": i, "image_id": 1, "category_id": 1, "bbox": [i / 7, 1.5, 2.5, i / 3]} for i in range(1, 40)]
+    coco = load(modules(OURS).coco, {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": boxes})
+    for one in coco.dataset["annotations"]:
+        one["segmentation"] = [[0.0, 0.0, 1.0, one["id"] / 3, 5.0, 5.0]]
+    first = coco.dataset["annotations"][4]
+    first["bbox"][2] = first["segmentation"][0][3] = Thief()
+    read: Any = {
+        "bbox": lambda: _core.read_records(coco.imgToAnns, coco.anns, {1: 0}, {1: 0}, False, False),
+        "segm": lambda: _core.read_outlines(coco.dataset["annotations"], np.arange(39), 1),
+    }
+    with pytest.raises(ValueError, match="expected"):
+        read[kind]()

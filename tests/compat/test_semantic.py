@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.compat.torchvision_operators import define_operators
 
 pytestmark = pytest.mark.skipif(
     not all(find_spec(name) for name in ("torch", "torchmetrics")),
@@ -20,6 +21,8 @@ CLASSES = 6
 @pytest.mark.parametrize("ignore", [255, 0])
 def test_numbers_are_those_of_torchmetrics(seed: int, ignore: int) -> None:
     import torch
+
+    define_operators()
     from torchmetrics.classification import (
         MulticlassAccuracy,
         MulticlassConfusionMatrix,

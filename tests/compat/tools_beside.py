@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.compat.torchvision_operators import define_operators
 from tests.oracles.tool_sets import SEEDS, SIZE, Record, tool_set
 
 Numbers = dict[str, float]
-KEPT: list[object] = []
 
 
 def is_there(*names: str) -> bool:
@@ -35,10 +35,7 @@ def import_torch() -> Any:
     """Torch; a torchvision that was built for another one gets stand-ins for its operators."""
     import torch
 
-    if not KEPT:
-        from tests.compat.torchvision_operators import define_operators
-
-        KEPT.append(define_operators())
+    define_operators()
     return torch
 
 

@@ -12,7 +12,7 @@ import torch
 from tests.compat.torchvision_operators import define_operators
 
 warnings.simplefilter("ignore")
-OPERATORS = define_operators()
+define_operators()
 SIDE = 60
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 
+@functools.cache  # which keeps what is returned: with it the operators would go
 def define_operators() -> object:
-    """Import torchvision, with stand-ins for what it misses. Keep what is returned."""
+    """Import torchvision, with stand-ins for what it misses."""
     import torch
 
     operators = torch.library.Library("torchvision", "FRAGMENT")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,3 +23,16 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reference" / "command-line.html").exists()
     assert "hausdorff" in (tmp_path / "reference" / "metrics.html").read_text()
+
+
+def test_every_picture_is_drawn_by_the_script_and_shown():
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import pictures
+    finally:
+        sys.path.pop(0)
+    kept = {path.stem for path in (ROOT / "docs" / "images").iterdir()}
+    assert {*pictures.DRAWN, *pictures.MADE} == kept
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = set(re.findall(r"images/([\w-]+)\.png\)", "\n".join(page.read_text() for page in pages)))
+    assert shown == kept

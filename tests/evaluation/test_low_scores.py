@@ -32,7 +32,7 @@ def test_wrong_classes_are_named(protocol):
 def test_boxes_elsewhere_are_named(protocol):
     moved = BOXES + DOWN
     results = protocol(TRUTH, side(moved, ["cat", "dog"] * 5, FALLING), checks="off")
-    assert "boxes lie elsewhere, no prediction overlaps 100% of the objects by half" in results.notes[0]
+    assert "boxes lie elsewhere, no prediction reaches IoU 0.5 with 100% of the objects" in results.notes[0]
     assert "verite inspect" in results.notes[0]
 
 
@@ -46,6 +46,19 @@ def test_confidences_that_tell_nothing_are_named():
     results = vt.voc(TRUTH, pred, checks="off")
     assert results.scores["mAP"].value < 0.05
     assert "100% of the objects are found, but by 61.0 predictions per object" in results.notes[0]
+
+
+def test_poses_elsewhere_are_named_by_their_own_words() -> None:
+    """Boxes are right, every point is a quarter of its box off: nobody who looks at boxes alone would know."""
+    images = [{"id": i, "file_name": f"{i}.jpg", "width": 400, "height": 400} for i in range(6)]
+    points = np.array([[50 + 10 * k, 60 + 9 * k, 2] for k in range(17)])
+    person = {"category_id": 1, "bbox": [0, 0, 300, 300], "area": 40_000.0, "iscrowd": 0}
+    truths = [{"id": i, "image_id": i, "keypoints": points.ravel().tolist(), **person} for i in range(6)]
+    truth = vt.read({"images": images, "annotations": truths, "categories": [{"id": 1, "name": "person"}]})
+    moved = (points + np.array([75, 0, 0])).ravel().tolist()
+    found = [{**person, "image_id": i, "keypoints": moved, "score": 0.9} for i in range(6)]
+    results = vt.coco(truth, vt.read(found, like=truth), on="keypoints", checks="off")
+    assert "poses lie elsewhere, no prediction reaches OKS 0.5 with 100% of the objects" in results.notes[0]
 
 
 def test_a_good_number_needs_no_word():

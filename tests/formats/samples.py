@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 DATA = Path(__file__).parent.parent / "data" / "formats"
 # Folders carry the module's name, users type the format's.
 FORMATS = {folder: folder.replace("_", "-") for folder in sorted(p.name for p in DATA.iterdir())}
@@ -14,3 +16,9 @@ def sample(*parts: str) -> Path:
     path = DATA.joinpath(*parts)
     assert path.exists(), path
     return path
+
+
+def need_packages(folder: str) -> None:
+    """Skips where a format is read by a package that is not installed."""
+    if folder == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet files are read by pyarrow, which is not installed")

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import verite as vt
-from tests.formats.samples import FORMATS, sample
+from tests.formats.samples import FORMATS, need_packages, sample
 
 # A file to spoil; of data sets that need more than one file, each in its turn.
 TARGETS = [
@@ -30,6 +30,7 @@ TARGETS = [
     ("openimages", "good", "boxes.csv"),
     ("openimages_masks", "good", "a.png"),
     ("openimages_masks", "good", "masks.csv"),
+    ("parquet", "good", "truth.parquet"),
     ("results_object", "good", "predictions.json"),
     ("table", "good", "truth.csv"),
     ("text", "good", "pier.txt"),
@@ -79,6 +80,7 @@ def complaint_about(path, format):
 @pytest.mark.parametrize("target", TARGETS, ids="/".join)
 def test_spoiled_file_is_read_or_refused(target, tmp_path):
     folder, root, name = target
+    need_packages(folder)
     good = sample(folder, root, *name.split("/"))
     whole = tmp_path / root
     shutil.copytree(sample(folder, root), whole)

@@ -425,3 +425,13 @@ def test_folder_of_photos_is_none_of_masks(tmp_path):
     for path in (tmp_path, tmp_path / "a.jpg"):
         with pytest.raises(vt.ReadError, match="found a picture, which is recognised but not read"):
             vt.read(path)
+
+
+def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
+    """Of a broken PNG, Pillow reads a part of any length that the part claims."""
+    from verite.formats.sizes import picture
+
+    Image.new("L", (2, 2)).save(tmp_path / "a.png")
+    said = r"a.png: expected a picture, found more bytes than fit into memory"
+    with pytest.raises(vt.ReadError, match=said), picture(tmp_path / "a.png"):
+        raise MemoryError

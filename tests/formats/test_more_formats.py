@@ -10,6 +10,7 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from verite import cli
+from verite.formats.label_studio import bare
 from verite.formats.label_studio_brush import encode_brush
 from verite.model.rasters import array_of
 
@@ -109,6 +110,19 @@ def test_datumaro_keeps_boxes_polygons_and_masks():
     (flaw,) = read.source.flaws
     assert (flaw.code, flaw.what) == ("V207", "no label")
     assert vt.read(sample("datumaro", "good", "scored.json")).confidence.tolist() == [0.75, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("http://host/data/a%20b.jpg", "a b.jpg"),
+        ("/data/local-files/?d=set/a.jpg", "set/a.jpg"),
+        ("set/a.jpg", "set/a.jpg"),
+        ("//[a.jpg", "//[a.jpg"),  # no address, whatever its bracket promises
+    ],
+)
+def test_label_studio_names_are_paths_in_urls(text, name):
+    assert bare(text) == name
 
 
 def test_label_studio_brushes_are_masks():
@@ -236,5 +250,5 @@ def test_parquet_on_the_command_line(tmp_path, capsys):
     assert "a file that begins with PAR1" in capsys.readouterr().out
     assert boxes(vt.read(out)) == [[10, 20, 40, 60]]
     out.write_bytes(out.read_bytes()[:50])
-    with pytest.raises(vt.ReadError, match="expected a Parquet file, found"):
+    with pytest.raises(vt.ReadError, match="expected a whole Parquet file, found"):
         vt.read(out)

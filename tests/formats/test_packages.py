@@ -15,6 +15,8 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from verite import cli
+from verite.analysis.metadata import read_metadata
+from verite.leaderboards.columns import groups_of
 
 COCO = sample("coco", "good", "instances.json")
 
@@ -104,7 +106,7 @@ def test_zip_writes_nothing_outside(tmp_path, name):
 
 
 def test_bombs_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("verite.formats.packages.FREE", 10_000)
+    monkeypatch.setattr("verite.files.FREE", 10_000)
     monkeypatch.setenv("VERITE_LIMIT_UNPACKED_RATIO", "10")
     bomb = b'{"images": []' + b" " * 1_000_000
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(bomb))
@@ -190,6 +192,8 @@ def test_standard_input_on_the_command_line(monkeypatch, tmp_path, capsys):
     [
         ("a.tfrecord", b"\x00\x01", "TFRecord"),
         ("val.tfrecord-00000-of-00010", b"\x00\x01", "TFRecord"),
+        ("a.nii", b"\x5c\x01\x00\x00", "a NIfTI volume"),
+        ("a.nii.gz", gzip.compress(b"\x5c\x01\x00\x00", mtime=0), "a NIfTI volume"),
         ("a.npy", b"\x93NUMPY\x01\x00", "a NumPy array file"),
         ("a.h5", b"\x89HDF\r\n\x1a\n", "HDF5"),
         ("a.mat", b"MATLAB 5.0 MAT-file, Platform", "a MATLAB file"),
@@ -216,3 +220,70 @@ def test_masks_of_open_images():
     assert read.regions.boxes.tolist() == [[1, 0, 3, 1]]  # 0.25 to 0.75 of 4 and 0 to 0.5 of 2 pixels
     assert read.regions.runs[0].tolist() == [2, 1, 1, 1, 3]  # the second and third pixel of the first row
     assert read.labels.names == ("/m/boat",)
+
+
+def test_system_is_named_without_the_suffixes_of_its_package(tmp_path):
+    for name in ("hawk.json.gz", "hawk.json"):
+        content = json.dumps([{"image_id": 7, "category_id": 3, "bbox": [10, 10, 20, 20], "score": 0.9}]).encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        assert vt.coco(COCO, tmp_path / name, checks="off").name == "hawk"
+
+
+def test_column_of_the_truths_images_is_found_in_packages(tmp_path):
+    truth = json.loads(COCO.read_text())
+    for image in truth["images"]:
+        image["place"] = f"place {image['id'] % 2}"
+    content = json.dumps(truth).encode()
+    (tmp_path / "a.json").write_bytes(content)
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(content))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("inner/a.json", content)
+    for name in ("a.json", "a.json.gz", "a.zip", "*.json"):
+        read = vt.read(str(tmp_path / name))
+        assert groups_of(read, "place", "resample").tolist() == [f"place {id % 2}" for id in read.images.ids.tolist()]
+
+
+def test_tables_beside_annotations_may_be_packed(tmp_path):
+    read = vt.read(COCO)
+    names = [read.images.name(i) for i in range(len(read.images))]
+    lines = "image,place\n" + "".join(f"{name},p{i}\n" for i, name in enumerate(names))
+    table = tmp_path / "places.csv.gz"
+    table.write_bytes(gzip.compress(lines.encode()))
+    assert groups_of(read, f"{table}:place", "resample").tolist() == [f"p{i}" for i in range(len(names))]
+    assert read_metadata(table, read)["place"] == [f"p{i}" for i in range(len(names))]
+    table.write_bytes(gzip.compress(lines.encode())[:-9])
+    with pytest.raises(vt.ReadError, match=r"places\.csv\.gz: expected a whole \.gz file, found .*; was it cut off"):
+        read_metadata(table, read)
+    table.write_bytes(gzip.compress(b"image,place\n" * 20_000_000))
+    with pytest.raises(vt.ReadError, match=r"places\.csv\.gz: expected at most [\d,]+ bytes, unpacked, found more"):
+        read_metadata(table, read)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a.txt", "b.txt", "a.txt"], "expected each name once in the archive, found a second 'a.txt'"),
+        (["a/b.txt", "a"], "expected each name once in the archive, found a second 'a'"),
+        (["a", "a/b.txt"], "expected files that can be unpacked here, found"),
+        (["x" * 300 + ".txt"], "expected files that can be unpacked here, found file name too long"),
+    ],
+)
+def test_archive_whose_files_cannot_all_be_there_is_refused(tmp_path, names, said):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "boat 1 2 3 4\n")
+    with pytest.raises(vt.ReadError, match=said):
+        vt.read(path)
+
+
+def test_link_in_an_archive_is_not_followed(tmp_path):
+    path = tmp_path / "a.zip"
+    link = zipfile.ZipInfo("b.txt")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "boat 1 2 3 4\n")
+        archive.writestr(link, "/etc/hostname")
+    with pytest.raises(vt.ReadError, match=r"a\.zip/b\.txt:1: expected a class and 4 or 5 numbers, found"):
+        vt.read(path, format="text")

@@ -7,24 +7,32 @@ import os
 import pytest
 
 import verite as vt
-from tests.formats.samples import DATA, FORMATS, sample
+from tests.formats.samples import DATA, FORMATS, need_packages, sample
+from verite.formats import HOMES, format_named
+from verite.formats.format import Look
 
 # A file is a sample; of the others a folder.
 FILES = {
     **dict.fromkeys(("coco", "coco_results", "coco_rotated", "datumaro", "json_lines", "label_studio"), "*/*"),
-    **dict.fromkeys(("results_object", "via"), "*/*"),
+    **dict.fromkeys(("lvis", "parquet", "results_object", "via"), "*/*"),
     "data_yaml": "*/*.yaml",
 }
 GOOD = [
     (path, format)
     for folder, format in FORMATS.items()
     for path in sorted((DATA / folder).glob(FILES.get(folder, "*")))
-    if "broken" not in path.parts
+    if "broken" not in path.parts and path.name != "broken.json"
 ]
+
+
+def test_every_format_has_samples():
+    assert set(FORMATS.values()) == set(HOMES)
+    assert {format for _, format in GOOD} == set(HOMES)
 
 
 @pytest.mark.parametrize(("path", "format"), GOOD, ids=lambda value: str(value).removeprefix(str(DATA)))
 def test_good_samples_are_recognised(path, format):
+    need_packages(format)
     read = vt.read(path)
     assert read.source.format == format
     assert read.source.why
@@ -33,7 +41,18 @@ def test_good_samples_are_recognised(path, format):
 
 @pytest.mark.parametrize(("path", "format"), GOOD, ids=lambda value: str(value).removeprefix(str(DATA)))
 def test_named_format_reads_the_same(path, format):
+    need_packages(format)
     assert vt.read(path, format=format).digest == vt.read(path).digest
+
+
+def test_order_of_asking_matters_where_several_know_a_file():
+    """Every format that would take a sample of another is asked after it, and some would."""
+    order = list(HOMES)
+    others = {(format, other) for path, format in GOOD for other in HOMES if format_named(other).recognise(Look(path))}
+    assert all(order.index(format) <= order.index(other) for format, other in others)
+    # The more particular first: these would be taken for the other one if they came later.
+    assert {("lvis", "coco"), ("coco-rotated", "coco"), ("cityscapes", "mask-pictures")} <= others
+    assert {("voc-segmentation", "mask-pictures"), ("yolo-pose", "yolo")} <= others
 
 
 def test_named_format_is_said_to_be_named():

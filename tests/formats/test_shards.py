@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,28 @@ def test_a_name_that_looks_like_a_pattern_is_a_name_if_it_is_there(tmp_path: Pat
     assert not is_many(odd)
     assert find_shards(odd) == [odd]
     assert len(vt.read(odd).images) == 7
+
+
+def test_folder_of_packed_shards_is_one_side(tmp_path: Path) -> None:
+    write_shards(tmp_path, 2)
+    for name in ("gt", "dt"):
+        for file in list((tmp_path / name).iterdir()):
+            (tmp_path / name / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+            file.unlink()
+    whole = vt.coco(tmp_path / "truth.json", tmp_path / "pred.json", checks="off")
+    for sides in ((tmp_path / "gt", tmp_path / "dt"), (f"{tmp_path}/gt/*.gz", f"{tmp_path}/dt/*.gz")):
+        assert np.array_equal(vt.coco(*sides, checks="off").precision, whole.precision, equal_nan=True)
+    parts = vt.coco(tmp_path / "gt", tmp_path / "dt", checks="off", parts=2)
+    assert np.array_equal(parts.precision, whole.precision, equal_nan=True)
+
+
+def test_wrong_records_of_every_shard_are_listed(tmp_path: Path) -> None:
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "boat"}], "annotations": []}
+    for i in (1, 2, 3):
+        wrong = {"id": i, "image_id": i, "category_id": 9, "bbox": [0, 0, 1, 1]}
+        (tmp_path / f"{i}.json").write_text(json.dumps({**truth, "images": [{"id": i}], "annotations": [wrong]}))
+    found = [finding for finding in vt.inspect(f"{tmp_path}/*.json").findings if finding.code == "V402"]
+    assert [finding.count for finding in found] == [3]
+    assert [place.partition(": annotations")[0] for place in found[0].examples] == [
+        str(tmp_path / f"{i}.json") for i in (1, 2, 3)
+    ]

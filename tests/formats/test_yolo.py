@@ -9,6 +9,7 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
+from verite.faults import list_faults
 
 
 def picture(path, width, height):
@@ -210,3 +211,36 @@ def test_polygon_of_several_rings_is_written_as_its_box(tmp_path):
     again = vt.read(tmp_path / "out", like=truth)
     np.testing.assert_allclose(again.regions.boxes, truth.regions.boxes[[2, 3, 0, 1]])  # by file name
     assert again.regions.polygons is None
+
+
+def test_boxes_beside_polygons_are_written_as_rectangles(tmp_path):
+    """Ultralytics leaves out every file whose lines are of both kinds."""
+    truth = vt.read(
+        {
+            "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 50}],
+            "categories": [{"id": 1, "name": "boat"}],
+            "annotations": [
+                {"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20],
+                 "segmentation": [[10, 10, 30, 10, 30, 30]]},
+                {"id": 2, "image_id": 1, "category_id": 1, "bbox": [50, 5, 10, 20]},
+            ],
+        }
+    )  # fmt: skip
+    vt.write(truth, tmp_path / "both", "yolo")
+    lines = (tmp_path / "both" / "labels" / "a.txt").read_text().splitlines()
+    assert lines == ["0 0.1 0.2 0.3 0.2 0.3 0.6", "0 0.5 0.1 0.6 0.1 0.6 0.5 0.5 0.5"]
+    vt.write(truth.take([1]), tmp_path / "box", "yolo")
+    words = (tmp_path / "box" / "labels" / "a.txt").read_text().split()
+    assert [float(word) for word in words] == pytest.approx([0, 0.55, 0.3, 0.1, 0.4])
+
+
+def test_poses_stay_with_their_boxes_where_a_line_is_left_out(tmp_path):
+    """A line with a confidence among others without one is listed, and the rest is whole."""
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "data.yaml").write_text("kpt_shape: [1, 2]\nnames: [boat]\n")
+    lines = ["0 0.5 0.5 0.2 0.2 0.41 0.42", "0 0.5 0.5 0.2 0.2 0.51 0.52 0.9", "0 0.5 0.5 0.2 0.2 0.61 0.62"]
+    (tmp_path / "labels" / "a.txt").write_text("\n".join(lines) + "\n")
+    with list_faults():
+        read = vt.read(tmp_path)
+    assert len(read) == 2
+    assert [read.regions.keypoints[row][0, :2].tolist() for row in range(2)] == [[0.41, 0.42], [0.61, 0.62]]

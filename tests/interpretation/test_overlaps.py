@@ -77,3 +77,21 @@ def test_fractions_of_an_image_have_overlaps_but_no_distances():
     assert judged(one, one).score == 0
     with pytest.raises(DataError, match="expected boxes in pixels"):
         judged(one, one, localization="robin_loc")
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda *sides: vt.interpret(*sides, checks="off"), lambda *sides: vt.localize(*sides, "iou", checks="off")]
+)
+def test_more_pairs_than_fit_into_memory_are_refused(monkeypatch, ask):
+    """Eleven on the same eleven are 121 pairs that overlap; apart from each other they are 11."""
+    monkeypatch.setenv("VERITE_LIMIT_OVERLAPS", "120")
+    for step, is_refused in ((0.0, True), (20.0, False)):
+        left = step * np.arange(11.0)
+        boxes = np.stack([left, np.zeros(11), left + 10, np.full(11, 10.0)], axis=1)
+        truth = vt.Annotations.of(["a"] * 11, ["cat"] * 11, boxes, sizes={"a": (300, 20)})
+        pred = vt.Annotations.of(["a"] * 11, ["cat"] * 11, boxes, confidence=np.linspace(0.1, 1, 11))
+        if is_refused:
+            with pytest.raises(vt.DataError, match="expected at most 120 pairs of objects that overlap, found more; "):
+                ask(truth, pred)
+        else:
+            assert ask(truth, pred)

@@ -12,6 +12,7 @@ import pytest
 import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
 from tests.leaderboards.test_draws import read_contest
+from verite.errors import BadParameter
 from verite.evaluation.changes import Changes
 from verite.leaderboards.draws import TruthDraws
 from verite.leaderboards.resampling import draw_images, find_differences
@@ -320,3 +321,24 @@ def test_changes_of_a_leaderboard_can_be_looked_at(tmp_path):
     changes = board.contest.truths.changes(0, 20)
     assert isinstance(changes, Changes)
     assert len(changes) == 20
+
+
+def test_poses_of_any_skeleton_are_ranked_by_sigmas_of_ones_own():
+    """One point of two, 12 px off on an object of 10,000 px²: OKS is the mean of 1 and exp(-144 / (8 · 10⁴ σ²))."""
+    person = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 100, 100]}
+    truth = {
+        "images": [{"id": 1, "width": 200, "height": 200, "file_name": "a.jpg"}],
+        "categories": [{"id": 1, "name": "hand", "keypoints": ["palm", "tip"]}],
+        "annotations": [
+            {**person, "id": 1, "area": 1e4, "iscrowd": 0, "num_keypoints": 2, "keypoints": [9, 9, 2, 90, 90, 2]}
+        ],
+    }
+    near, far = ([{**person, "score": 0.9, "keypoints": [9, 9, 2, 90 + off, 90, 2]}] for off in (0, 12))
+    # σ = 0.1: exp(-0.18) = 0.835, OKS 0.918, nine of ten thresholds; σ = 0.02: exp(-4.5) = 0.011, OKS 0.506, one.
+    for sigmas, expected in (([0.1, 0.1], 0.9), ([0.1, 0.02], 0.1)):
+        board = vt.leaderboard(truth, {"near": near, "far": far}, on="keypoints", sigmas=sigmas, draws=10, checks="off")
+        assert board.names == ("near", "far")
+        assert board.to_dict()["detectors"][1]["score"] == pytest.approx(expected)
+        assert "|sigmas:" in str(board.signature)
+    with pytest.raises(BadParameter, match="sigmas: expected nothing but with on=keypoints"):
+        vt.leaderboard(truth, {"near": near, "far": far}, sigmas=[0.1, 0.1])

@@ -129,6 +129,29 @@ def test_files_are_compared_label_by_label(tmp_path, kind, capsys):
         assert found["hausdorff"]["mean"] == pytest.approx(float(vt.metric("hausdorff").values(pairs)[0]), rel=1e-6)
 
 
+def test_volumes_without_anything_in_them_are_told(tmp_path, capsys):
+    some = np.zeros((4, 4, 4), np.uint8)
+    some[1, 1, 1] = 1
+    full, empty = (str(saved(tmp_path, "npy", name, v)) for name, v in (("full", some), ("empty", some * 0)))
+    assert run(["localize", empty, empty, "-m", "dice"]) == 0
+    assert "the truth has no objects: there is nothing to be found" in capsys.readouterr().out
+    assert run(["localize", full, empty, "-m", "dice"]) == 0
+    assert f"warning: {empty}: V310 no predictions for 1 object; is this the right file?" in capsys.readouterr().err
+    assert run(["localize", full, full, "-m", "dice"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_a_mirrored_nifti_is_refused(tmp_path, capsys):
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed: pip install 'verite[medical]'")
+    labels, paths = random_volumes(3)[0].astype(np.uint8), []
+    for name, first in (("t", 3.0), ("same", 3.0001), ("mirrored", -3.0)):
+        paths.append(str(tmp_path / f"{name}.nii"))
+        nibabel.save(nibabel.Nifti1Image(labels, np.diag([first, 0.7, 0.5, 1.0])), paths[-1])
+    assert run(["localize", paths[0], paths[1], "-m", "dice", "--spacing", "3,0.7,0.5"]) == 0
+    assert run(["localize", paths[0], paths[2], "-m", "dice"]) == 1
+    assert "mirrored.nii: expected voxels at the truth's places, found another affine" in capsys.readouterr().err
+
+
 def test_python_takes_the_same_files_and_volumes(tmp_path):
     truth, pred = random_volumes(5)
     paths = [saved(tmp_path, "npy", name, v) for name, v in (("t", truth), ("p", pred))]

@@ -74,9 +74,10 @@ def test_distances_of_volumes_are_the_smallest_of_all_pairs(spacing):
     asked = 0
     for _ in range(30):
         truth, pred = random_pair(rng, tuple(rng.integers(1, 8, 3)))
-        voxels, surfaces, there, back = _core.volume_surfaces(
-            truth.astype(np.uint8), np.ascontiguousarray(pred, dtype=np.uint8), spacing
-        )
+        volumes = truth.astype(np.uint8), np.ascontiguousarray(pred, dtype=np.uint8)
+        found = voxels, surfaces, there, back = _core.volume_surfaces(*volumes, spacing, 1)
+        for one, three in zip(found, _core.volume_surfaces(*volumes, spacing, 3), strict=True):
+            assert one.tobytes() == three.tobytes()
         mine, theirs = surface(truth), surface(pred)
         assert voxels.tolist() == [truth.sum(), pred.sum(), (truth & pred).sum()]
         assert surfaces.tolist()[:2] == [len(mine), len(theirs)]
@@ -97,6 +98,6 @@ def test_strange_spacing_is_refused():
             _core.spaced_distances(one, one, spacing)
     volume = np.ones((2, 2, 2), dtype=np.uint8)
     with pytest.raises(ValueError, match="spacing: expected three numbers above 0"):
-        _core.volume_surfaces(volume, volume, (1.0, -1.0, 1.0))
+        _core.volume_surfaces(volume, volume, (1.0, -1.0, 1.0), 1)
     with pytest.raises(ValueError, match="volumes: expected one shape"):
-        _core.volume_surfaces(volume, volume[:1], (1.0, 1.0, 1.0))
+        _core.volume_surfaces(volume, volume[:1], (1.0, 1.0, 1.0), 1)

@@ -222,6 +222,34 @@ def test_keypoints_that_are_no_threes_are_refused_with_their_place(tmp_path: Pat
         vt.read(path)
 
 
+def test_numbers_of_every_spelling_are_read_as_python_reads_them(tmp_path: Path) -> None:
+    # Numbers of up to eight characters before a comma are read another way than longer ones and the last of a list.
+    rng = np.random.default_rng(0)
+    spellings = ["0", "7", "12345678", "123456789", "0.0", "0.1", "0.123456", "0.1234567", "1234.567", "123456.7",
+                 "-0", "-1.5", "-1234.56", "1e3", "2.5E-1", "1.7976931348623157e308", "100.0", "0.30000000000000004",
+                 "NaN", "-Infinity"]  # fmt: skip
+    spellings += [f"{value:.{places}f}" for places in range(8) for value in 10.0 ** rng.uniform(-3, 6, 100)]
+    for separator in (",", ", ", " ,\n "):
+        records = []
+        for _ in range(200):
+            numbers = separator.join(rng.choice(spellings, 3 * int(rng.integers(1, 20))).tolist())
+            records.append(f'{{"image_id": 1,"category_id": 1,"keypoints": [{numbers}],"bbox": [0,0,1,1],"score": 1}}')
+        text = f"[{','.join(records)}]"
+        (tmp_path / "found.json").write_text(text)
+        keypoints = vt.read(tmp_path / "found.json").regions.keypoints
+        assert keypoints is not None
+        for row, record in enumerate(json.loads(text)):
+            np.testing.assert_array_equal(keypoints[row].ravel(), record["keypoints"])
+
+
+@pytest.mark.parametrize("odd", ["01", "1.", ".5", "1..5", "1.2.3", "-", "1-2", "+1", "1 2", "0x1", "1,", "é"])
+def test_what_is_no_number_among_keypoints_is_refused(tmp_path: Path, odd: str) -> None:
+    text = f'[{{"image_id": 1,"category_id": 1,"keypoints": [1,{odd},2,3,4,5],"bbox": [0,0,1,1],"score": 1}}]'
+    (tmp_path / "found.json").write_text(text)
+    with pytest.raises(ReadError):
+        vt.read(tmp_path / "found.json")
+
+
 def test_a_file_with_keypoints_survives_writing_reading_and_pickling(tmp_path: Path) -> None:
     truth, results = random_pose_set(3)
     truth["categories"][0] |= {

@@ -129,6 +129,23 @@ def test_a_turned_box_is_told_from_the_upright_box_around_it(tmp_path: Path) -> 
     assert found.scores["APs"].value == pytest.approx(0.1)  # the diamond's area is 200, below 32²
 
 
+def test_who_compares_upright_boxes_of_turned_ones_is_told(tmp_path: Path) -> None:
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "ship"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [50, 40, 20, 10, 30.0]}],
+    }
+    truth = vt.read(document)
+    pred = vt.read([{"image_id": 1, "category_id": 1, "bbox": [50, 40, 20, 10, 30.0], "score": 0.9}], like=truth)
+    hint = "boxes are rotated; the upright ones around them were compared, see --on rotated"
+    for protocol in (vt.coco, vt.voc):
+        assert hint in protocol(truth, pred).notes
+        assert hint not in protocol(truth, pred, on="rotated").notes
+    vt.write(truth, tmp_path / "dota", "dota")
+    corners = vt.read(tmp_path / "dota")
+    assert hint in vt.voc(corners, pred.like(corners)).notes
+
+
 def test_what_has_no_four_corners_is_sent_elsewhere(tmp_path: Path) -> None:
     boxes = vt.Annotations.of(["a"], ["ship"], [[0, 0, 9, 9]], confidence=[0.5])
     with pytest.raises(DataError, match=r"expected rotated boxes, found none; evaluate boxes with --on box"):

@@ -31,7 +31,16 @@ def test_bars_of_errors_are_as_long_as_the_costs(results: vt.CocoResults) -> Non
 
 @pytest.mark.parametrize(
     ("kind", "label"),
-    [("errors", "AP"), ("froc", "wrong per image"), ("confusion", "predicted"), ("calibration", "confidence")],
+    [
+        ("errors", "AP"),
+        ("froc", "wrong per image"),
+        ("confusion", "predicted"),
+        ("calibration", "confidence"),
+        ("slices", "recall"),
+        ("lrp", "error"),
+        ("worst", "AP gained if all errors of the image were mended one by one"),
+        ("suspicious", "records"),
+    ],
 )
 def test_results_analyses_and_parts_draw_the_same(results: vt.CocoResults, kind: str, label: str) -> None:
     found = results.analyse()
@@ -45,3 +54,25 @@ def test_cells_of_the_confusion_are_its_counts(results: vt.CocoResults) -> None:
     found = results.analyse().confusion
     shown = [int(text.get_text()) for text in found.plot(new_axes()).texts]
     assert shown == found.matrix[found.matrix > 0].tolist()
+
+
+def test_bars_of_two_systems_are_their_costs(results: vt.CocoResults) -> None:
+    magpie = vt.read(str(files("verite") / "data" / "demo" / "magpie.json"), like=results.truth)
+    pair = vt.analyse(results.truth, {"hawk": results.pred, "magpie": magpie}).comparison[0]
+    bars = [bar.get_width() for bar in pair.plot(new_axes()).patches]
+    assert bars == pytest.approx([*pair.one.errors.cost.values(), *pair.two.errors.cost.values()])
+    assert list(pair.to_frame()["hawk"])[:6] == pytest.approx(list(pair.one.errors.cost.values()))
+
+
+def test_expected_numbers_of_wrong_records_are_sums_of_probabilities(results: vt.CocoResults) -> None:
+    found = results.analyse().suspicious
+    bars = [bar.get_width() for bar in found.plot(new_axes()).patches]
+    assert sum(bars[5:]) == pytest.approx(sum(one.probability for one in found.listed))
+    assert sum(bars[:5]) == len(found.listed)
+
+
+@pytest.mark.parametrize("kind", ["froc", "lrp", "worst", "suspicious", "slices"])
+def test_nothing_is_drawn_of_nothing_without_a_complaint(kind: str) -> None:
+    truth = vt.Annotations.of([], [], [], images=["i"], labels=["a"])
+    pred = vt.Annotations.of([], [], [], confidence=[])
+    assert vt.analyse(truth, pred, checks="off").plot(kind, new_axes()).get_title()

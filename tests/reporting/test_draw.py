@@ -171,4 +171,5 @@ def test_poses_are_drawn_as_skeletons_between_labelled_points(tmp_path):
     mark = Overlay(results).marks(0)[0]
     assert mark.joints.tolist() == points[[5, 6, 11, 12], :2].tolist()
     assert len(mark.bones) == 4  # shoulders, hips and both sides of the trunk
+    assert mark.lines == mark.bones  # a box around them would hide them
     assert [path.name for path in vt.draw(truth, results.pred, tmp_path, on="keypoints", image="a.jpg")] == ["a.png"]

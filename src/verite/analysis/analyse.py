@@ -13,6 +13,7 @@ from verite.analysis.comparison import SystemPair, compare_pairs
 from verite.analysis.confusion import Confusion
 from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
+from verite.analysis.intervals import ImageDraws
 from verite.analysis.lrp import LRP
 from verite.analysis.matches import Matches
 from verite.analysis.metadata import read_metadata
@@ -21,13 +22,15 @@ from verite.analysis.part import tell_set_aside
 from verite.analysis.settings import BEST_F1, AnalyseSettings, ProtocolSettings
 from verite.analysis.settings import LRP as LRP_WORD
 from verite.analysis.slices import Slices
+from verite.analysis.suspicious import MOST as LISTED
 from verite.analysis.suspicious import Suspicious
+from verite.analysis.swings import find_influence, list_audit, merge_suspicions
 from verite.analysis.worst import WORDS as ABOUT_SINGLES
 from verite.analysis.worst import Worst
 from verite.errors import BadParameter
 from verite.evaluation.floors import LabelFloors
-from verite.formats import read_pair
-from verite.leaderboards.resampling import draw_images
+from verite.evaluation.settings import EvaluationSettings
+from verite.formats.memory import are_systems
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.display import Display, Part, Verbatim
 from verite.model.results import Results, digest_for, to_json
@@ -36,8 +39,13 @@ from verite.progress import begin
 from verite.protocols import protocol_named
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from verite.analysis.matches import Floats
     from verite.analysis.part import AnalysisPart
     from verite.formats import Readable
+    from verite.leaderboards.audit import AuditRow
     from verite.signature import Signature
 
 WORST_CLASSES = 10
@@ -45,7 +53,15 @@ WORST_SHOWN = 5
 CONFUSED_SHOWN = 3
 
 
-class Analysis(Display):
+class Saving:
+    """What can be sent to somebody."""
+
+    def save_page(self, output: str | PathLike[str], **settings: Any) -> Path:
+        """One self-contained page of it, as `vt.report` writes; its settings are those of the page."""
+        return verite.save_page(self, output, **settings)  # type: ignore[arg-type]
+
+
+class Analysis(Saving, Display):
     """One system: its parts are attributes, each made when it is first asked for."""
 
     def __init__(self, results: Results, settings: AnalyseSettings) -> None:
@@ -54,9 +70,17 @@ class Analysis(Display):
         self.name = results.name
 
     @cached_property
+    def drawn(self) -> ImageDraws | None:
+        """What is drawn again for intervals; None: nothing."""
+        settings = self.settings
+        if not settings.draws:
+            return None
+        return ImageDraws(self.results.truth, settings.draws, settings.seed, settings.resample)
+
+    @cached_property
     def errors(self) -> Errors:
         """Six types of errors whose costs add up to 1 − AP."""
-        return Errors(self.matches)
+        return Errors(self.matches, self.drawn)
 
     @cached_property
     def worst(self) -> Worst:
@@ -71,9 +95,7 @@ class Analysis(Display):
     @cached_property
     def operating(self) -> Operating:
         """From which confidence on to use predictions."""
-        settings = self.settings
-        weights = draw_images(self.results.truth.images, settings.draws, settings.seed) if settings.draws else None
-        return Operating(self.matches, settings.beta, weights, settings.seed)
+        return Operating(self.matches, self.settings.beta, self.drawn, self.settings.seed)
 
     @cached_property
     def confidence(self) -> float | LabelFloors:
@@ -101,12 +123,17 @@ class Analysis(Display):
         """Where it is good and where not."""
         settings = self.settings
         meta = read_metadata(settings.meta, self.results.truth) if settings.meta else None
-        return Slices(self.matches, settings.slice or (), meta, settings.draws, settings.seed)
+        return Slices(self.matches, settings.slice or (), meta, self.drawn, settings.seed)
 
     @cached_property
     def suspicious(self) -> Suspicious:
         """Which records of the truth look wrong."""
         return Suspicious(self.matches, self.errors.types, self.worst, self.settings.prior)
+
+    @cached_property
+    def influence(self) -> Floats:
+        """Of each record of the truth: by how much the first score changes if it is no object."""
+        return find_influence(self.matches)
 
     @property
     def signature(self) -> Signature:
@@ -158,8 +185,7 @@ class Analysis(Display):
 
     def tell_headline(self) -> str:
         score = next(iter(self.results.scores))
-        head = f"{self.name}   {score} {show_cell(self.errors.base)}"
-        return Verbatim(head)
+        return Verbatim(f"{self.name}   {score} {show_cell(self.errors.base)}{self.errors.tell_drawn()}")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values; the keys are documented and stay."""
@@ -169,6 +195,7 @@ class Analysis(Display):
             "signature": str(results.signature),
             "name": self.name,
             **{name: part.to_dict() for name, part in self.parts.items()},
+            "comparison": None,  # with nothing else
             "signatures": {name: str(part.signature) for name, part in self.parts.items()},
             "set_aside": sum(aside.values()),
             "set_aside_reasons": aside,
@@ -190,7 +217,7 @@ class Analysis(Display):
         return verite.plot(self, kind, ax)
 
 
-class Analyses(Display):
+class Analyses(Saving, Display):
     """Several systems on the same truth, one analysis each."""
 
     def __init__(self, analyses: Sequence[Analysis]) -> None:
@@ -204,19 +231,17 @@ class Analyses(Display):
     @cached_property
     def comparison(self) -> list[SystemPair]:
         """Every two of them: labels, objects and errors in which they differ."""
-        first, *_ = self.systems.values()
-        return compare_pairs(self.systems, first.settings.draws, first.settings.seed)
+        return compare_pairs(self.systems)
 
     @cached_property
     def suspicious(self) -> list[dict[str, Any]]:
         """Records that look wrong to any of them: of one record the largest probability, agreement is not counted."""
-        best: dict[Any, dict[str, Any]] = {}
-        for one in self.systems.values():
-            for told in one.suspicious.to_dict():
-                key = told["truth"] if told["truth"] is not None else (told["by"], told["pred"])
-                if key not in best or best[key]["probability"] < told["probability"]:
-                    best[key] = told
-        return sorted(best.values(), key=lambda told: -told["probability"])
+        return [system.suspicious.tell(one) for system, one in merge_suspicions(list(self.systems.values()))[:LISTED]]
+
+    def audit(self, most: int | None = None) -> list[AuditRow]:
+        """Records to be checked, those that would change a lead most likely first."""
+        first, *_ = self.systems.values()
+        return list_audit(list(self.systems.values()), self.comparison, first.settings.audit if most is None else most)
 
     def main_table(self) -> Table:
         """What each type of error costs each system."""
@@ -244,6 +269,7 @@ class Analyses(Display):
             "signature": str(first.results.signature),
             "systems": {name: one.to_dict() for name, one in self.systems.items()},
             "comparison": [pair.to_dict() for pair in self.comparison] if self.is_compared else None,
+            "suspicious": self.suspicious if "suspicious" in first.settings.only else None,
         }
 
     def to_json(self, *, indent: int = 0) -> str:
@@ -256,8 +282,9 @@ def analyse(
     """Why a number is what it is: costs of errors that add up to what is missing, and where to look first.
 
     Of a truth and predictions, or of several by name, or of results that are there already, as ``results.analyse()``
-    does. `protocol` is coco, voc or lvis; `on` and `iou` are its own. `background` is the overlap up to
-    which a prediction is said to overlap nothing; `only` names the parts that are wanted.
+    does. `protocol` is coco, voc, lvis or openimages; `on`, `iou` and others are its own. `background` is the overlap
+    up to which a prediction is said to overlap nothing; `only` names the parts that are wanted; with `draws` (or
+    `resample`, by which images belong together) there are intervals over the choice of images.
 
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
@@ -269,14 +296,14 @@ def analyse(
     if isinstance(truth, Results):
         if pred is not None:
             raise BadParameter("analyse: expected results alone, found predictions beside them")
-        evaluated = {"protocol", "on", "sigmas", "iou", "labels", "threads"} & set(settings)
+        evaluated = sorted(set(ProtocolSettings.declared) - set(EvaluationSettings.declared) & set(settings))
         if evaluated:
-            raise BadParameter(f"analyse: expected {evaluated.pop()} where the results were made, found it here")
+            raise BadParameter(f"analyse: expected {evaluated[0]} where the results were made, found it here")
         return Analysis(truth, AnalyseSettings(**settings))
     asked = AnalyseSettings(**settings)
     if pred is None:
         raise BadParameter("analyse: expected predictions, found none")
-    if not isinstance(pred, Mapping):
+    if not are_systems(pred):
         return Analysis(evaluate(truth, pred, asked), asked)
     if not pred:
         raise BadParameter("analyse: expected at least one system, found none")
@@ -292,6 +319,6 @@ def evaluate(truth: Readable, pred: Readable, settings: AnalyseSettings, name: s
     for key in asked:
         if key not in protocol.settings.declared:
             raise BadParameter(f"{key}: expected nothing with {settings.protocol}, found {asked[key]!r}")
-    results = protocol(*read_pair(truth, pred), **asked)
+    results = protocol(truth, pred, **asked)
     assert isinstance(results, Results)
     return results

@@ -7,7 +7,6 @@ Murphy's parts, 1973.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,8 @@ from verite.analysis.isotonic import fit_rising
 from verite.analysis.matches import TOUCHING, ends_of_runs
 from verite.analysis.operating import mean_present
 from verite.analysis.part import AnalysisPart, sign, tell_set_aside
-from verite.evaluation.evaluation import RIGHT, Evaluation
+from verite.analysis.temperature import fit_temperature
+from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Table
 from verite.records import record
 from verite.statistics.intervals import wilson
@@ -51,6 +51,8 @@ class Calibration(AnalysisPart):
     @cached_property
     def absent(self) -> str | None:
         """Why there is nothing to say: confidences that are no probabilities."""
+        if not len(self.matches.counted):
+            return "no prediction counts"
         if self.matches.pred.confidence is None:
             return "predictions have no confidences"
         outside = np.flatnonzero((self.matches.confidence < 0) | (self.matches.confidence > 1))
@@ -60,7 +62,7 @@ class Calibration(AnalysisPart):
                 f"expected confidences from 0 to 1, found {self.matches.confidence[row]:g} in prediction {row} "
                 f"and {len(outside) - 1:,} others"
             )
-        return None if len(self.matches.counted) else "no prediction counts"
+        return None
 
     @cached_property
     def pooled(self) -> dict[str, float]:
@@ -106,7 +108,10 @@ class Calibration(AnalysisPart):
 
     def split_brier(self, rows: Ints) -> dict[str, float]:
         """Murphy's parts: reliability − resolution + uncertainty is exactly the Brier score, by distinct values."""
-        rows = rows[np.argsort(self.matches.place[rows])]
+        falling = self.matches.falling
+        is_asked = np.zeros(len(falling), dtype=np.bool_)
+        is_asked[rows] = True
+        rows = falling[is_asked[falling]]
         confidence, right = self.matches.confidence[rows], self.matches.is_right[rows]
         ends = ends_of_runs(confidence)
         values, count = confidence[ends], np.diff(ends, prepend=-1)
@@ -131,9 +136,7 @@ class Calibration(AnalysisPart):
     @cached_property
     def nearby(self) -> dict[int, dict[str, float]]:
         """LaECE₀ and LaACE₀: a prediction is right if it touches a truth of its label that no better one took."""
-        rules = replace(self.matches.rules, thresholds=(TOUCHING,))
-        evaluation = self.matches.evaluation
-        found = Evaluation(evaluation.truth, evaluation.pred, rules, evaluation.threads, **evaluation.cells).outcomes()
+        found = self.matches.evaluation.outcomes_at(TOUCHING)
         listed = [self.matches.counted[part] for part in self.matches.slices]
         is_right = found.state == RIGHT
         return {k: self.locate(rows, found.overlap, is_right, "0") for k, rows in enumerate(listed) if len(rows)}
@@ -155,23 +158,37 @@ class Calibration(AnalysisPart):
 
     @cached_property
     def remedy(self) -> dict[str, float]:
-        """ECE on one half of the images, as confidences are and after a rising map of each label was fitted on the
-        other half.
+        """ECE on one half of the images: as confidences are, after a rising map of each label was fitted on the other
+        half, and after a temperature of each label was.
         """
         matches, rows = self.matches, self.matches.counted
         random = np.random.Generator(np.random.PCG64(self.seed))
         is_first = np.zeros(matches.image_count, dtype=np.bool_)
         is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
-        before, after = [], []
+        found: dict[str, list[float]] = {"before": [], "after": [], "temperature": []}
         for part in matches.slices:
             own = rows[part]
             fitted = is_first[matches.pred.image[own]]
             if fitted.any() and not fitted.all():
                 given, right = matches.confidence[own], matches.is_right[own]
-                mapped = fit_rising(given[fitted], right[fitted])(given[~fitted])
-                before.append(expected_error(given[~fitted], right[~fitted]))
-                after.append(expected_error(mapped, right[~fitted]))
-        return {"before": mean_present(before), "after": mean_present(after)}
+                asked, told = given[~fitted], right[~fitted]
+                found["before"].append(expected_error(asked, told))
+                for key, fit in (("after", fit_rising), ("temperature", fit_temperature)):
+                    found[key].append(expected_error(fit(given[fitted], right[fitted])(asked), told))
+        return {key: mean_present(values) for key, values in found.items()}
+
+    @cached_property
+    def temperatures(self) -> dict[str, float]:
+        """Of each label, fitted on all images: above 1 where it is too sure."""
+        if self.absent:
+            return {}
+        matches = self.matches
+        listed = {matches.names[k]: matches.counted[part] for k, part in enumerate(matches.slices)}
+        return {
+            name: fit_temperature(matches.confidence[rows], matches.is_right[rows]).temperature
+            for name, rows in listed.items()
+            if len(rows)
+        }
 
     def sentence(self) -> str:
         """The verdict in words."""
@@ -207,7 +224,7 @@ class Calibration(AnalysisPart):
         remedy = self.remedy
         mended = (
             f"a rising map per class, fitted on half of the images, changes the error on the other half from "
-            f"{remedy['before']:.3f} to {remedy['after']:.3f}"
+            f"{remedy['before']:.3f} to {remedy['after']:.3f}, a temperature per class to {remedy['temperature']:.3f}"
         )
         shown: list[Part] = [self.sentence(), self.table(), self.class_table()]
         shown += [] if isnan(remedy["after"]) else [mended]
@@ -222,6 +239,7 @@ class Calibration(AnalysisPart):
             "pooled": self.pooled,
             "bins": self.reliability,
             "remedy": self.remedy,
+            "temperatures": self.temperatures,
             "classes": self.labels,
             "absent": None,
         }

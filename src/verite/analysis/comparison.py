@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import verite
 from verite.analysis.error_types import TYPES
+from verite.analysis.intervals import interval
 from verite.analysis.matches import UNLIMITED
+from verite.analysis.part import sign, tell_set_aside
+from verite.analysis.swings import count_to_turn
 from verite.evaluation.evaluation import EVERY_AREA, Evaluation
 from verite.evaluation.floors import LabelFloors
-from verite.leaderboards.resampling import draw_images
 from verite.model.display import Display
 from verite.model.results import to_json
 from verite.model.tables import Table
-from verite.statistics.intervals import percentile_interval
 from verite.statistics.signs import sign_test
 
 if TYPE_CHECKING:
@@ -27,21 +29,23 @@ if TYPE_CHECKING:
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import Bools, Floats, Ints
     from verite.model.display import Part
+    from verite.signature import Signature
 
 FATES = ("right", *TYPES)
 RIGHT, MISSED = 0, len(TYPES)
 FLIPS = 10_000  # of signs
 BLOCK = 500
-LEVEL = 0.95
 SHOWN = 5
 
 
 class SystemPair(Display):
     """Two systems on the same truth: labels, objects, errors. Differences are those of the second less the first."""
 
-    def __init__(self, one: Analysis, two: Analysis, names: tuple[str, str], draws: int = 0, seed: int = 0) -> None:
-        self.one, self.two, self.names, self.draws, self.seed = one, two, names, draws, seed
-        self.matches = one.matches
+    name = "comparison"
+
+    def __init__(self, one: Analysis, two: Analysis, names: tuple[str, str]) -> None:
+        self.one, self.two, self.names = one, two, names
+        self.matches, self.drawn, self.seed = one.matches, one.drawn, one.settings.seed
 
     @cached_property
     def found(self) -> tuple[Bools, Bools]:
@@ -65,11 +69,13 @@ class SystemPair(Display):
 
     @cached_property
     def p_images(self) -> float:
-        """The same with images as units: signs of what each image adds are flipped at random."""
+        """The same with images, or groups of them, as units: signs of what each adds are flipped at random."""
         one, two = self.found
-        images = self.matches.truth.image
-        count = len(self.matches.truth.images)
-        lead = np.bincount(images[one & ~two], minlength=count) - np.bincount(images[two & ~one], minlength=count)
+        unit: Ints = self.matches.truth.image.astype(np.int64)
+        if self.drawn is not None and self.drawn.groups is not None:
+            unit = np.unique(self.drawn.groups, return_inverse=True)[1][unit]
+        count = int(unit.max(initial=-1)) + 1
+        lead = np.bincount(unit[one & ~two], minlength=count) - np.bincount(unit[two & ~one], minlength=count)
         lead = lead[lead != 0].astype(np.float64)
         if not len(lead):
             return 1.0
@@ -80,11 +86,33 @@ class SystemPair(Display):
             more += int((np.abs(signs @ lead) >= own - 1e-9).sum())
         return (more + 1) / (FLIPS + 1)
 
-    @property
-    def decisive(self) -> dict[str, int]:
-        """How many wrong records, in the worst places, make both find equally many, and reverse who finds more."""
+    @cached_property
+    def decisive(self) -> dict[str, int | None]:
+        """How many wrong records, in the worst places, make both find equally many, reverse who finds more, and turn
+        the order by AP.
+        """
         lead = abs(self.objects["only_first"] - self.objects["only_second"])
-        return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1}
+        turned = count_to_turn((self.one.matches, self.two.matches), (self.one.influence, self.two.influence))
+        return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1, "errors_to_turn_AP": turned}
+
+    @cached_property
+    def swing(self) -> Floats:
+        """Of each record of the truth: by how much AP of the second less the first changes if it is wrong."""
+        return self.two.influence - self.one.influence
+
+    @cached_property
+    def doubt(self) -> Floats:
+        """Of each record of the truth the larger probability that it is wrong."""
+        return np.maximum(*(system.suspicious.suspicion_of_truths() for system in (self.one, self.two)))
+
+    @cached_property
+    def lead_interval(self) -> tuple[float, float]:
+        """Of AP of the second less the first, on the same drawn images; not a number where nothing is drawn."""
+        if self.drawn is None:
+            return nan, nan
+        score = next(iter(self.one.results.scores))
+        one, two = (system.results.draw_scores([score], self.drawn.weights)[:, 0] for system in (self.one, self.two))
+        return interval(two - one)
 
     @cached_property
     def difference(self) -> dict[str, float]:
@@ -111,31 +139,30 @@ class SystemPair(Display):
         """AP of each label and its difference, with an interval over the choice of images where draws are asked for."""
         one, two = self.one.errors.label_ap, self.two.errors.label_ap
         present = [self.matches.names[k] for k in self.matches.present]
-        drawn = self.draw_labels(present) if self.draws and present else None
+        drawn = self.draw_labels(present) if self.drawn is not None and present else None
         found = []
         for i, name in enumerate(present):
-            low, high = (nan, nan) if drawn is None else percentile_interval(drawn[:, i], LEVEL)
+            low, high = (nan, nan) if drawn is None else interval(drawn[:, i])
             found.append({"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
                           "low": low, "high": high})  # fmt: skip
         return found
 
     def draw_labels(self, names: Sequence[str]) -> Floats:
         """[draw, label]: differences on the same drawn images."""
-        weights = draw_images(self.matches.truth.images, self.draws, self.seed)
-        drawn = []
-        for system in (self.one, self.two):
-            results: Any = system.results
-            score = next(iter(results.scores))
-            parts = [results.part_of(score, name) for name in names]
-            drawn.append(results.evaluation.draw_means(parts, weights))
-        return np.asarray(drawn[1] - drawn[0])
+        assert self.drawn is not None
+        weights = self.drawn.weights
+        score = next(iter(self.one.results.scores))
+        one, two = (system.results.draw_class_scores(score, weights, names) for system in (self.one, self.two))
+        return np.asarray(two - one)
 
     def flips(self) -> Table:
-        """Objects that one system finds and the other does not, the most suspicious truths first."""
+        """Objects that one system finds and the other does not, those to be looked at first on top: by the probability
+        that the record is wrong times what that would change.
+        """
         one, two = self.found
         rows = np.flatnonzero(one ^ two)
-        doubt = np.maximum(*(system.suspicious.suspicion_of_truths() for system in (self.one, self.two)))[rows]
-        rows, doubt = (values[np.argsort(-doubt, kind="stable")] for values in (rows, doubt))
+        known = np.where(np.isnan(self.swing), 1.0, np.abs(self.swing))[rows]
+        rows = rows[np.lexsort((-self.doubt[rows], -self.doubt[rows] * known))]
         truth, names = self.matches.truth, self.matches.names
         boxes = truth.regions.boxes[rows]
         columns: dict[str, list[Any]] = {
@@ -145,7 +172,8 @@ class SystemPair(Display):
         }
         for name, system in zip(self.names, (self.one, self.two), strict=True):
             columns[f"confidence of {name}"] = self.confidences(system, rows)
-        columns |= {"P(record wrong)": doubt.tolist(), "row": rows.tolist()}
+        columns |= {"P(record wrong)": self.doubt[rows].tolist(), "swing of AP": self.swing[rows].tolist()}
+        columns["row"] = rows.tolist()
         return Table.of("image", [self.matches.image_name(int(i)) for i in truth.image[rows]], columns)
 
     @staticmethod
@@ -159,12 +187,16 @@ class SystemPair(Display):
         counts, (first, second) = self.objects, self.names
         lead = self.two.errors.base - self.one.errors.base
         least = self.decisive
+        turned = least["errors_to_turn_AP"]
+        by_ap = "" if turned is None else f", {turned:,} turn the order by AP"
+        low, high = self.lead_interval
+        between = "" if self.drawn is None else f" [{low:+.4f}, {high:+.4f}]"
         return [
-            f"{second} − {first}: AP {lead:+.4f}; objects found by both {counts['both']:,}, only by {first} "
+            f"{second} − {first}: AP {lead:+.4f}{between}; objects found by both {counts['both']:,}, only by {first} "
             f"{counts['only_first']:,}, only by {second} {counts['only_second']:,}, by neither {counts['neither']:,}: "
             f"p {self.p_objects:.2g} if objects were independent, {self.p_images:.2g} with images as units",
             f"{least['errors_to_tie']:,} wrong records in the worst places make both find equally many, "
-            f"{least['errors_to_reverse']:,} reverse it; wrong predictions of its own: {first} "
+            f"{least['errors_to_reverse']:,} reverse it{by_ap}; wrong predictions of its own: {first} "
             f"{self.only_wrong[0]:,}, {second} {self.only_wrong[1]:,}",
         ]
 
@@ -184,7 +216,7 @@ class SystemPair(Display):
             "from": "low",
             "to": "high",
         }
-        if not self.draws:
+        if self.drawn is None:
             keys = {head: key for head, key in keys.items() if key not in ("low", "high")}
         return Table.of("class", [one["label"] for one in rows], {h: [one[k] for one in rows] for h, k in keys.items()})
 
@@ -192,8 +224,31 @@ class SystemPair(Display):
         columns = {f"{name} ({self.names[1]})": self.migration[:, i].tolist() for i, name in enumerate(FATES)}
         return Table.of(f"truths under {self.names[0]}", FATES, columns)
 
+    def main_table(self) -> Table:
+        return self.cost_table()
+
     def contents(self) -> list[Part]:
-        return [*self.sentences(), self.cost_table(), self.label_table(SHOWN)]
+        aside = [
+            f"{name}: {tell_set_aside(one.matches)}" for name, one in zip(self.names, (self.one, self.two), strict=True)
+        ]
+        return [*self.sentences(), self.cost_table(), self.label_table(SHOWN), *aside, self.signature]
+
+    @property
+    def signature(self) -> Signature:
+        drawn = {"draws": 0} if self.drawn is None else self.drawn.settings
+        floors = {str(system.confidence) if isinstance(system.confidence, LabelFloors) else system.confidence
+                  for system in (self.one, self.two)}  # fmt: skip
+        at = floors.pop() if len(floors) == 1 else "each its own"
+        more: dict[str, Any] = {"seed": self.seed, **drawn}
+        return sign("comparison", self.matches, at=at, flips=FLIPS, **more)
+
+    def to_frame(self) -> Any:
+        """Costs as a pandas DataFrame (pandas must be installed)."""
+        return self.main_table().to_frame()
+
+    def plot(self, ax: Any = None) -> Any:
+        """A picture on matplotlib's axes, which are returned."""
+        return verite.plot(self, self.name, ax)
 
     def tables(self) -> dict[str, Table]:
         return {"costs": self.cost_table(), "labels": self.label_table(), "migration": self.migration_table(),
@@ -201,17 +256,19 @@ class SystemPair(Display):
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "signature": str(self.signature),
             "first": self.names[0],
             "second": self.names[1],
             "AP": {"first": self.one.errors.base, "second": self.two.errors.base,
-                   "difference": self.two.errors.base - self.one.errors.base},
+                   "difference": self.two.errors.base - self.one.errors.base,
+                   "low": self.lead_interval[0], "high": self.lead_interval[1]},
             "cost_difference": self.difference,
             "objects": self.objects,
             "p_objects": self.p_objects,
             "p_images": self.p_images,
             "flips_of_signs": FLIPS,
             "seed": self.seed,
-            "draws": self.draws,
+            "draws": 0 if self.drawn is None else self.drawn.count,
             **self.decisive,
             "wrong_alone": {"first": self.only_wrong[0], "second": self.only_wrong[1]},
             "fates": list(FATES),
@@ -223,9 +280,9 @@ class SystemPair(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def compare_pairs(systems: dict[str, Analysis], draws: int = 0, seed: int = 0) -> list[SystemPair]:
+def compare_pairs(systems: dict[str, Analysis]) -> list[SystemPair]:
     """Every two systems, the order they were given in."""
-    return [SystemPair(systems[a], systems[b], (a, b), draws, seed) for a, b in combinations(systems, 2)]
+    return [SystemPair(systems[a], systems[b], (a, b)) for a, b in combinations(systems, 2)]
 
 
 def find_objects(system: Analysis) -> Bools:

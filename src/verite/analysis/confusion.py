@@ -103,7 +103,7 @@ class Confusion(AnalysisPart):
     def contents(self) -> list[Part]:
         of_label = isinstance(self.confidence, LabelFloors)
         floor = "their class's confidence" if of_label else f"confidence {self.confidence:.4g}"
-        head = f"predictions from {floor} on, at {self.matches.measure} {self.matches.iou:g}"
+        head = f"predictions from {floor} on, at {self.matches.words.at(self.matches.iou)}"
         return [head, self.table(), *self.sentences(), tell_set_aside(self.matches), self.signature]
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,6 @@ Shapley, A Value for n-Person Games, 1953.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import factorial
 from typing import TYPE_CHECKING
 
@@ -52,17 +51,16 @@ def value_sets(matches: Matches, types: ErrorTypes) -> tuple[Floats, Floats]:
     truths = matches.truths
     left = truths - matches.count(matches.truth_label[types.is_missed])
     found = matches.count(matches.pred_label[types.is_right])
-    needed = lru_cache(maxsize=4096)(matches.results.needed_hits)  # labels often have as many truths as others
     none = np.empty(0, dtype=np.int64)
     lists: list[Ints] = [
-        needed(int(count)) if count and truths[k] else none
+        matches.needed_hits(int(count)) if count and truths[k] else none
         for k, counts in enumerate(zip(truths, left, found, strict=True))
         for count in counts
     ]
     return _core.fix_errors(
-        matches.by_label,
-        np.searchsorted(matches.pred_label[matches.by_label], np.arange(len(matches.names) + 1)),
-        matches.place,
+        types.by_label,
+        np.searchsorted(matches.pred_label[types.by_label], np.arange(len(matches.names) + 1)),
+        types.place,
         np.where(types.is_right, 1, 0).astype(np.int8),
         types.kind,
         types.target,

@@ -16,7 +16,7 @@ from verite.records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.analysis.matches import Bools, Matches, Rows
+    from verite.analysis.matches import Bools, Ints, Matches, Rows
 
 TYPES = ("class", "localization", "both", "duplicate", "background", "missed")
 CLASS, LOCALIZATION, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
@@ -28,6 +28,8 @@ class ErrorTypes:
     """At one threshold: the error of every prediction, the truth it was after, and the truths that are missed."""
 
     iou: float
+    place: Ints  # of predictions, by falling confidence
+    by_label: Ints  # predictions label by label, within a label by falling confidence
     is_right: Bools  # predictions
     kind: NDArray[np.int8]  # of predictions: the position of their error in TYPES, or NONE
     target: Rows  # of class and localization errors: the truth they would be right on; -1 for others
@@ -52,13 +54,14 @@ def find_types(matches: Matches, threshold: int) -> ErrorTypes:
     found = matches.outcomes if threshold == matches.single else matches.evaluation.outcomes(threshold)
     is_taken = found.is_asked & (found.pred >= 0)
     same, other = matches.nearest_same, matches.nearest_other
+    place, by_label = matches.order_at(threshold)
     kind, target, is_mended, is_missed = _core.find_error_types(
         found.state,
         same.overlap,
         other.overlap,
         same.truth,
         other.truth,
-        matches.place,
+        place,
         *matches.same_pairs,
         is_taken.view(np.uint8),
         np.ascontiguousarray(found.is_asked).view(np.uint8),
@@ -66,4 +69,6 @@ def find_types(matches: Matches, threshold: int) -> ErrorTypes:
         matches.background,
     )
     flags = (found.state == RIGHT, is_mended.view(np.bool_), is_missed.view(np.bool_))
-    return ErrorTypes(matches.thresholds[threshold], flags[0], kind, target, flags[1], is_taken, flags[2])
+    return ErrorTypes(
+        matches.thresholds[threshold], place, by_label, flags[0], kind, target, flags[1], is_taken, flags[2]
+    )

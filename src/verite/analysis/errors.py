@@ -14,6 +14,7 @@ from verite.analysis.part import AnalysisPart, sign, tell_set_aside
 from verite.model.tables import Bar, Table
 
 if TYPE_CHECKING:
+    from verite.analysis.intervals import ImageDraws
     from verite.analysis.matches import Floats, Matches
     from verite.model.display import Part
     from verite.signature import Signature
@@ -29,8 +30,8 @@ class Errors(AnalysisPart):
 
     name = "errors"
 
-    def __init__(self, matches: Matches) -> None:
-        self.matches = matches
+    def __init__(self, matches: Matches, drawn: ImageDraws | None = None) -> None:
+        self.matches, self.drawn = matches, drawn
         found = []
         for threshold in range(len(matches.thresholds)):
             types = find_types(matches, threshold)
@@ -47,7 +48,7 @@ class Errors(AnalysisPart):
     def base(self) -> float:
         """The protocol's own AP, bit for bit."""
         values = [score.value for score in self.matches.results.scores.values()]
-        return values[0] if self.has_one_headline else float(np.mean(values))
+        return values[0] if self.has_one_headline else float(np.mean(values[: len(self.matches.thresholds)]))
 
     @property
     def has_one_headline(self) -> bool:
@@ -55,6 +56,31 @@ class Errors(AnalysisPart):
         results = self.matches.results
         first = next(iter(results.scores.values()))
         return dict(first.signature)["iou"] == dict(results.signature)["iou"]
+
+    @cached_property
+    def deviation(self) -> dict[str, Any] | None:
+        """The standard deviation of AP over draws of images, and by how much their mean lies above it (bias)."""
+        if self.drawn is None:
+            return None
+        results = self.matches.results
+        scores = list(results.scores)[: 1 if self.has_one_headline else len(self.matches.thresholds)]
+        means = results.draw_scores(scores, self.drawn.weights).mean(axis=1)
+        means = means[~np.isnan(means)]
+        many = len(means) > 1
+        found = {
+            "sd": float(means.std(ddof=1)) if many else nan,
+            "bias": float(means.mean()) - self.base if many else nan,
+        }
+        return found | self.drawn.tell()
+
+    def tell_drawn(self) -> str:
+        """The same in words; nothing where nothing was drawn."""
+        if self.deviation is None or self.drawn is None:
+            return ""
+        told = self.deviation
+        return (
+            f"   (sd {told['sd']:.4f}, bias {told['bias']:+.4f} over {self.drawn.count:,} draws of {self.drawn.unit})"
+        )
 
     @cached_property
     def label_ap(self) -> dict[str, float]:
@@ -86,6 +112,7 @@ class Errors(AnalysisPart):
     @property
     def signature(self) -> Signature:
         more = {"background": self.matches.background, "fix": "tide", "share": "shapley"}
+        more |= {} if self.drawn is None else self.drawn.settings
         return sign("errors", self.matches, at_single=False, **more)
 
     def table(self) -> Table:
@@ -147,6 +174,7 @@ class Errors(AnalysisPart):
         return {
             "signature": str(self.signature),
             "AP": self.base,
+            "deviation": self.deviation,
             "cost": self.cost,
             "alone": self.alone,
             "counts": self.counts,

@@ -29,10 +29,15 @@ class Rising:
 
 
 def fit_rising(confidence: Floats, is_right: NDArray[np.bool_]) -> Rising:
-    """The rising map that is nearest to what happened, by squares."""
-    at, place = np.unique(confidence, return_inverse=True)
-    weight = np.bincount(place, minlength=len(at)).astype(np.float64)
-    mean = np.bincount(place, is_right, minlength=len(at)) / weight if len(at) else weight
+    """The rising map that is nearest to what happened, by squares. Fast for confidences that rise or fall already."""
+    if len(confidence) and confidence[0] > confidence[-1]:
+        confidence, is_right = confidence[::-1], is_right[::-1]
+    if (confidence[1:] < confidence[:-1]).any():
+        order = np.argsort(confidence, kind="stable")
+        confidence, is_right = confidence[order], is_right[order]
+    ends = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)) if len(confidence) else np.arange(0)
+    at, weight = confidence[ends], np.diff(ends, prepend=-1).astype(np.float64)
+    mean = np.diff(np.cumsum(is_right)[ends], prepend=0) / weight
     first = np.arange(len(at))
     while len(mean) > 1:
         rises = np.concatenate([[True], mean[1:] > mean[:-1]])
@@ -41,7 +46,7 @@ def fit_rising(confidence: Floats, is_right: NDArray[np.bool_]) -> Rising:
         starts = np.flatnonzero(rises)  # all of a falling run violate the order, and are pooled at once
         total = np.add.reduceat(weight, starts)
         mean, weight, first = np.add.reduceat(mean * weight, starts) / total, total, first[starts]
-    last = np.append(first[1:], len(at)) - 1
-    ends = np.unique(np.stack([first, last], axis=1), axis=None) if len(at) else first
-    block = np.searchsorted(first, ends, side="right") - 1
-    return Rising(at[ends], mean[block])
+    last = np.append(first[1:], len(at)) - 1 if len(at) else first
+    points = np.stack([first, last], axis=1).ravel()
+    kept = np.append(np.diff(points) > 0, True) if len(at) else points > 0
+    return Rising(at[points[kept]], np.repeat(mean, 2)[kept])

@@ -69,10 +69,10 @@ class LRP(AnalysisPart):
 
     def sentence(self) -> str:
         """The mean in words."""
-        mean, shapes = self.mean, {"pose": "poses"}.get(self.matches.shape, f"{self.matches.shape}es")
+        mean, words = self.mean, self.matches.words
         return (
-            f"optimal LRP error {show_cell(mean.olrp)}, each class at its own threshold: right {shapes} are off by "
-            f"{show_cell(mean.loc)} (1 − {self.matches.measure}), {show_cell(mean.fp)} of predictions are wrong, "
+            f"optimal LRP error {show_cell(mean.olrp)}, each class at its own threshold: right {words.many} are off by "
+            f"{show_cell(mean.loc)} (1 − {words.overlap}), {show_cell(mean.fp)} of predictions are wrong, "
             f"{show_cell(mean.fn)} of truths are not found"
         )
 

@@ -7,7 +7,7 @@ other labels, which no protocol needs, come from the same sides laid out as one 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,17 @@ import numpy as np
 
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
-from verite.evaluation.parts import GONE, MergedNumbers
+from verite.evaluation.parts import GONE
+from verite.model.words import Words, words_of
 from verite.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Outcomes
+    from verite.evaluation.evaluation import Outcomes, Rules
+    from verite.model.annotations import Annotations
     from verite.model.results import Results
 
     Bools = NDArray[np.bool_]
@@ -33,7 +35,16 @@ if TYPE_CHECKING:
 
 UNLIMITED = 2**31 - 1
 TOUCHING = 1e-9  # an overlap above 0
-SHAPES = {"keypoints": "pose", "rotated": "rotated box"}  # what is compared, if not a box or mask
+REASONS = {
+    "crowd": "on crowds",
+    "group_of": "in groups",
+    "difficult": "on difficult truths",
+    "ignore": "on truths that are marked to be ignored",
+    "unasked": "on truths that are not asked for",
+    "spared": "where not every object is marked, or of sizes that do not count",
+    "limit": "beyond the number that counts in an image",
+    "unjudged": "of a class that nobody looked for in its image",
+}  # why a prediction is set aside
 HALF = 0.5  # the threshold of the parts that look at one
 
 
@@ -59,21 +70,23 @@ class Matches:
     """Sides, labels, order and matches of one evaluation, each made when a part first asks for it."""
 
     def __init__(self, results: Results, background: float = 0.1) -> None:
-        evaluation = getattr(results, "evaluation", None)
-        if isinstance(evaluation, MergedNumbers):
-            raise BadParameter(f"analyse: {GONE}; {evaluation.remedy}")
-        if not isinstance(evaluation, Evaluation):
+        evaluation: Any = getattr(results, "evaluation", None)
+        if evaluation is None:
             raise BadParameter(
-                "analyse: expected results whose matches are kept, such as vt.coco's, vt.lvis's and vt.voc's, "
-                f"found {results.protocol}"
+                "analyse: expected results whose matches are kept, those of vt.coco, vt.voc, vt.lvis and "
+                f"vt.openimages, found {results.protocol}"
             )
+        if not evaluation.has_objects:
+            raise BadParameter(f"analyse: {GONE}; {evaluation.remedy}")
         if not 0 < background < min(evaluation.rules.thresholds):
             raise BadParameter(
                 f"background: expected an overlap above 0 and below {min(evaluation.rules.thresholds):g}, from which "
                 f"predictions are right, found {background:g}"
             )
         self.results, self.evaluation, self.background = results, evaluation, background
-        self.truth, self.pred, self.rules = evaluation.truth, evaluation.pred, evaluation.rules
+        self.truth: Annotations = evaluation.truth
+        self.pred: Annotations = evaluation.pred
+        self.rules: Rules = evaluation.rules
 
     @property
     def thresholds(self) -> Sequence[float]:
@@ -86,14 +99,9 @@ class Matches:
         return near[0] if near else 0
 
     @property
-    def measure(self) -> str:
-        """What an overlap is called."""
-        return "OKS" if self.rules.similarity == "keypoints" else "IoU"
-
-    @property
-    def shape(self) -> str:
-        """What is compared."""
-        return SHAPES.get(self.rules.similarity, "box")
+    def words(self) -> Words:
+        """What is compared, and what an overlap is called."""
+        return words_of(self.rules.similarity)
 
     @property
     def iou(self) -> float:
@@ -104,8 +112,9 @@ class Matches:
         """Of labels, by their positions."""
         if self.rules.is_together:
             return ("all classes",)
-        ours, theirs = tuple(self.truth.labels.all_names), tuple(self.pred.labels.all_names)
-        return theirs if len(theirs) > len(ours) else ours
+        if self.rules.is_open:
+            return tuple(self.results.class_names)
+        return tuple(self.truth.labels.all_names)
 
     @cached_property
     def truth_label(self) -> Rows:
@@ -121,27 +130,51 @@ class Matches:
         return np.ones(len(self.pred)) if given is None else given
 
     @cached_property
+    def falling(self) -> Ints:
+        """Predictions by falling confidence, equal ones as the protocol orders them."""
+        return self.list_falling(self.single)
+
+    def list_falling(self, threshold: int) -> Ints:
+        """The same at another threshold: Open Images puts groups behind objects, and what hits one depends on it."""
+        listed: Ints = self.evaluation.list_falling(threshold)
+        if len(listed) == len(self.pred):
+            return listed
+        is_left = np.ones(len(self.pred), dtype=np.bool_)
+        is_left[listed] = False
+        return np.concatenate([listed, np.flatnonzero(is_left)])
+
+    @cached_property
     def place(self) -> Ints:
-        """Where each prediction stands among all by falling confidence, equal ones as the protocol orders them."""
-        listed = self.evaluation.cells.get("pred_rows")
-        if listed is None:
-            listed = np.arange(len(self.pred))
-            if self.rules.ties == "image":
-                listed = self.evaluation.stages.preds[0]
-        falling = np.asarray(listed)[np.argsort(-self.confidence[listed], kind="stable")]
-        place = np.full(len(self.pred), len(self.pred), dtype=np.int64)
-        place[falling] = np.arange(len(falling))
-        return place
+        """Where each prediction stands among them."""
+        return invert(self.falling)
 
     @cached_property
     def by_label(self) -> Ints:
         """Predictions label by label, within a label by falling confidence."""
-        return np.lexsort((self.place, self.pred_label))
+        return self.sort_by_label(self.falling)
+
+    def sort_by_label(self, falling: Ints) -> Ints:
+        labels = self.pred_label[falling]
+        small = np.int16 if len(self.names) < 2**15 else np.int32  # of which numpy sorts short ones by their digits
+        return falling[np.argsort(labels.astype(small), kind="stable")]
+
+    def order_at(self, threshold: int) -> tuple[Ints, Ints]:
+        """Places and predictions label by label at one threshold."""
+        if threshold == self.single or self.evaluation.has_one_order:
+            return self.place, self.by_label
+        falling = self.list_falling(threshold)
+        return invert(falling), self.sort_by_label(falling)
+
+    @cached_property
+    def needed_hits(self) -> Callable[[int], Ints]:
+        """How many right predictions each recall needs, of so many truths; labels often have as many as others."""
+        return lru_cache(maxsize=4096)(self.results.needed_hits)
 
     @cached_property
     def outcomes(self) -> Outcomes:
         """At the single threshold."""
-        return self.evaluation.outcomes(self.single)
+        found: Outcomes = self.evaluation.outcomes(self.single)
+        return found
 
     @cached_property
     def is_right(self) -> Bools:
@@ -197,22 +230,31 @@ class Matches:
     @cached_property
     def overlaps(self) -> Overlaps:
         """All pairs from the background's threshold on, truths that are ignored left out."""
+        truth, pred, overlap = self.find_pairs(self.pred, self.background)
+        return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+
+    def find_pairs(self, side: Annotations, least: float) -> tuple[Rows, Rows, Floats]:
+        """Truths to be found and objects of the other side that overlap so much, whatever their labels: their rows."""
         rules = replace(
             self.rules,
-            thresholds=(self.background,),
+            thresholds=(least,),
             ranges=(EVERY_AREA,),
             limits=(UNLIMITED,),
             recalls=(),
             image_limit=0,
             is_together=True,
         )
-        stages = Evaluation(self.truth, self.pred, rules, self.evaluation.threads).stages
+        # Where some truths have no mask, nobody is asked for them, and they cannot be compared.
+        is_partial = self.results.protocol == "openimages" and self.rules.similarity == "mask"
+        rows = np.flatnonzero(self.is_asked).astype(np.int32) if is_partial else None
+        truth = self.truth if rows is None else self.truth.take(rows)
+        stages = Evaluation(truth, side, rules, self.evaluation.threads).stages
         offsets, at, overlap = stages.candidates
-        truth = stages.truths[0][at]
-        pred = np.repeat(stages.preds[0], np.diff(offsets))
-        kept = self.is_asked[truth] & ~np.isnan(overlap)
-        truth, pred, overlap = truth[kept], pred[kept], overlap[kept]
-        return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+        found = stages.truths[0][at]
+        found = found if rows is None else rows[found]
+        others = np.repeat(stages.preds[0], np.diff(offsets))
+        kept = self.is_asked[found] & ~np.isnan(overlap)
+        return found[kept], others[kept], overlap[kept]
 
     @cached_property
     def same_pairs(self) -> tuple[Rows, Rows, Floats]:
@@ -223,13 +265,11 @@ class Matches:
     @cached_property
     def truth_pairs(self) -> Overlaps:
         """Pairs of truths to be found that overlap at all, each once; both columns are rows of the truth."""
-        rules = replace(self.rules, thresholds=(TOUCHING,), ranges=(EVERY_AREA,), limits=(UNLIMITED,), recalls=(),
-                        image_limit=0, is_together=True)  # fmt: skip
-        again = replace(self.truth, confidence=np.ones(len(self.truth)))
-        stages = Evaluation(self.truth, again, rules, self.evaluation.threads).stages
-        offsets, at, overlap = stages.candidates
-        truth, other = stages.truths[0][at], np.repeat(stages.preds[0], np.diff(offsets))
-        kept = (truth < other) & self.is_asked[truth] & self.is_asked[other]
+        asked = np.flatnonzero(self.is_asked).astype(np.int32)
+        again = replace(self.truth.take(asked), confidence=np.ones(len(asked)))
+        truth, other, overlap = self.find_pairs(again, TOUCHING)
+        other = asked[other]
+        kept = truth < other
         truth, other = truth[kept], other[kept]
         return Overlaps(other, truth, overlap[kept], self.truth_label[truth] == self.truth_label[other])
 
@@ -260,11 +300,42 @@ class Matches:
         sides = self.truth.images, self.pred.images
         return (sides[1] if len(sides[1]) > len(sides[0]) else sides[0]).name(image)
 
-    @property
+    @cached_property
     def set_aside(self) -> dict[str, int]:
-        """Predictions that are outside every part, by why they are."""
-        state = self.outcomes.state
-        return {"ignored": int((state == IGNORED).sum()), "unseen": int((state == UNSEEN).sum())}
+        """Predictions that are outside every part, by why they are: a key of REASONS."""
+        found, aside = self.outcomes, np.flatnonzero(~self.is_counted)
+        if not len(aside):
+            return {}
+        met, reason = found.truth[aside], np.full(len(aside), "unjudged", dtype=object)
+        if (found.state[aside] == UNSEEN).any():
+            reason[(found.state[aside] == UNSEEN) & self.is_beyond_limits[aside]] = "limit"
+        reason[(found.state[aside] == IGNORED) & (met < 0)] = "spared"
+        reason[met >= 0] = "unasked"
+        for flag in ("ignore", "difficult", "group_of", "crowd"):
+            if flag in self.truth.flags:
+                reason[(met >= 0) & self.truth.flags[flag][met]] = flag
+        return {key: int((reason == key).sum()) for key in REASONS if (reason == key).any()}
+
+    @cached_property
+    def is_beyond_limits(self) -> Bools:
+        """Predictions that come too late in their image, or among those of their label there."""
+        rules, image = self.rules, self.pred.image.astype(np.int64)
+        found = np.zeros(len(self.pred), dtype=np.bool_)
+        for limit, group in ((rules.image_limit, image), (rules.limits[-1], image * len(self.names) + self.pred_label)):
+            if 0 < limit < UNLIMITED:
+                full = np.flatnonzero(np.bincount(group) > limit)  # few, mostly
+                rows = np.flatnonzero(np.isin(group, full))
+                rows = rows[np.lexsort((self.place[rows], group[rows]))]
+                starts = np.searchsorted(group[rows], group[rows])
+                found[rows] |= np.arange(len(rows)) - starts >= limit
+        return found
+
+
+def invert(order: Ints) -> Ints:
+    """The place of each position in an order of all of them."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def first_of(keys: Rows, values: Rows, count: int) -> Rows:

@@ -12,87 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verite.analysis.held_out import hold_out
+from verite.analysis.intervals import interval
 from verite.analysis.matches import ends_of_runs
 from verite.analysis.part import AnalysisPart, sign
+from verite.analysis.sweeps import ConfidenceSweep, draw_sweep, sweep
 from verite.model.tables import Table
-from verite.records import record
-from verite.statistics.intervals import percentile_interval, wilson
+from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from verite.analysis.intervals import ImageDraws
     from verite.analysis.matches import Floats, Ints, Matches
     from verite.signature import Signature
 
 FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
 SPLITS = 20
-LEVEL = 0.95
-
-
-@record(eq=False)
-class ConfidenceSweep:
-    """What is kept at each distinct confidence, from the highest one down."""
-
-    confidence: Floats
-    right: Ints
-    wrong: Ints
-    truths: int
-    images: int
-
-    @property
-    def precision(self) -> Floats:
-        return np.asarray(self.right / (self.right + self.wrong))
-
-    @property
-    def recall(self) -> Floats:
-        return self.right / self.truths if self.truths else np.full(len(self.right), np.nan)
-
-    @property
-    def per_image(self) -> Floats:
-        """Wrong predictions per image."""
-        return self.wrong / max(self.images, 1)
-
-    def f(self, beta: float = 1.0) -> Floats:
-        """Fβ = (1 + β²) P R / (β² P + R), from the counts; not a number where there is nothing to be found."""
-        if not self.truths:
-            return np.full(len(self.right), np.nan)
-        square = beta**2
-        return (1 + square) * self.right / (square * self.truths + self.right + self.wrong)
-
-    def best(self, values: Floats, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """Where the values are largest, of equal ones at the highest confidence; None where none is allowed."""
-        chosen = np.where(np.isnan(values) | (False if allowed is None else ~allowed), -1.0, values)
-        return int(np.argmax(chosen)) if len(chosen) and chosen.max() >= 0 else None
-
-    def at(self, confidence: float) -> int | None:
-        """Which threshold keeps the predictions from this confidence on; None where it keeps none."""
-        kept = int(np.searchsorted(-self.confidence, -confidence, side="right"))
-        return kept - 1 if kept else None
-
-    def tell(self, at: int | None, beta: float = 1.0) -> dict[str, Any]:
-        """Everything at one threshold."""
-        if at is None:
-            none = 0.0 if self.truths else nan
-            return {"confidence": nan, "precision": nan, "recall": none, "f": none, "fp_per_image": 0.0,
-                    "tp": 0, "fp": 0, "fn": self.truths}  # fmt: skip
-        right, wrong = int(self.right[at]), int(self.wrong[at])
-        return {
-            "confidence": float(self.confidence[at]),
-            "precision": right / (right + wrong),
-            "recall": float(self.recall[at]),
-            "f": float(self.f(beta)[at]),
-            "fp_per_image": float(self.per_image[at]),
-            "tp": right,
-            "fp": wrong,
-            "fn": self.truths - right,
-        }
-
-
-def sweep(confidence: Floats, is_right: NDArray[np.bool_], truths: int, images: int) -> ConfidenceSweep:
-    """Of predictions by falling confidence."""
-    ends = ends_of_runs(confidence)
-    right = np.cumsum(is_right, dtype=np.int64)[ends]
-    return ConfidenceSweep(confidence[ends], right, ends + 1 - right, truths, images)
 
 
 class Operating(AnalysisPart):
@@ -101,20 +35,20 @@ class Operating(AnalysisPart):
     name = "operating"
     picture = "froc"
 
-    def __init__(self, matches: Matches, beta: float = 1.0, weights: Floats | None = None, seed: int = 0) -> None:
-        """With weights of images, [draw, image], precision and recall have intervals over the choice of images."""
-        self.matches, self.beta, self.weights, self.seed = matches, beta, weights, seed
+    def __init__(self, matches: Matches, beta: float = 1.0, drawn: ImageDraws | None = None, seed: int = 0) -> None:
+        """With draws of images there are intervals over the choice of images."""
+        self.matches, self.beta, self.drawn, self.seed = matches, beta, drawn, seed
 
     @property
     def signature(self) -> Signature:
-        draws = 0 if self.weights is None else len(self.weights)
-        return sign("operating", self.matches, beta=float(self.beta), splits=SPLITS, draws=draws, seed=self.seed)
+        drawn = {"draws": 0, "seed": self.seed} if self.drawn is None else self.drawn.settings
+        return sign("operating", self.matches, beta=float(self.beta), splits=SPLITS, **drawn)
 
     @cached_property
     def falling(self) -> Ints:
         """Predictions that count, of all labels together, by falling confidence."""
-        rows = self.matches.counted
-        return rows[np.argsort(self.matches.place[rows])]
+        rows = self.matches.falling
+        return rows[self.matches.is_counted[rows]]
 
     @cached_property
     def micro(self) -> ConfidenceSweep:
@@ -139,7 +73,7 @@ class Operating(AnalysisPart):
     def macro_f(self) -> Floats:
         """The mean of F over labels with truths, at each threshold of all together."""
         matches, rows = self.matches, self.matches.counted
-        change = np.zeros(len(rows))
+        change, of_preds = np.zeros(len(rows)), np.zeros(len(matches.pred))
         right = matches.is_right[rows]
         square = self.beta**2
         for k in matches.present:
@@ -147,8 +81,10 @@ class Operating(AnalysisPart):
             found, all_so_far = np.cumsum(right[part]), np.arange(1, part.stop - part.start + 1)
             value = (1 + square) * found / (square * matches.truths[k] + all_so_far)
             change[part] = np.diff(value, prepend=0.0)
-        order = np.argsort(matches.place[rows])
-        return np.cumsum(change[order])[ends_of_runs(matches.confidence[self.falling])] / max(len(matches.present), 1)
+        of_preds[rows] = change
+        return np.cumsum(of_preds[self.falling])[ends_of_runs(matches.confidence[self.falling])] / max(
+            len(matches.present), 1
+        )
 
     @cached_property
     def confidence(self) -> float:
@@ -214,47 +150,47 @@ class Operating(AnalysisPart):
 
         The mean of both ways of twenty halvings: what the best F promises on images that did not choose it.
         """
-        matches, rows = self.matches, self.falling
-        right, image = matches.is_right[rows], matches.pred.image[rows]
-        truths = np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count)
-        ends = ends_of_runs(matches.confidence[rows])
-        found_so_far, kept_so_far = np.cumsum(right)[ends], ends + 1
-        random = np.random.Generator(np.random.PCG64(self.seed))
-        values = []
-        for _ in range(SPLITS):
-            is_first = np.zeros(matches.image_count, dtype=np.bool_)
-            is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
-            inside = is_first[image]
-            found, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & right, inside))
-            asked = int(truths[is_first].sum())
-            first = ConfidenceSweep(matches.confidence[rows[ends]], found, kept - found, asked, 1)
-            other = found_so_far - found
-            second = ConfidenceSweep(first.confidence, other, kept_so_far - kept - other, int(truths.sum()) - asked, 1)
-            for chosen, judged in ((first, second), (second, first)):
-                best = self.best_of(chosen)
-                if best is not None and judged.truths:
-                    values.append(float(judged.f(self.beta)[best]))
-        return mean_present(values)
+        return mean_present(hold_out(self.matches, self.micro, self.falling, self.beta, SPLITS, self.seed))
 
-    def intervals(self, confidence: float) -> dict[str, tuple[float, float]]:
-        """Of precision and recall of all together at a fixed threshold: over the choice of images where weights are
-        given, else as if objects were independent.
+    def intervals(self, confidence: float, label: int | None = None) -> dict[str, tuple[float, float]]:
+        """Of precision and recall of all together or of one label at a fixed threshold, as if objects were independent;
+        where images are drawn, over their choice, and of F, too.
         """
         matches = self.matches
-        kept = matches.is_counted & (matches.confidence >= confidence)
+        kept, asked = matches.is_counted & (matches.confidence >= confidence), matches.is_asked
+        if label is not None:
+            kept, asked = kept & (matches.pred_label == label), asked & (matches.truth_label == label)
         right = kept & matches.is_right
-        total = int(matches.truths.sum())
-        if self.weights is None:
-            counts = {"precision": (right.sum(), kept.sum()), "recall": (right.sum(), total)}
+        if self.drawn is None:
+            counts = {"precision": (right.sum(), kept.sum()), "recall": (right.sum(), asked.sum())}
             return {key: wilson(float(n / m), int(m)) if m else (nan, nan) for key, (n, m) in counts.items()}
         images = matches.image_count
-        sums = [np.bincount(matches.pred.image[one], minlength=images) for one in (right, kept)]
-        sums.append(np.bincount(matches.truth.image[matches.is_asked], minlength=images))
-        weights = np.pad(self.weights, ((0, 0), (0, images - self.weights.shape[1])))
-        found, all_kept, asked = (weights @ one for one in sums)
-        with np.errstate(invalid="ignore"):
-            drawn = {"precision": found / all_kept, "recall": found / asked}
-        return {key: percentile_interval(values, LEVEL) for key, values in drawn.items()}
+        found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (right, kept))
+        truths, square = np.bincount(matches.truth.image[asked], minlength=images), self.beta**2
+        ratios = {"precision": (found, chosen), "recall": (found, truths),
+                  "f": ((1 + square) * found, square * truths + chosen)}  # fmt: skip
+        return {key: interval(self.drawn.ratio(*pair)) for key, pair in ratios.items()}
+
+    @cached_property
+    def froc_intervals(self) -> tuple[list[tuple[float, float]], tuple[float, float]] | None:
+        """Of the recalls and of their mean over the choice of images; None where nothing is drawn."""
+        if self.drawn is None or not self.micro.truths:
+            return None
+        matches, weights = self.matches, self.drawn.weights
+        known = self.falling[matches.pred.image[self.falling] < weights.shape[1]]
+        wrong = np.cumsum(~matches.is_right[known])
+        truths = self.drawn.sum(np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count))
+        images = weights.sum(axis=1)
+        recalls = np.full((len(weights), len(FROC)), np.nan)
+        for i, weight in enumerate(weights):
+            last = int(np.searchsorted(wrong, 1.5 * FROC[-1] * images[i]))  # enough, unless images with few are drawn
+            line = draw_sweep(matches, known[:last], weight)
+            if last < len(known) and line[1][-1] <= FROC[-1] * images[i]:
+                line = draw_sweep(matches, known, weight)
+            if truths[i]:
+                at = np.searchsorted(line[1] / images[i], FROC, side="right")
+                recalls[i] = np.append(0.0, line[0])[at] / truths[i]
+        return [interval(column) for column in recalls.T], interval(recalls.mean(axis=1))
 
     def table(self) -> Table:
         """A row for each label at its best threshold, the worst first, and all of them at the best of their mean."""
@@ -283,7 +219,7 @@ class Operating(AnalysisPart):
         mean, between = self.macro_at(self.confidence), self.intervals(self.confidence)
         kept = self.micro.tell(self.micro.at(self.confidence), self.beta)
         f = next(head for head, key in self.heads.items() if key == "f")
-        how = "objects independent" if self.weights is None else f"{len(self.weights):,} draws of images"
+        how = "objects independent" if self.drawn is None else f"{self.drawn.count:,} draws of {self.drawn.unit}"
         low, high = ([f"{v:.2f}" for v in between[key]] for key in ("precision", "recall"))
         return (
             f"best mean {f} {mean['f']:.3f} from confidence {self.confidence:.4g} on: of all together "
@@ -304,11 +240,24 @@ class Operating(AnalysisPart):
             "macro": self.macro_at(self.confidence),
             "held_out": {"f": self.held_out, "splits": SPLITS, "seed": self.seed},
             "goals": self.goals(),
-            "froc": {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm},
-            "classes": {
-                self.matches.names[k]: one.tell(self.best_of(one), self.beta) for k, one in self.labels.items()
-            },
+            "froc": {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm} | self.tell_froc_intervals(),
+            "classes": {self.matches.names[k]: self.tell_label(k) for k in self.labels},
         }
+
+    def tell_label(self, label: int) -> dict[str, Any]:
+        """A label at its best threshold; where images are drawn, with intervals at that threshold."""
+        one = self.labels[label]
+        told = one.tell(self.best_of(one), self.beta)
+        if self.drawn is None:
+            return told
+        between = {} if isnan(told["confidence"]) else self.intervals(told["confidence"], label)
+        return told | {"intervals": {key: list(values) for key, values in between.items()}}
+
+    def tell_froc_intervals(self) -> dict[str, Any]:
+        if self.froc_intervals is None:
+            return {}
+        each, mean = self.froc_intervals
+        return {"recall_intervals": [list(values) for values in each], "CPM_interval": list(mean)}
 
 
 def mean_present(values: list[float]) -> float:

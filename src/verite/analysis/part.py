@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import verite
+from verite.analysis.matches import REASONS
 from verite.model.display import Display
 from verite.model.results import to_json
 from verite.signature import Signature
@@ -70,13 +71,9 @@ def sign(name: str, matches: Matches, *, at_single: bool = True, **more: object)
 
 def tell_set_aside(matches: Matches) -> str:
     """How many predictions no part looks at, and why."""
-    because = {
-        "ignored": "on truths that neither reward nor punish, or spared by the protocol",
-        "unseen": "not looked at by the protocol (too many in an image, or a class that is not judged)",
-    }
-    found = {key: count for key, count in matches.set_aside.items() if count}
+    found = matches.set_aside
     if not found:
         return "no prediction is set aside"
-    reasons = "; ".join(f"{count:,} {because[key]}" for key, count in found.items())
+    reasons = "; ".join(f"{count:,} {REASONS[key]}" for key, count in found.items())
     total = sum(found.values())
     return f"{total:,} prediction{'s are' if total > 1 else ' is'} set aside: {reasons}"

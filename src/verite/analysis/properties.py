@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BORDER_PX = 2.0
 MOST_BINS = 5  # of numbers that nobody gave edges for
+QUANTILES = "quantiles"
 LEAST_SHARE = 0.01  # of the truths, of a text that is a bin of its own
 
 
@@ -47,11 +48,17 @@ def find_property(matches: Matches, spec: str, meta: dict[str, list[str | None]]
     """The property of this name; a sentence where the data does not have it. `NAME:1,2` gives edges."""
     name, _, given = spec.partition(":")
     edges = None
+    if given == QUANTILES:
+        if name not in BY_QUANTILES:
+            raise BadParameter(f"slice: expected {QUANTILES} of {' or '.join(BY_QUANTILES)}, found {spec!r}")
+        return BY_QUANTILES[name](matches)
     if given:
         try:
             edges = [float(word) for word in given.split(",")]
         except ValueError:
-            raise BadParameter(f"slice: expected NAME:EDGE,EDGE such as aspect:0.5,2, found {spec!r}") from None
+            raise BadParameter(
+                f"slice: expected NAME:EDGE,EDGE such as aspect:0.5,2, or size:{QUANTILES}, found {spec!r}"
+            ) from None
         if sorted(set(edges)) != edges:
             raise BadParameter(f"slice: expected edges that rise, found {given!r}")
     if name in BUILT_IN:
@@ -98,19 +105,53 @@ def measure_aspect(side: Annotations) -> Floats:
 
 def find_size(matches: Matches, edges: list[float] | None) -> Property | str:
     """COCO's three, by area as the protocol takes it."""
+    if matches.truth.unit == "rel" and edges is None:
+        return "size: boxes are fractions of images; give edges of areas as size:0.01,0.1"
     bounds = edges or [32.0**2, 96.0**2]
-    truth, pred = matches.truth, matches.pred
-    stated = truth.area if truth.area is not None else np.full(len(truth), np.nan)
-    boxes = [np.prod(side.regions.sizes[:, 2:], axis=1) for side in (truth, pred)]
-    areas = np.where(np.isnan(stated), boxes[0], stated)
     names = ("small", "medium", "large") if edges is None else name_bins(bounds)
     ranges = tuple(pairwise([0.0, *bounds, 1e10]))
-    return Property("size", names, cut(areas, bounds), cut(boxes[1], bounds), areas=ranges)
+    preds = np.prod(matches.pred.regions.sizes[:, 2:], axis=1)
+    return Property("size", names, cut(measure_area(matches.truth), bounds), cut(preds, bounds), areas=ranges)
+
+
+def measure_area(truth: Annotations) -> Floats:
+    """As it is stated, else of the box."""
+    boxes = np.prod(truth.regions.sizes[:, 2:], axis=1)
+    return np.asarray(boxes if truth.area is None else np.where(np.isnan(truth.area), boxes, truth.area))
+
+
+def find_size_quantiles(matches: Matches) -> Property | str:
+    """Bins of equally many truths."""
+    areas = measure_area(matches.truth)[matches.is_asked]
+    edges = split_evenly(areas)
+    return find_size(matches, edges) if edges else "size: all truths are equally large, or there are none"
+
+
+def find_aspect_quantiles(matches: Matches) -> Property | str:
+    """The fifths of each label, narrow to wide: what is narrow for a bus is wide for a person."""
+    bins = tuple(f"{i + 1} of {MOST_BINS}" for i in range(MOST_BINS))
+    sides = (matches.truth, matches.truth_label), (matches.pred, matches.pred_label)
+    measured = [measure_aspect(side) for side, _ in sides]
+    found = [np.full(len(side), -1, dtype=np.int64) for side, _ in sides]
+    for label in matches.present.tolist():
+        edges = split_evenly(measured[0][matches.is_asked & (matches.truth_label == label)])
+        for (_, labels), values, place in zip(sides, measured, found, strict=True):
+            own = labels == label
+            place[own] = cut(values[own], edges) if edges else 0
+    note = "aspect: from the narrowest fifth of each label's truths to the widest"
+    return Property("aspect", bins, found[0], found[1], note=note)
+
+
+def split_evenly(values: Floats) -> list[float]:
+    """Edges of bins of equally many."""
+    values = values[np.isfinite(values)]
+    inner = np.linspace(0, 1, MOST_BINS + 1)[1:-1]
+    return np.unique(np.quantile(values, inner)).tolist() if len(np.unique(values)) > 1 else []
 
 
 def find_border(matches: Matches, edges: list[float] | None) -> Property | str:
     """Within two pixels of a side of the image: probably cut off."""
-    if not matches.truth.images.sized:
+    if not matches.truth.images.sized or matches.truth.unit == "rel":
         return "border: the sizes of images are not known"
     images = matches.truth.images
     far = edges[0] if edges else BORDER_PX
@@ -127,14 +168,15 @@ def find_border(matches: Matches, edges: list[float] | None) -> Property | str:
 
 def find_position(matches: Matches, edges: list[float] | None) -> Property | str:
     """The third of the image in which the middle of the box is, by row and column."""
-    if not matches.truth.images.sized:
+    is_relative = matches.truth.unit == "rel"
+    if not matches.truth.images.sized and not is_relative:
         return "position: the sizes of images are not known"
     images = matches.truth.images
 
     def place(side: Annotations) -> Ints:
         boxes, known = side.regions.boxes, side.image < len(images)
         at = np.where(known, side.image, 0)
-        size = np.stack([images.widths[at], images.heights[at]], axis=1)
+        size = 1.0 if is_relative else np.stack([images.widths[at], images.heights[at]], axis=1)
         thirds = np.clip(np.floor(3 * (boxes[:, :2] + boxes[:, 2:]) / 2 / size), 0, 2).astype(np.int64)
         return np.where(known, 3 * thirds[:, 1] + thirds[:, 0], -1)
 
@@ -196,10 +238,19 @@ BUILT_IN: dict[str, Callable[[Matches, list[float] | None], Property | str]] = {
 }
 
 
+BY_QUANTILES: dict[str, Callable[[Matches], Property | str]] = {
+    "size": find_size_quantiles,
+    "aspect": find_aspect_quantiles,
+}
+
+
 def of_column(matches: Matches, name: str, values: list[Any], edges: list[float] | None) -> Property:
     """Of what is said about images."""
     per_truth = np.bincount(matches.truth.image[matches.is_asked], minlength=len(values))
     bins, of_images, note = name_values(values, per_truth, edges)
+    if unsaid := int((of_images < 0).sum()):
+        told = f"{name}: nothing is said of {unsaid:,} image{'s' if unsaid > 1 else ''}, which are in no bin"
+        note = f"{note}; {told}" if note else told
     return Property(name, bins, of_images[matches.truth.image], of_images=of_images, note=note)
 
 
@@ -213,10 +264,7 @@ def name_values(values: list[Any], weight: Ints, edges: list[float] | None) -> t
     """Numbers in bins of equally many truths, texts by themselves if they are frequent enough."""
     numbers = as_numbers(values)
     if numbers is not None and (edges or len(np.unique(numbers[~np.isnan(numbers)])) > MOST_BINS):
-        asked = np.repeat(numbers, weight)
-        asked = asked[~np.isnan(asked)]
-        between = np.linspace(0, 1, MOST_BINS + 1)[1:-1]
-        chosen = edges or (np.unique(np.quantile(asked, between)).tolist() if len(asked) else [0.0])
+        chosen = edges or split_evenly(np.repeat(numbers, weight)) or [0.0]
         return name_bins(chosen), cut(numbers, chosen), ""
     words = ["" if value is None else str(value) for value in values]
     found, place = np.unique(words, return_inverse=True)

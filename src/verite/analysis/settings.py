@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from verite.errors import BadParameter
 from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
+from verite.leaderboards.settings import NONE, Groups, LeaderboardSettings
 from verite.protocols.coco_settings import On
 from verite.protocols.keypoints import Sigmas
+from verite.protocols.openimages import Metric, OpenImagesSettings
 from verite.settings import Choice, FileOrContent, Names, Number, Option, Setting, Thresholds, Whole
 
-Name = Literal["coco", "voc", "lvis"]
+Name = Literal["coco", "voc", "lvis", "openimages"]
 MATCHING = ("same-first", "label-free")
 PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious", "comparison")
+IMAGES = "images"
 BEST_F1, LRP = "best-f1", "lrp"
 
 
@@ -48,6 +52,12 @@ class ProtocolSettings(ClassSettings):
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(
         None, "IoU from which a prediction is right; may be repeated.", short="-t", default_text="the protocol's"
     )
+    metric: Option[Metric | None] = Choice(
+        None, "Of Open Images: the challenge's metric or that of V2.", Metric, default_text="challenge"
+    )
+    image_labels = OpenImagesSettings.image_labels
+    hierarchy = OpenImagesSettings.hierarchy
+    descriptions = OpenImagesSettings.descriptions
     threads: Option[int | None] = THREADS
 
 
@@ -81,6 +91,22 @@ class AnalyseSettings(ProtocolSettings):
         0.05, "Share of records wrong in each way, before anybody looked.", least=1e-6, most=0.3
     )
     audit: Option[int] = Whole(50, "Records to be checked in audit.csv of -o.")
-    draws: Option[int] = Whole(0, "Draws of images for intervals; 0: objects as if they were independent.")
+    resample: Setting[Any, Any] = Groups(
+        IMAGES, "What is drawn again for intervals: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
+        names=["group"], metavar="images|COLUMN|none",
+    )  # fmt: skip
+    draws: Option[int] = Whole(
+        0, "Draws for intervals; 0: objects as if they were independent.", default_text="0, with --resample 1000"
+    )
     seed: Option[int] = Whole(0, "Of all random draws.")
     only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Who says what is to be drawn wants draws."""
+        by = given.get("resample")
+        many = LeaderboardSettings.draws.default
+        return {} if by is None or (isinstance(by, str) and by == NONE) else {"draws": many}
+
+    def check(self) -> None:
+        if self.draws and isinstance(self.resample, str) and self.resample == NONE:
+            raise BadParameter(f"draws: expected 0 where nothing is drawn again, found {self.draws}")

@@ -8,31 +8,28 @@ are compared with random sets of as many images, never with the rest: AP of few 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verite.analysis.intervals import interval
 from verite.analysis.part import AnalysisPart, sign, tell_set_aside
 from verite.analysis.properties import BUILT_IN, Property, find_property
-from verite.evaluation.evaluation import Evaluation
-from verite.model.annotations import Source
 from verite.model.tables import Table
-from verite.statistics.intervals import percentile_interval, wilson
+from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verite.analysis.matches import Floats, Ints, Matches
+    from verite.analysis.intervals import ImageDraws
+    from verite.analysis.matches import Bools, Floats, Ints, Matches
     from verite.model.display import Part
     from verite.signature import Signature
 
 LEAST_TRUTHS = 30  # of a slice that is ranked
 RANDOM_SETS = 200  # where nobody says how many
-BESIDE = 0.25  # codes of slices are whole numbers, ranges go this far on both sides
-LEVEL = 0.95
 
 
 class Slices(AnalysisPart):
@@ -45,10 +42,11 @@ class Slices(AnalysisPart):
         matches: Matches,
         specs: Sequence[str] = (),
         meta: dict[str, list[str | None]] | None = None,
-        draws: int = 0,
+        drawn: ImageDraws | None = None,
         seed: int = 0,
     ) -> None:
-        self.matches, self.draws, self.seed = matches, draws or RANDOM_SETS, seed
+        self.matches, self.drawn, self.seed = matches, drawn, seed
+        self.sets = drawn.count if drawn else RANDOM_SETS
         self.specs = tuple(specs) or (*BUILT_IN, *(meta or ()))
         found = [find_property(matches, spec, meta) for spec in self.specs]
         self.properties = [one for one in found if isinstance(one, Property)]
@@ -56,7 +54,8 @@ class Slices(AnalysisPart):
 
     @property
     def signature(self) -> Signature:
-        return sign("slices", self.matches, slices=list(self.specs), fp="shared", draws=self.draws, seed=self.seed)
+        drawn = {"draws": 0, "seed": self.seed} if self.drawn is None else self.drawn.settings
+        return sign("slices", self.matches, slices=list(self.specs), fp="shared", sets=self.sets, **drawn)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -69,11 +68,12 @@ class Slices(AnalysisPart):
         return found
 
     def describe(self, one: Property, code: int, name: str) -> dict[str, Any]:
-        """Counts, recall with Wilson's interval, and AP with normalised precision at the single threshold."""
+        """Counts, recall with its interval, and AP with normalised precision at the single threshold."""
         matches = self.matches
         inside = (one.of_truths == code) & matches.is_asked
-        truths, found = int(inside.sum()), int((inside & (matches.outcomes.pred >= 0)).sum())
-        low, high = wilson(found / truths, truths) if truths else (nan, nan)
+        is_found = inside & (matches.outcomes.pred >= 0)
+        truths, found = int(inside.sum()), int(is_found.sum())
+        low, high = self.bound_recall(is_found, inside) if truths else (nan, nan)
         if one.of_preds is not None:
             preds = int((matches.is_counted & (one.of_preds == code)).sum())
         elif one.of_images is not None:
@@ -97,6 +97,14 @@ class Slices(AnalysisPart):
             "is_ranked": truths >= LEAST_TRUTHS,
         }
 
+    def bound_recall(self, found: Bools, inside: Bools) -> tuple[float, float]:
+        """Over the choice of images where they are drawn, else Wilson's, as if objects were independent."""
+        if self.drawn is None:
+            return wilson(float(found.sum() / inside.sum()), int(inside.sum()))
+        matches = self.matches
+        counts = (np.bincount(matches.truth.image[one], minlength=matches.image_count) for one in (found, inside))
+        return interval(self.drawn.ratio(*counts))
+
     def find_ap(self, one: Property) -> list[dict[str, Any]]:
         """AP of each bin where that means something."""
         none: dict[str, Any] = {"AP": nan, "difference": nan, "low": nan, "high": nan, "p": nan}
@@ -109,63 +117,31 @@ class Slices(AnalysisPart):
             return [none | self.compare_images(one.of_images == code) for code in range(len(one.bins))]
         if one.of_preds is None:
             return [none] * len(one.bins)
-        return [none | {"AP": value} for value in self.evaluate_codes(one)]
+        bins = self.matches.results.bin_means(one.of_truths, one.of_preds, len(one.bins), one.areas)
+        return [none | {"AP": value} for value in bins]
 
     @cached_property
     def class_ap(self) -> list[float]:
         return next(iter(self.matches.results.class_scores().values()))
 
-    @cached_property
-    def headline(self) -> tuple[Any, ...]:
-        """What the first score is made of."""
-        results: Any = self.matches.results
-        return tuple(results.part_of(next(iter(results.scores))))
-
-    def evaluate_codes(self, one: Property) -> list[float]:
-        """All bins at once, as COCO evaluates ranges of areas: the code of a bin is the area that objects state."""
-        matches, evaluation = self.matches, self.matches.evaluation
-        assert one.of_preds is not None
-        if one.areas:
-            rules = replace(matches.rules, ranges=one.areas)
-            return self.read_ranges(
-                Evaluation(matches.truth, matches.pred, rules, evaluation.threads, **evaluation.cells)
-            )
-        sides = [
-            replace(side, area=codes.astype(np.float64), ids=None, source=Source())
-            for side, codes in ((matches.truth, one.of_truths), (matches.pred, one.of_preds))
-        ]
-        ranges = tuple((code - BESIDE, code + BESIDE) for code in range(len(one.bins)))
-        # The one way in which areas that predictions state are looked at.
-        rules = replace(matches.rules, ranges=ranges, repeats_quirks=True, drops_flat=False)
-        return self.read_ranges(Evaluation(sides[0], sides[1], rules, evaluation.threads, **evaluation.cells))
-
-    def read_ranges(self, kept: Evaluation) -> list[float]:
-        """The first score in each range."""
-        kind, threshold, _, limit = self.headline
-        parts = [(kind, threshold, code, limit) for code in range(len(kept.rules.ranges))]
-        if kept.rules.recalls:
-            return [kept.mean(*part) for part in parts]
-        drawn = kept.draw_means(parts, np.ones((1, len(kept.truth.images))))
-        return [float(value) for value in drawn[0]]
-
     def compare_images(self, inside: Any) -> dict[str, Any]:
         """AP of these images, and how it lies among those of random sets of as many."""
-        evaluation, count = self.matches.evaluation, len(self.matches.truth.images)
+        results, count = self.matches.results, len(self.matches.truth.images)
         chosen = np.flatnonzero(np.asarray(inside)[:count])
         if not len(chosen):
             return {}
         random = np.random.Generator(np.random.PCG64(self.seed))
-        weights = np.zeros((self.draws + 1, count))
+        weights = np.zeros((self.sets + 1, count))
         weights[0, chosen] = 1
         for row in weights[1:]:
             row[random.permutation(count)[: len(chosen)]] = 1
-        drawn = evaluation.draw_means([self.headline], weights)[:, 0]
+        drawn = results.draw_scores([next(iter(results.scores))], weights)[:, 0]
         own, others = float(drawn[0]), drawn[1:]
         others = others[~np.isnan(others)]
         if isnan(own) or not len(others):
             return {"AP": own}
         middle = float(others.mean())
-        low, high = percentile_interval(own - others, LEVEL)
+        low, high = interval(own - others)
         more = int((np.abs(others - middle) >= abs(own - middle) - 1e-12).sum())
         return {"AP": own, "difference": own - middle, "low": low, "high": high, "p": (more + 1) / (len(others) + 1)}
 
@@ -226,6 +202,6 @@ def normalise(matches: Matches, inside: Any) -> float:
         recall = np.arange(1, len(wrong) + 1) / counts[label]
         scaled = recall * matches.truths[label]
         best: Floats = np.append(np.maximum.accumulate((scaled / (scaled + wrong))[::-1])[::-1], 0.0)
-        at = np.minimum(matches.results.needed_hits(int(counts[label])) - 1, len(wrong))
+        at = np.minimum(matches.needed_hits(int(counts[label])) - 1, len(wrong))
         found.append(float(best[at].mean()))
     return float(np.mean(found)) if found else nan

@@ -120,15 +120,15 @@ class Suspicious(AnalysisPart):
 
     def from_predictions(self) -> Iterable[Suspicion]:
         matches, types = self.matches, self.types
-        rows, probabilities = self.disputes
-        for row, probability in zip(rows[:LISTED].tolist(), probabilities[:LISTED].tolist(), strict=True):
-            kind, truth = int(types.kind[row]), int(types.target[row])
-            same, other = float(matches.nearest_same.overlap[row]), float(matches.nearest_other.overlap[row])
-            iou = {CLASS: other, LOCALIZATION: same}.get(kind, max(same, other))
-            yield Suspicion(
-                KINDS[kind], truth if truth >= 0 else None, row, None, probability,
-                float(matches.confidence[row]), iou, float(self.worst.of_preds[row]), matches.results.name,
-            )  # fmt: skip
+        rows, probabilities = (values[:LISTED] for values in self.disputes)
+        kind, truth = types.kind[rows], types.target[rows]
+        same, other = matches.nearest_same.overlap[rows], matches.nearest_other.overlap[rows]
+        near = np.where(kind == CLASS, other, np.where(kind == LOCALIZATION, same, np.maximum(same, other)))
+        columns = (kind, truth, rows, probabilities, matches.confidence[rows], near, self.worst.of_preds[rows])
+        for k, target, row, probability, *numbers in zip(*(values.tolist() for values in columns), strict=True):
+            found = target if target >= 0 else None
+            confidence, iou, cost = numbers
+            yield Suspicion(KINDS[k], found, row, None, probability, confidence, iou, cost, matches.results.name)
 
     def from_silence(self) -> Iterable[Suspicion]:
         """Truths that no prediction of any label and confidence comes near."""
@@ -140,6 +140,8 @@ class Suspicious(AnalysisPart):
         missed = 1 - found / np.maximum(matches.truths, 1)
         for row in rows.tolist():
             chance = float(missed[matches.truth_label[row]])
+            if chance >= 1:
+                continue  # who finds none of a label says nothing about it
             probability = self.prior / (self.prior + (1 - self.prior) * chance)
             cost = float(self.worst.of_truths[row])
             yield Suspicion("is it there?", row, None, None, probability, np.nan, 0.0, cost, matches.results.name)
@@ -168,15 +170,13 @@ class Suspicious(AnalysisPart):
 
     def audit(self, most: int | None = None) -> list[AuditRow]:
         """Records to be checked, as `verite leaderboard --audit` takes them back with their verdicts."""
-        found = []
-        for one in self.listed:
-            if one.kind in CHECKED:
-                told = self.tell(one)
-                side, row = (self.matches.pred, one.pred) if one.truth is None else (self.matches.truth, one.truth)
-                box = side.regions.sizes[row]
-                kind, reason = CHECKED[one.kind], told["reason"]
-                found.append(AuditRow.of(told["image"], told["label"], box, kind, one.probability, reason))
-        return found[:most]
+        return [self.audit_row(one) for one in self.listed if one.kind in CHECKED][:most]
+
+    def audit_row(self, one: Suspicion) -> AuditRow:
+        told = self.tell(one)
+        side, row = (self.matches.pred, one.pred) if one.truth is None else (self.matches.truth, one.truth)
+        kind, reason = CHECKED[one.kind], f"{told['reason']}; wrong with probability {one.probability:.2f}"
+        return AuditRow.of(told["image"], told["label"], side.regions.sizes[row], kind, one.cost, reason)
 
     def tell(self, one: Suspicion) -> dict[str, Any]:
         matches = self.matches
@@ -206,14 +206,14 @@ class Suspicious(AnalysisPart):
         sure = "" if one.pred is None else f"{one.by} sees {says!r} with confidence {one.confidence:.2f}"
         if one.kind == "label?":
             label = matches.names[matches.truth_label[one.truth]]
-            return f"{sure} where the truth has {label!r} ({matches.measure} {one.iou:.2f})"
+            return f"{sure} where the truth has {label!r} ({matches.words.overlap} {one.iou:.2f})"
         if one.kind == "missing?":
-            return f"{sure} where the truth has nothing (largest {matches.measure} {one.iou:.2f})"
+            return f"{sure} where the truth has nothing (largest {matches.words.overlap} {one.iou:.2f})"
         if one.kind == "box?":
-            return f"{sure} and overlaps the truth's {matches.shape} by {one.iou:.2f} only"
+            return f"{sure} and overlaps the truth's {matches.words.one} by {one.iou:.2f} only"
         if one.kind == "twice?":
             names = [matches.names[matches.truth_label[row]] for row in (one.other, one.truth)]
-            return f"the truth has {names[0]!r} and {names[1]!r} in one place ({matches.measure} {one.iou:.2f})"
+            return f"the truth has {names[0]!r} and {names[1]!r} in one place ({matches.words.overlap} {one.iou:.2f})"
         return f"{one.by} sees nothing near this {matches.names[matches.truth_label[one.truth]]!r} at any confidence"
 
     def table(self, most: int | None = None) -> Table:
@@ -224,7 +224,11 @@ class Suspicious(AnalysisPart):
     def sentences(self, most: int = SHOWN) -> list[str]:
         """The first ones in words."""
         told = [self.tell(one) for one in self.listed[:most]]
-        return [f"{one['kind']} {one['probability']:.2f} {one['image']}: {one['reason']}" for one in told]
+        what = self.matches.words.one
+        return [
+            f"{one['kind'].replace('box', what)} {one['probability']:.2f} {one['image']}: {one['reason']}"
+            for one in told
+        ]
 
     def contents(self) -> list[Part]:
         about = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.error_types import CLASS, DUPLICATE, LOCALIZATION, NONE, TYPES, ErrorTypes
-from verite.analysis.part import AnalysisPart, sign
+from verite.analysis.part import AnalysisPart, sign, tell_set_aside
 from verite.model.tables import Table
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Worst(AnalysisPart):
     def preds(self, most: int | None = None) -> Ints:
         """Rows of wrong predictions, the costliest first; of equal ones the most confident."""
         rows = np.flatnonzero(self.types.kind != NONE)
+        if most is not None and most < len(rows):
+            cost = self.of_preds[rows]
+            rows = rows[cost >= np.partition(cost, -most)[-most]]
         return rows[np.lexsort((self.matches.place[rows], -self.of_preds[rows]))][:most]
 
     def truths(self, most: int | None = None) -> Ints:
@@ -94,7 +97,8 @@ class Worst(AnalysisPart):
         }
 
     def contents(self) -> list[Part]:
-        return [self.image_table(SHOWN), self.pred_table(SHOWN), self.truth_table(SHOWN), WORDS, self.signature]
+        shown: list[Part] = [self.image_table(SHOWN), self.pred_table(SHOWN), self.truth_table(SHOWN), WORDS]
+        return [*shown, tell_set_aside(self.matches), self.signature]
 
     def tell_pred(self, row: int) -> dict[str, Any]:
         matches, kind, target = self.matches, int(self.types.kind[row]), int(self.types.target[row])

@@ -120,7 +120,7 @@ def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | 
     numbers = [int(name) if name.isdecimal() and len(name) <= DIGITS else UNKNOWN for name in names]
     if truth.labels.ids is None:
         return (np.array(numbers[:known]), np.array(numbers)) if UNKNOWN not in numbers else None
-    if speaks_by_id(pred) and pred.labels.ids is not None:
+    if speaks_by_id(pred, "labels") and pred.labels.ids is not None:
         return truth.labels.ids, pred.labels.ids
     if "class names taken as class ids" in pred.source.notes:
         return truth.labels.ids, np.concatenate([truth.labels.ids, np.array(numbers[known:], dtype=np.int64)])
@@ -170,7 +170,7 @@ def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
             mapping.examples,
             "write the truth's category ids instead of positions in the list of classes",
         )
-    takes_option = pred.source.format in ("coco-results", "yolo")
+    takes_option = "labels" in pred.source.by_number or pred.source.format == "yolo"
     return Finding(
         "V201",
         "error",

@@ -42,9 +42,12 @@ def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
 
 
 def find_no_predictions(pair: Pair) -> Iterator[Finding]:
-    yield Finding(
-        "V310", "warning", f"no predictions for {len(pair.truth):,} objects", 0, (), "is this the right file?"
-    )
+    yield no_predictions(len(pair.truth))
+
+
+def no_predictions(objects: int) -> Finding:
+    many = f"{objects:,} object{'s' if objects > 1 else ''}"
+    return Finding("V310", "warning", f"no predictions for {many}", 0, (), "is this the right file?")
 
 
 def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
     used = np.flatnonzero(_core.mark_used(pred.image, len(pred.images)))
     unknown = used[used >= known]
     count = int((pred.image >= known).sum())
-    if not shift and len(unknown) and speaks_by_id(pred) and pred.images.ids is not None:
+    if not shift and len(unknown) and speaks_by_id(pred, "images") and pred.images.ids is not None:
         shift = shift_that_makes_known(pred.images.ids[:known], pred.images.ids[used], sample, plain)
     names = [pred.images.name(int(i)) for i in unknown[:EXAMPLES]]
     if shift:
@@ -58,7 +58,7 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             f"write image ids without quotation marks: {names[0]}",
         )
     elif len(unknown):
-        near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred))
+        near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred, "images"))
         yield Finding(
             "V213",
             "error",

@@ -13,7 +13,7 @@ import numpy as np
 from verite import _core
 from verite.checks.findings import Finding
 from verite.checks.poses import nearest
-from verite.model.quads import quads_of
+from verite.model.quads import FIVE_NUMBERS, quads_of
 
 if TYPE_CHECKING:
     from verite.checks.sides import Pair
@@ -48,5 +48,15 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
         f"{int(differ.sum()):,} pairs if predictions turn against the way they are read",
         better,
         (),
-        "add --pred-angle degrees-ccw or radians-ccw (or read the truth so)",
+        f"add {spell_other_way(pair)}",
     )
+
+
+def spell_other_way(pair: Pair) -> str:
+    """The option that reads predictions the other way, or the truth where only it has angles."""
+    for option, side in (("--pred-angle", pair.pred), ("--truth-angle", pair.truth)):
+        for note in side.source.notes:
+            if note.startswith(FIVE_NUMBERS):
+                unit = "radians" if "radians" in note else "degrees"
+                return f"{option} {unit if 'counterclockwise' in note else f'{unit}-ccw'}"
+    return "--pred-angle degrees-ccw"

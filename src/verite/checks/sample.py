@@ -97,9 +97,9 @@ class Sample:
         return self.preds[0]
 
 
-def speaks_by_id(pred: Annotations) -> bool:
-    """Do the predictions name images and classes by number? (Whole documents and folders name them by name.)"""
-    return pred.source.format in ("coco-results", "")
+def speaks_by_id(pred: Annotations, what: str) -> bool:
+    """Do the predictions name `images` or `labels` by number? (Whole documents and folders name them by name.)"""
+    return what in pred.source.by_number or not pred.source.format
 
 
 def draw(truth: Annotations, pred: Annotations) -> Sample | None:
@@ -134,7 +134,7 @@ def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.in
     ids, known = pred.images.ids, len(truth.images)
     if shift == 0:
         return np.arange(known)
-    if ids is None or not speaks_by_id(pred):
+    if ids is None or not speaks_by_id(pred, "images"):
         return np.full(known, -1)
     return positions_in(ids, ids[:known] - shift).astype(np.int64)
 

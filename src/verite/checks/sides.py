@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.checks.chance import NATS, surprise
 from verite.model.annotations import Annotations
-from verite.model.quads import FIVE_NUMBERS
+from verite.model.quads import has_angles
 from verite.records import record
 from verite.threads import thread_count
 
@@ -60,7 +60,7 @@ class Side:
         if not side.columns.regions.has_keypoints:
             return 0
         *others, outside, unlabelled = _core.pose_faults(
-            side.columns, side.images.table, self.is_truth, side.unit == "rel"
+            side.columns, side.images.table, self.is_truth, side.unit == "rel", thread_count()
         )
         return sum(others) + unlabelled + (outside if self.is_truth or outside > MANY * len(self) else 0)
 
@@ -103,7 +103,7 @@ class Pair:
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
             "mirrored": self.mirrored[1] if has_poses else 0,
-            "rotated": any(note.startswith(FIVE_NUMBERS) for side in (truth, pred) for note in side.source.notes),
+            "rotated": has_angles(truth) or has_angles(pred),
         }
 
     @cached_property

@@ -167,8 +167,8 @@ def run(args: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; what is left in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted", 130)
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except MemoryError:
         return complain("not enough memory", 1)
     except OSError as error:

@@ -13,6 +13,8 @@ from verite.cli.options import output_options, reading_options, settings_given, 
 
 if TYPE_CHECKING:
     from verite.analysis.analyse import Analyses, Analysis
+    from verite.analysis.comparison import SystemPair
+    from verite.analysis.part import AnalysisPart
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
@@ -65,6 +67,7 @@ def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, A
     from verite.model.results import to_json
 
     systems = {"": outcome} if isinstance(outcome, Analysis) else outcome.systems
+    first = next(iter(systems.values()))
     with fill_folder(folder) as place:
         for system, one in systems.items():
             home = make_folder(place / system) if system else place
@@ -82,19 +85,24 @@ def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, A
                 ending = f"-{pair.names[0]}-{pair.names[1]}" if len(outcome.comparison) > 1 else ""
                 for name, table in pair.tables().items():
                     keep_table(place / f"{name}{ending}.csv", table, given)
+                if draw:
+                    save_plot(pair, place / f"comparison{ending}", given["plot_format"])
+            if "suspicious" in first.settings.only:
+                keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
 
 
 def save_plots(analysis: Analysis, home: Path, format: str) -> None:
-    """A plot of every part that has one."""
+    """A plot of every part."""
+    for part in analysis.parts.values():
+        save_plot(part, home / (part.picture or part.name), format)
+
+
+def save_plot(part: AnalysisPart | SystemPair, stem: Path, format: str) -> None:
     from matplotlib.figure import Figure
 
     from verite.files import write_atomically
-    from verite.reporting.kinds import KINDS, plot
     from verite.reporting.plots import render
 
-    for part in analysis.parts.values():
-        name = part.picture or part.name
-        if name in KINDS:
-            figure = plot(part, name).figure
-            assert isinstance(figure, Figure)
-            write_atomically(home / f"{name}.{format}", render(figure, format))
+    figure = part.plot().figure
+    assert isinstance(figure, Figure)
+    write_atomically(stem.with_name(f"{stem.name}.{format}"), render(figure, format))

@@ -25,8 +25,9 @@ Examples:
 @click.option("--worst", type=click.IntRange(1), default=12, show_default=True, metavar="N",
               help="How many images, those with most mistakes first.")  # fmt: skip
 @click.option("--image", metavar="NAME", help="Only this image.")
-@click.option("--confidence", type=float, metavar="C", show_default="that of the best F1",
-              help="Leave out predictions below this confidence.")  # fmt: skip
+@click.option("--confidence", metavar="C|FILE", show_default="that of the best F1",
+              help="Leave out predictions below this confidence, or below that of their class in a "
+              "thresholds.json.")  # fmt: skip
 @click.option("--iou", "-t", type=float, metavar="IOU", show_default="0.5, or the protocol's own",
               help="Overlap from which on an object is found.")  # fmt: skip
 @click.option(
@@ -34,6 +35,8 @@ Examples:
     type=click.Choice(["box", "mask", "keypoints", "rotated"]),
     help="What is compared and drawn, where the protocol asks.",
 )
+@click.option("--sigmas", metavar="FILE", show_default="the truth's, else those of COCO or CrowdPose",
+              help="Spread of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
 @click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True, help="Whose rules.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the names of the pictures.")
@@ -55,7 +58,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     if not can_draw():
         raise click.exceptions.Exit(1)
     protocol = protocol_named(given["protocol"])
-    settings = {name: given[name] for name in ("on", "iou") if given[name] is not None}
+    settings = {name: given[name] for name in ("on", "iou", "sigmas") if given[name] is not None}
     protocol.settings(**settings)
     truths = read_side(truth, "truth", given)
     describe_reading("truth", truths, quiet=given["quiet"])

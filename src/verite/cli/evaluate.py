@@ -16,8 +16,10 @@ from verite.cli.options import (
     reading_options,
     setting_options,
     settings_given,
+    spell,
     spell_reading_options,
 )
+from verite.files import without_suffix
 from verite.formats.shards import is_pattern
 
 if TYPE_CHECKING:
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from verite.model.results import Results
     from verite.protocols.curve_results import CurveResults
     from verite.protocols.protocol import Protocol
+    from verite.settings import Settings
 
 R = TypeVar("R", bound="Results")
 Given = dict[str, Any]
-ANALYSED = ("coco", "voc", "lvis")
+ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
 TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
@@ -166,13 +169,32 @@ def point_to_analysis(results: Sequence[Results]) -> str:
     scores = [next(iter(one.scores.values())).value for one in results]
     if first.protocol not in ANALYSED or not all(paths) or not any(score < NEARLY_ALL for score in scores):
         return ""
-    settings: Any = first.settings  # type: ignore[attr-defined]
-    usual = type(settings)()
+    settings: Any = getattr(first, "asked", first.settings)  # type: ignore[attr-defined]
+    asked = spell_settings_for_analysis(type(settings))
+    if asked is None:
+        return ""
     options = [] if first.protocol == "coco" else [f"--protocol {first.protocol}"]
-    options += [f"-t {iou:g}" for iou in settings.iou] if settings.iou != usual.iou else []
-    options += [f"--on {settings.on}"] if getattr(settings, "on", "") != getattr(usual, "on", "") else []
-    options += spell_reading_options()
-    return f"what is missing, and where to look first: verite analyse {' '.join([*paths, *options])}"
+    words = [*paths, *options, *asked, *spell_reading_options()]
+    return f"what is missing, and where to look first: verite analyse {' '.join(words)}"
+
+
+def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
+    """What was asked of a protocol, for the verb that analyses its number; None where it cannot be asked the same."""
+    params = click.get_current_context().params
+    if not {one.name for one in settings.declared.values() if one.has_option} <= set(params):
+        return None  # parts that are merged hold no objects
+    given = settings_given(settings, params)
+    typed = [settings.declared[name] for name in given if settings.declared[name].is_signed or name == "image_labels"]
+    if any(one.name not in ("on", "iou") for one in typed):
+        from verite.analysis.settings import ProtocolSettings
+
+        if any(one.name not in ProtocolSettings.declared for one in typed):
+            return None
+    return [
+        f"{one.short or (f'--{one.names[0]}' if one.names else one.option)} {spell(value)}"
+        for one in typed
+        for value in (given[one.name] if one.is_repeated else [given[one.name]])
+    ]
 
 
 def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
@@ -215,7 +237,7 @@ def fixed_part(pattern: str) -> str:
     words = [word for word in Path(pattern).parts if not is_pattern(word)]
     if words:
         return str(Path(*words))
-    return "".join(letter for letter in Path(pattern).stem if letter not in "*?[]").strip("-_.") or pattern
+    return "".join(letter for letter in without_suffix(pattern).name if letter not in "*?[]").strip("-_.") or pattern
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:
@@ -223,11 +245,13 @@ def system_names(paths: tuple[str, ...]) -> list[str]:
 
     >>> system_names(("a/results.json", "b/results.json", "c.json"))
     ['a-results', 'b-results', 'c']
+    >>> system_names(("predictions.json.gz", "b/predictions.json"))
+    ['predictions', 'b-predictions']
     >>> system_names(("a/*.json", "runs/b/*.json", "@c.txt", "d-*.json"))
     ['a', 'b', 'c', 'd']
     """
     paths = tuple(path.lstrip("@") if not is_pattern(path) else fixed_part(path) for path in paths)
-    parts = [Path(path).with_suffix("").parts if Path(path).suffix else Path(path).parts for path in paths]
+    parts = [without_suffix(path).parts for path in paths]
     lengths = [1] * len(parts)
     names = [p[-1] for p in parts]
     for _ in range(max(map(len, parts))):

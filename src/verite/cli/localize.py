@@ -77,7 +77,7 @@ def localize_each(
 ) -> list[LocalizationResults]:
     """The results of every volume against the truth's."""
     from verite.cli.evaluate import system_names
-    from verite.cli.output import note
+    from verite.cli.output import note, warn
     from verite.formats.volumes import read_volume
     from verite.metrics.catalogue import every_metric
     from verite.metrics.volumes import localize_volumes
@@ -90,11 +90,12 @@ def localize_each(
     shape = " × ".join(map(str, mine.values.shape))
     note(f"truth: {truth}: a volume of {shape} voxels, spacing {mine.spacing or 'not known: distances in voxels'}",
          quiet=quiet)  # fmt: skip
-    names = [name.removesuffix(".nii") for name in system_names(preds)]
-    return [
-        localize_volumes(truth, pred, chosen, names=given["names"], name=name, **how)
-        for pred, name in zip(preds, names, strict=True)
-    ]
+    names = system_names(preds)
+    results = []
+    for pred, name in zip(preds, names, strict=True):
+        results.append(localize_volumes(truth, pred, chosen, names=given["names"], name=name, **how))
+        warn(results[-1].findings, {"truth": truth, "pred": pred}, set())
+    return results
 
 
 def draw_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:

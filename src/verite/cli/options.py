@@ -13,6 +13,7 @@ from verite.model.display import STYLES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.model.quads import ANGLES
 from verite.settings import Choice
+from verite.threads import use_threads
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -105,10 +106,22 @@ def settings_options(settings: type[Settings]) -> Callable[[F], F]:
     return add
 
 
+def share_threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+    """What was asked holds for everything that the command does, reading and checking among it."""
+    if value is not None:
+        context.with_resource(use_threads(value))
+    return value
+
+
+# What options of some names do beside being given.
+CALLBACKS = {"threads": share_threads}
+THREADS = click.option("--threads", "-j", type=click.IntRange(1), callback=share_threads, help="Threads.")
+
+
 def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
     """One option for a setting, and one for each flag that stands for a value of it."""
     words = [*([setting.short] if setting.short else []), setting.option, *(f"--{name}" for name in setting.names)]
-    more: dict[str, Any] = {"help": setting.help, "metavar": setting.metavar}
+    more: dict[str, Any] = {"help": setting.help, "metavar": setting.metavar, "callback": CALLBACKS.get(setting.name)}
     if setting.kind == "flag":
         more |= {"is_flag": True}
     else:

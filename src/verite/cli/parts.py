@@ -9,7 +9,7 @@ import click
 
 from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import gate_options
-from verite.cli.options import output_options, read_side, reading_options, setting_options, settings_given
+from verite.cli.options import THREADS, output_options, read_side, reading_options, setting_options, settings_given
 from verite.protocols import HOMES, protocol_named
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ Examples:
 @DUPLICATES
 @PER
 @click.option("--name", help="What the system is called.")
-@click.option("--threads", "-j", type=click.IntRange(1), help="Threads.")
+@THREADS
 @gate_options
 @output_options
 def merge(parts: tuple[str, ...], **given: Any) -> None:

@@ -91,7 +91,8 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 @click.option("--tolerance", type=float, help="Losses that differ by less are equal.  [default: 1e-09]")
 @click.option("--sums", type=click.Choice(["check", "keep", "scale"]),
               help="What to do with confidences that do not add up to 1.  [default: check]")  # fmt: skip
-@click.option("--confidence", type=float, help="Detectors: from here on a find counts.  [default: 0.5]")
+@click.option("--confidence", metavar="C|FILE", help="Detectors: from here on a find counts, or from that of its class "
+              "in a thresholds.json.  [default: 0.5]")  # fmt: skip
 @click.option("--iou", type=float, help="Detectors: overlap from which one is found.  [default: 0.5]")
 @click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
               help="Detectors: finding a wrong object is wrong, or counts for nothing.  "

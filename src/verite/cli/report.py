@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, read_side, reading_options
+from verite.analysis.settings import AnalyseSettings
+from verite.cli.options import THREADS, F, checks_option, is_typed, options_of, read_side, reading_options
 from verite.protocols import HOMES
+from verite.reporting.page.settings import ANALYSIS, PageSettings
 
 if TYPE_CHECKING:
     from verite.model.results import Results
 
 UNITS = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+
+
+def analysis_options(command: F) -> F:
+    """What `verite analyse` can be asked."""
+    for name in reversed(ANALYSIS):
+        for option in options_of(AnalyseSettings.declared[name]):
+            command = option(command)
+    return command
 
 
 class Bytes(click.ParamType):  # type: ignore[type-arg]
@@ -52,6 +62,8 @@ Examples:
     type=click.Choice(["box", "mask", "keypoints", "rotated"]),
     help="What is compared, where the protocol asks.",
 )
+@click.option("--sigmas", metavar="FILE", show_default="the truth's, else those of COCO or CrowdPose",
+              help="Spread of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
 @click.option("--iou", "-t", type=float, multiple=True, metavar="IOU", show_default="the protocol's own",
               help="Overlap from which on a prediction is right; may be repeated.")  # fmt: skip
 @click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
@@ -70,11 +82,14 @@ Examples:
               help="Sets of other images, and of truths, that say how sure an order is; 0: none.")  # fmt: skip
 @click.option("--errors", metavar="KIND=RATE,...", show_default="nothing",
               help="What may be wrong with the truth, as in verite leaderboard.")  # fmt: skip
+@click.option("--audit", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Records that were checked: audit.csv with its verdicts, as the page copies marks.")  # fmt: skip
 @click.option("--title", metavar="TEXT", help="What the page is called.")
 @click.option("--open", "is_opened", is_flag=True, help="Show it in a browser.")
-@click.option("--threads", "-j", type=click.IntRange(1), help="Threads.")
+@THREADS
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the name of the page.")
 @checks_option
+@analysis_options
 @reading_options
 def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """One self-contained page: the verdict, the numbers, the errors that matter, and how it was computed.
@@ -85,17 +100,21 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """
     from verite.cli.output import note
     from verite.files import write_atomically
-    from verite.reporting.page.report import check_report, make_page, page_settings
+    from verite.reporting.page.report import analyse_all, check_report, make_page, page_settings
 
     if not given["output"] and not given["check"]:
         raise click.UsageError("expected -o PAGE or --check PAGE, found neither", click.get_current_context())
-    settings = {name: given[name] for name in ("on", "iou", "labels") if given[name] not in (None, ())}
-    own = {name: given[name] for name in ("pictures", "budget", "picture_budget", "title", "draws", "errors")}
-    if given["check"]:
-        own |= page_settings(given["check"])
-    results = evaluate(truth, pred, settings, given)
+    settings = {name: given[name] for name in ("on", "iou", "labels", "sigmas") if given[name] not in (None, ())}
+    context = click.get_current_context()
+    asked = {name: given[name] for name in ANALYSIS if is_typed(context, name)}
+    AnalyseSettings(**asked)  # what is wrong with the command is told before a large file is read
+    own = (
+        page_settings(given["check"]) if given["check"] else PageSettings(**{n: given[n] for n in PageSettings.names()})
+    )
+    systems = analyse_all(evaluate(truth, pred, settings, given), asked)
     place = Path(given["check"] or given["output"])
-    page = make_page(results, place, images=given["images"], changed=settings, **own)
+    changed = settings | asked | ({"audit": given["audit"]} if given["audit"] else {})
+    page = make_page(systems, place, own, images=given["images"], changed=changed)
     if given["check"]:
         check_report(given["check"], page)
         click.echo(f"{given['check']}: equal, every number recomputed")

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-RESULTS = "coco-results"  # a format that gets new ids and areas when pycocotools loads it
+RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and areas when pycocotools loads them
 EVERY_AREA = (float("-inf"), float("inf"))
+BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 
 @record()
@@ -128,6 +129,7 @@ class Evaluation(Numbers):
     """
 
     has_objects = True
+    has_one_order = True  # of predictions, at all thresholds
 
     def __init__(
         self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | None
@@ -191,6 +193,47 @@ class Evaluation(Numbers):
         """Whom every prediction took, and who found every truth."""
         with tell_as(BadParameter):
             return Outcomes(**self.kept.outcomes(threshold, area))
+
+    def outcomes_at(self, threshold: float) -> Outcomes:
+        """The same at a threshold that these rules do not have."""
+        rules = replace(self.rules, thresholds=(threshold,))
+        return Evaluation(self.truth, self.pred, rules, self.threads, **self.cells).outcomes()
+
+    def list_falling(self, threshold: int = 0) -> Ints:
+        """Every prediction that is compared by falling confidence, equal ones as they count; so at every threshold."""
+        import numpy as np
+
+        listed: Any = self.cells.get("pred_rows")
+        if listed is None:
+            listed = self.stages.preds[0] if self.rules.ties == "image" else np.arange(len(self.pred))
+        given = self.pred.confidence
+        return np.asarray(listed if given is None else listed[np.argsort(-given[listed], kind="stable")])
+
+    def bin_means(
+        self, part: tuple[Any, ...], of_truths: Ints, of_preds: Ints, bins: int, areas: Any = ()
+    ) -> list[float]:
+        """A mean of the objects in each bin, as COCO evaluates ranges of areas: truths outside neither reward nor
+        punish, nor do predictions outside that take nothing. Objects have the number of their bin; `areas`: of ranges.
+        """
+        import numpy as np
+
+        from verite.model.annotations import Source
+
+        truth, pred, rules = self.truth, self.pred, replace(self.rules, ranges=tuple(areas))
+        if not areas:
+            # The number stands for an area; those that predictions state are looked at in this one way.
+            ranges = tuple((code - BESIDE, code + BESIDE) for code in range(bins))
+            rules = replace(rules, ranges=ranges, repeats_quirks=True, drops_flat=False)
+            truth, pred = (
+                replace(side, area=codes.astype(np.float64), ids=None, source=Source())
+                for side, codes in ((truth, of_truths), (pred, of_preds))
+            )
+        kept = Evaluation(truth, pred, rules, self.threads, **self.cells)
+        kind, threshold, _, limit = part
+        parts = [(kind, threshold, place, limit) for place in range(bins)]
+        if rules.recalls:
+            return [kept.mean(*one) for one in parts]
+        return [float(value) for value in kept.draw_means(parts, np.ones((1, len(truth.images))))[0]]
 
     def by_image(self) -> dict[str, list[Any]]:
         """Every image as if there were no other, in the order of image ids, as columns.
@@ -301,8 +344,8 @@ def evaluate(
             max(len(truth.labels), len(pred.labels)) if rules.is_open else len(truth.labels),
             None if order is None else int32s(invert(order)),
             **given,
-            truth_is_results=truth.source.format == RESULTS,
-            pred_is_results=pred.source.format == RESULTS,
+            truth_is_results=truth.source.format in RESULTS,
+            pred_is_results=pred.source.format in RESULTS,
             threads=threads,
         )
     except VeriteError:

@@ -81,6 +81,13 @@ class Floor(Setting[Any, Any]):
         return number_of(self, value, isfinite, "a number")
 
 
+def hold_floor(value: Any) -> float | LabelFloors:
+    """A floor out of a number, confidences by label, or a file of them."""
+    setting = Floor(None, "")
+    setting.name = "confidence"
+    return setting.hold(value)
+
+
 def is_number(text: str) -> bool:
     try:
         float(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, ReadError, did_you_mean
-from verite.files import find_path, reason
+from verite.files import PACKED, find_path, reason
 from verite.formats.shards import find_folder_shards, is_many, read_shards
 from verite.loading import importing
 from verite.records import replace
@@ -92,6 +92,8 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
         why = format.recognise(look)
         if why:
             return format, why
+    if options.columns and path.suffix.lower() == ".csv":
+        return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
     from verite.formats.unread import name_unread
 
     unread = name_unread(look)
@@ -202,6 +204,8 @@ def read_given(source: Any, format: str | None, options: Options) -> Annotations
 
 def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     """A path in this format, or in the one it looks like; aligned with the truth if there is one."""
+    from verite.formats.format import check_offsets, name_unused
+
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
@@ -210,7 +214,7 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
         with new_folder() as folder:
             return read_package(unpack(path, folder), format, options)
     if format is None and path.is_dir():
-        shards = find_folder_shards(path, lambda file: recognise(file, options)[0].name)
+        shards = find_folder_shards(path, lambda file: name_format(file, options))
         if shards:
             return read_shards(shards, options, lambda file, options: read_as(file, None, options), str(path))
     try:
@@ -219,15 +223,21 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     except OSError as error:
         raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
     check_offsets(annotations, chosen, options)
-    unused = (name for name in options.given if name not in chosen.honours)
-    said = [f"{options.spell(name, '…')} not used: {chosen.title} has no use for it" for name in unused]
     source = annotations.source
     why = "; ".join(w for w in (why, source.why) if w)
-    annotations = annotations.said_to_be(replace(source, why=why, notes=(*source.notes, *said)))
+    notes = (*source.notes, *name_unused(chosen, options))
+    annotations = annotations.said_to_be(replace(source, why=why, notes=notes))
     return annotations if options.like is None else annotations.like(options.like)
 
 
-PACKED = (".gz", ".zip", ".zst")
+def name_format(path: Path, options: Options) -> str:
+    """The name of the format that a file is in, packed or not."""
+    if path.suffix.lower() not in PACKED:
+        return recognise(path, options)[0].name
+    from verite.formats.packages import new_folder, unpack
+
+    with new_folder() as folder:
+        return recognise(unpack(path, folder).place, options)[0].name
 
 
 def read_package(package: Package, format: str | None, options: Options) -> Annotations:
@@ -245,26 +255,21 @@ def read_package(package: Package, format: str | None, options: Options) -> Anno
     return annotations.said_to_be(replace(source, path=package.name, why=why, notes=notes, flaws=flaws))
 
 
-def check_offsets(annotations: Annotations, format: Format, options: Options) -> None:
-    """A number to add needs something to be added to."""
-    for name, table in (("label_offset", "labels"), ("image_offset", "images")):
-        offset = getattr(options, name)
-        if offset and (name not in format.honours or getattr(annotations, table).ids is None):
-            what, found = name.replace("_", " "), f"only names, as {format.title} has no ids"
-            raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
+def write(annotations: Readable, path: str | PathLike[str], format: str) -> tuple[str, ...]:
+    """Write annotations, or whatever `read` takes, whole or not at all.
 
-
-def write(annotations: Annotations, path: str | PathLike[str], format: str) -> tuple[str, ...]:
-    """Write annotations whole or not at all; returns the facts that the format cannot hold, in words.
+    Returns the facts that the format cannot hold, in words.
 
     >>> write(truth, "truth-voc", "voc")    # doctest: +SKIP
     ()
     """
     from verite.formats.facts import facts_of
+    from verite.model.annotations import Annotations
 
     chosen = format_named(format)
     if chosen.write is None:
         raise BadParameter(f"format: {chosen.title} can be read, not written")
+    annotations = annotations if isinstance(annotations, Annotations) else read(annotations)
     try:
         chosen.write(annotations, Path(path))
     except OSError as error:

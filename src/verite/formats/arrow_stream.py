@@ -81,7 +81,7 @@ def read_stream(table: Any) -> dict[str, Values]:
         if (schema.format or b"").decode() != "+s":
             raise BadParameter("table: expected columns with names, found a single one")
         kinds = [schema.children[i].contents for i in range(schema.n_children)]
-        names = [(kind.name or b"").decode() for kind in kinds]
+        names = [(kind.name or b"").decode("utf-8", "replace") for kind in kinds]
         parts: list[list[Values | None]] = [[] for _ in kinds]
         while (batch := next_batch(stream, address)) is not None:
             try:
@@ -101,10 +101,8 @@ def read_stream(table: Any) -> dict[str, Values]:
 
 def check(stream: ArrowStream, address: int, status: int) -> None:
     if status:
-        said = stream.get_last_error(address)
-        raise BadParameter(
-            f"table: expected a stream that can be read, found {excerpt((said or b'an error').decode())}"
-        )
+        said = (stream.get_last_error(address) or b"an error").decode("utf-8", "replace")
+        raise BadParameter(f"table: expected a stream that can be read, found {excerpt(said)}")
 
 
 def next_batch(stream: ArrowStream, address: int) -> ArrowArray | None:
@@ -168,11 +166,19 @@ def nulls(array: ArrowArray, start: int, length: int) -> NDArray[np.bool_] | Non
 
 
 def with_nulls(values: NDArray[Any], absent: NDArray[np.bool_] | None) -> Values:
+    """Numbers, NaN where there is none; numbers of more than 53 bits stay what they are."""
     if absent is None:
         return values
+    if values.dtype.kind in "iu" and len(values) and max(abs(int(values.min())), int(values.max())) > 2**53:
+        return without(values.tolist(), absent)
     out = values.astype(np.float64)
     out[absent] = np.nan
     return out
+
+
+def read_nothing(kind: ArrowSchema, array: ArrowArray, start: int, length: int) -> Values:
+    """A column of nulls, which has no type of its own."""
+    return [None] * length
 
 
 def read_bools(kind: ArrowSchema, array: ArrowArray, start: int, length: int) -> Values:
@@ -235,7 +241,7 @@ def read_structs(kind: ArrowSchema, array: ArrowArray, start: int, length: int) 
     """Values with names, as dictionaries."""
     inner = [kind.children[i].contents for i in range(kind.n_children)]
     columns = {
-        (one.name or b"").decode(): decode(one, array.children[i].contents, start, length)
+        (one.name or b"").decode("utf-8", "replace"): decode(one, array.children[i].contents, start, length)
         for i, one in enumerate(inner)
     }
     known = {name: values for name, values in columns.items() if values is not None}
@@ -267,6 +273,7 @@ def decode_dictionary(kind: ArrowSchema, array: ArrowArray, start: int, length: 
 
 Reader = Callable[[ArrowSchema, ArrowArray, int, int], Values | None]
 READERS: dict[str, Reader] = {
+    "n": read_nothing,
     "b": read_bools,
     "u": read_texts,
     "U": read_texts,

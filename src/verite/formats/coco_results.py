@@ -16,6 +16,7 @@ from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
+from verite.records import replace
 from verite.threads import thread_count
 
 
@@ -45,7 +46,8 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
     found = in_tables_of_truth(file, options) or in_own_tables(path, file, options)
-    return coco.objects(path, "coco-results", file, *found, options)
+    read = coco.objects(path, "coco-results", file, *found, options)
+    return read.said_to_be(replace(read.source, by_number=("images", "labels")))
 
 
 Found = tuple[_core.Columns, Images, Labels]

@@ -35,8 +35,7 @@ def recognise(look: Look) -> str | None:
     lines = [words for words in look.lines if not words[0].startswith(HEADS)]
     if lines and all(is_truth(words) for words in lines):
         return "text files with eight numbers, a class and a difficulty per line"
-    is_empty = not lines and look.head.startswith(HEADS)
-    return "text files that begin with imagesource: and gsd:" if is_empty else None
+    return "text files that begin with imagesource: or gsd:" if look.head.startswith(HEADS) else None
 
 
 def is_truth(words: list[str]) -> bool:

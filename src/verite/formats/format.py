@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
@@ -248,6 +248,31 @@ class Format:
             for name in names:
                 if name not in known:
                     raise BadParameter(f"{self.name}: {what}: expected names out of {', '.join(known)}, found {name!r}")
+
+
+class Reader(Protocol):
+    """What is asked of whoever reads: a title, and which options change what is read."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def honours(self) -> frozenset[str]: ...
+
+
+def name_unused(reader: Reader, options: Options) -> list[str]:
+    """A word on every option that was given and changes nothing."""
+    unused = (name for name in options.given if name not in reader.honours)
+    return [f"{options.spell(name, '…')} not used: {reader.title} has no use for it" for name in unused]
+
+
+def check_offsets(annotations: Annotations, reader: Reader, options: Options) -> None:
+    """A number to add needs something to be added to."""
+    for name, table in (("label_offset", "labels"), ("image_offset", "images")):
+        offset = getattr(options, name)
+        if offset and (name not in reader.honours or getattr(annotations, table).ids is None):
+            what, found = name.replace("_", " "), f"only names, as {reader.title} has no ids"
+            raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
 
 
 def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from verite.errors import DataError
+from verite.faults import Tolerance
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.joining import join_regions
 from verite.model.verdicts import Verdicts
@@ -30,9 +31,11 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
         if any(flag in shard.flags for shard in shards)
     }
     notes = dict.fromkeys(note for shard in shards for note in shard.source.notes)
-    source = replace(
-        shards[0].source, path=name, why=f"{len(shards)} files, {shards[0].source.why}", notes=tuple(notes)
-    )  # fmt: skip
+    tolerance = Tolerance()
+    for shard in shards:
+        tolerance.add_all(shard.source.flaws)
+    why = f"{len(shards)} files, {shards[0].source.why}"
+    source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=tolerance.flaws)
     return Annotations(
         images=last.images,
         labels=last.labels,

@@ -170,7 +170,10 @@ def image_name(rows: Rows, where: str, data: dict[str, Any]) -> str:
 
 def bare(text: str) -> str:
     """The path in a URL: that of `?d=` where files are local, else the last part."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # a bracket without its partner would begin an address
+        return text
     local = parse_qs(parts.query).get("d")
     if local:
         return local[0]

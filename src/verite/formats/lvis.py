@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
 from verite.faults import Tolerance, is_listing
@@ -49,7 +50,11 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
-    file = open_coco(path)
+    return document(path, open_coco(path), options)
+
+
+def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
+    """COCO's document with what is said about classes in whole images."""
     plain = coco.document(path, file, options)
     images, categories = file.images, file.categories
     tolerance = Tolerance()

@@ -7,6 +7,7 @@ speak of the package, not of that folder. Of photographs in a `.zip` only the be
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, ReadError, VeriteError, excerpt
-from verite.files import check_file, reason
+from verite.files import check_file, most_unpacked, reason, too_much
 from verite.limits import limit, remedy
 from verite.model.complaints import in_our_words
 from verite.model.images import IMAGE_SUFFIXES
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 CHUNK = 1 << 20
 HEAD = 1 << 18  # of a photograph
-FREE = 1 << 26  # bytes that may come out of anything, however small
 WHOLE = (".png", ".gif")  # pictures whose pixels may be annotations
 MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
 
@@ -60,9 +60,10 @@ def unpack(path: Path, folder: Path) -> Package:
     except VeriteError:
         raise
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError) as error:
-        found = reason(error) if isinstance(error, OSError) else str(error)
+        if isinstance(error, OSError) and error.errno is not None:  # the system's word, not that of the package
+            raise ReadError(path, expected="files that can be unpacked here", found=reason(error)) from None
         expected = f"a whole {path.suffix.lower()} file"
-        raise ReadError(path, expected=expected, found=excerpt(found), remedy="was it cut off? (V403)") from None
+        raise ReadError(path, expected=expected, found=excerpt(str(error)), remedy="was it cut off? (V403)") from None
 
 
 def unpack_standard_input(folder: Path) -> Package:
@@ -118,21 +119,15 @@ def copy(source: IO[bytes], target: Path, name: str, *, most: int) -> int:
         while data := source.read(CHUNK):
             written += len(data)
             if written > most:
-                hint = remedy("unpacked_ratio" if most < limit("file_bytes") else "file_bytes")
-                raise ReadError(name, expected=f"at most {most:,} bytes, unpacked", found="more", remedy=hint)
+                raise too_much(name, most)
             out.write(data)
     return written
-
-
-def most_bytes(path: Path) -> int:
-    """How much may come out of a package of this size."""
-    return min(limit("file_bytes"), max(FREE, limit("unpacked_ratio") * path.stat().st_size))
 
 
 def unpack_stream(opener: Callable[[Path], Any], path: Path, folder: Path) -> Path:
     target = folder / (path.stem or "contents")
     with opener(path) as stream:
-        copy(stream, target, str(path), most=most_bytes(path))
+        copy(stream, target, str(path), most=most_unpacked(path))
     return target
 
 
@@ -150,7 +145,7 @@ def open_zstd(path: Path) -> Any:
 
 def unpack_zip(path: Path, folder: Path) -> Path:
     """All files, within bounds and inside the folder; a single folder or file around everything is looked through."""
-    left = most_bytes(path)
+    left = most_unpacked(path)
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         if len(members) > limit("unpacked_files"):
@@ -164,7 +159,12 @@ def unpack_zip(path: Path, folder: Path) -> Path:
                 raise ReadError(path, expected="names inside the archive's own folder", found=excerpt(member.filename))
             if parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts):
                 continue
-            left -= extract(archive, member, folder.joinpath(*parts), str(path), left)
+            target = folder.joinpath(*parts)
+            if os.path.lexists(target):  # an archive may hold a name twice: one of them would be lost
+                raise ReadError(
+                    path, expected="each name once in the archive", found=f"a second {excerpt(member.filename)}"
+                )
+            left -= extract(archive, member, target, str(path), left)
     return look_through(folder)
 
 

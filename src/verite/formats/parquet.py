@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError, VeriteError, excerpt
 from verite.files import read_bytes, write_atomically
 from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Format, Look, Options
-from verite.formats.table import HOLDS, HONOURS
-from verite.formats.tables import read_columns
+from verite.formats.table import HOLDS
+from verite.formats.tables import HONOURS, read_columns
 from verite.model.annotations import Annotations
 from verite.model.frames import import_pyarrow, to_arrow
 
@@ -27,9 +27,13 @@ def read(path: Path, options: Options) -> Annotations:
 
     try:
         table: Any = pyarrow.parquet.read_table(arrow.BufferReader(read_bytes(path)))
-    except (arrow.ArrowException, OSError) as error:
-        raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
-    return read_columns(str(path), read_stream(table), options, "parquet")
+        columns = read_stream(table)
+    except VeriteError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        found = excerpt(str(error).rpartition(">': ")[2], 120)  # behind the name of the buffer
+        raise ReadError(path, expected="a whole Parquet file", found=found, remedy="was it cut off? (V403)") from None
+    return read_columns(str(path), columns, options, "parquet")
 
 
 def write(annotations: Annotations, path: Path) -> None:
@@ -37,7 +41,7 @@ def write(annotations: Annotations, path: Path) -> None:
     import pyarrow.parquet
 
     content = arrow.BufferOutputStream()
-    pyarrow.parquet.write_table(to_arrow(annotations), content)
+    pyarrow.parquet.write_table(to_arrow(annotations, images=True), content)
     write_atomically(path, content.getvalue().to_pybytes())
 
 

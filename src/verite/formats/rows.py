@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
 from verite.faults import Tolerance
+from verite.formats.building import build, size_images
 from verite.formats.class_names import check_name
 from verite.formats.format import Options
-from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
+from verite.formats.sizes import check_size
 from verite.limits import limit, remedy
 from verite.model.annotations import FLAGS, Annotations, Source
-from verite.model.images import Images, stem
+from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
-from verite.model.layouts import layout_name
 from verite.model.outlines import Polygons, Runs
-from verite.model.regions import Regions
 
 
 class Rows:
@@ -105,30 +104,26 @@ class Rows:
     def annotations(self, format: str, *, layout: str, coords: str = "abs", why: str = "") -> Annotations:
         """All of it as columns. `layout` and `coords` are the format's own; the user's word goes before them."""
         self.check_confidences()
-        names = list(self.images)
-        order = {name: i for i, name in enumerate(names)}
-        images = Images(names, **self.sizes(names))
-        image = np.array([order[name] for name in self.image], dtype=np.int32)
+        widths, heights = zip(*self.images.values(), strict=True) if self.images else ((), ())
+        images = Images(list(self.images), widths=widths, heights=heights)
+        order = {name: i for i, name in enumerate(self.images)}
         labels, label = self.labels()
-        regions = Regions(
-            np.array(self.boxes, dtype=np.float64).reshape(-1, 4),
-            layout_name(self.options.boxes or layout),
+        count = len(self.boxes)
+        has_confidence = count > 0 and self.confidence[0] is not None
+        return build(
+            self.options,
+            self.boxes,
+            layout,
+            coords,
+            images=size_images(images, self.options, self.path, self.pictures_beside),
+            image=np.array([order[name] for name in self.image], dtype=np.int32),
+            labels=labels,
+            label=label,
             polygons=Polygons.of(self.polygons) if any(self.polygons) else None,
             runs=Runs.of(self.runs) if any(r is not None for r in self.runs) else None,
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
-        )
-        regions, unit = in_pixels(regions, self.options.coords or coords, images, image)
-        count = len(self.boxes)
-        has_confidence = count > 0 and self.confidence[0] is not None
-        return Annotations(
-            images=images,
-            labels=labels,
-            image=image,
-            label=label,
-            regions=regions,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
-            unit=unit,
             source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws),
         )
 
@@ -153,7 +148,7 @@ class Rows:
 
     def select(self, rows: list[int]) -> None:
         """Only these objects."""
-        for name in ("image", "label", "boxes", "confidence", "polygons", "runs", "where"):
+        for name in ("image", "label", "boxes", "confidence", "polygons", "keypoints", "runs", "where"):
             values = getattr(self, name)
             setattr(self, name, [values[row] for row in rows])
         place = {row: i for i, row in enumerate(rows)}
@@ -176,29 +171,6 @@ class Rows:
         if self.is_numbered:
             return Labels(self.names, keys), label
         return Labels(keys, np.arange(len(keys)) if self.names is not None else None), label
-
-    def sizes(self, names: list[str]) -> dict[str, list[int]]:
-        """Width and height of each image: from the file, the user, the pictures, or the truth."""
-        pictures = pictures_in(self.options.images) if self.options.images else None
-        sizes = [self.size(name, pictures) for name in names]
-        return {"widths": [w for w, _ in sizes], "heights": [h for _, h in sizes]}
-
-    def size(self, name: str, pictures: dict[str, list[Path]] | None) -> tuple[int, int]:
-        if self.images[name][0]:
-            return self.images[name]
-        if self.options.image_size:
-            return self.options.image_size
-        if pictures is not None:
-            if stem(name) not in pictures:
-                remedy = f"is {self.options.images} the right folder?"
-                raise ReadError(self.path, expected=f"a picture named {stem(name)}", found="none", remedy=remedy)
-            return picture_size(pictures[stem(name)])
-        if stem(name) in self.pictures_beside:
-            return picture_size(self.pictures_beside[stem(name)])
-        like = self.options.like.images if self.options.like else None
-        if like is not None and (found := like.find(name)) is not None:
-            return int(like.widths[found]), int(like.heights[found])
-        return 0, 0
 
 
 def mask_of_rows(count: int, rows: list[int]) -> NDArray[np.bool_]:

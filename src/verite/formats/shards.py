@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import ReadError
-from verite.files import find_path, read_text
+from verite.files import PACKED, find_path, read_text
 from verite.records import replace
 
 if TYPE_CHECKING:
@@ -65,13 +65,18 @@ def read_list(path: Path) -> list[Path]:
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:
     """The files of a folder, where there are several and the first is a whole document of many images; else none."""
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    suffixes = {path.suffix for path in files}
+    suffixes = {suffix_inside(path) for path in files}
     if len(files) < 2 or len(suffixes) > 1 or not suffixes <= SHARDED or not all(path.is_file() for path in files):
         return []
     try:
         return files if format_of(files[0]) in WHOLE else []
     except ReadError:
         return []
+
+
+def suffix_inside(path: Path) -> str:
+    """What a file ends in, packed or not."""
+    return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix
 
 
 def read_shards(

@@ -53,7 +53,7 @@ def fractions(annotations: Annotations, path: Path) -> Regions:
     unsized = np.flatnonzero((sizes <= 0).any(axis=1))
     if len(unsized):
         found = f"none for {images.name(int(annotations.image[unsized[0]]))!r}"
-        raise ReadError(path, expected="the size of every image", found=found, remedy=GIVE_SIZES)
+        raise ReadError(path, expected="the size of every image", found=found, remedy=f"{GIVE_SIZES}, or --like TRUTH")
     return annotations.regions.scale(1 / sizes)
 
 
@@ -119,5 +119,7 @@ def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Ima
         found = "".join(letter for letter in str(error).partition(")")[0] if letter.isdecimal())
         most = f"at most {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels"
         raise ReadError(path, expected=most, found=f"{int(found):,}" if found else "more") from None
+    except MemoryError:  # a broken part of a PNG may claim any length
+        raise ReadError(path, expected="a picture", found="more bytes than fit into memory") from None
     except (OSError, ValueError, SyntaxError, EOFError) as error:
         raise ReadError(path, expected="a picture", found=str(error) or type(error).__name__) from None

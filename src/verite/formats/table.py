@@ -12,7 +12,7 @@ from verite.faults import Tolerance
 from verite.files import write_atomically
 from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, the_file
 from verite.formats.format import Format, Look, Options
-from verite.formats.tables import IMAGE, KNOWN, LABEL, NESTED, read_columns
+from verite.formats.tables import HONOURS, IMAGE, KNOWN, LABEL, NESTED, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.frames import SIDES, object_columns
@@ -64,9 +64,10 @@ def guess(values: Sequence[str]) -> Any:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    columns = object_columns(annotations)
+    columns = object_columns(annotations, images=True)
     rows: list[Sequence[object]] = [list(columns)]
-    rows += zip(*(values.tolist() for values in columns.values()), strict=True)
+    cells = ([None if cell != cell else cell for cell in values.tolist()] for values in columns.values())
+    rows += zip(*cells, strict=True)
     write_atomically(path, csv_text(rows))
 
 
@@ -80,18 +81,20 @@ HOLDS = frozenset(
         "class name",
         "class order",
         "confidence",
+        "empty image",
         "image folder or suffix",
         "image id",
         "image name",
+        "image size",
         "object id",
         *FLAGS,
     }
 )
-HONOURS = frozenset({"boxes", "coords", "image_size", "names", "label_offset", "image_offset", "columns"})
 FORMAT = Format(
     name="table",
     title="table as CSV",
-    about="a row per object: image, class, box and score by the usual column names; `columns` names others",
+    about="a row per object: image, class, box and score by the usual column names; `columns` names others; a row "
+    "without class and box is an image without objects",
     recognise=recognise,
     read=read,
     write=write,

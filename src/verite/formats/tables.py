@@ -5,7 +5,7 @@ width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left,
 otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation`
 (lists of rings x, y, …, or COCO's runs), `mask` (COCO's run-length text) with `mask_height` and `mask_width`,
 `keypoints` (a list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). A column of another name is named by a
-mapping.
+mapping. A row with an image and neither class nor box is an image without objects.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.faults import Tolerance, is_listing
-from verite.formats.cell_outlines import CellOutlines
-from verite.formats.class_names import check_name, check_names, class_names
+from verite.formats.building import build, name_numbers, size_images
+from verite.formats.cell_outlines import CellOutlines, is_absent
+from verite.formats.class_names import check_name, check_names
 from verite.formats.format import Options
-from verite.formats.sizes import check_size, in_pixels
+from verite.formats.sizes import check_size
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.frames import SIDES
@@ -29,7 +30,6 @@ from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.outlines import Polygons, Runs
-from verite.model.regions import Regions
 from verite.records import replace
 
 Columns = Mapping[str, Any]
@@ -41,6 +41,7 @@ SIZE = ("image_width", "image_height")
 BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
 NESTED = (BOX, POSE, RINGS, RUNS, *RUN_SIZE)  # what no cell of a CSV file holds
 FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
+HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"})
 KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], *NESTED, "area", "id", *FLAG_NAMES)
 
 
@@ -54,12 +55,13 @@ def read_columns(
     tolerance: Tolerance | None = None,
 ) -> Annotations:
     """The objects of a table, a row each. `name` is what messages call it, `rows` are the numbers they have there."""
-    table = ColumnRows(name, rename(name, given, options.columns or {}), options, rows)
+    columns, notes = rename(name, given, options)
+    table = ColumnRows(name, columns, options, rows)
     tolerance = tolerance or Tolerance()
     while True:
         try:
             found = table.annotations(options, format)
-            return found.said_to_be(replace(found.source, flaws=tolerance.flaws))
+            return found.said_to_be(replace(found.source, notes=notes, flaws=tolerance.flaws))
         except WrongRows as wrong:
             if not is_listing():
                 raise wrong.faults[0] from None
@@ -69,25 +71,31 @@ def read_columns(
 
 
 class WrongRows(Exception):  # noqa: N818 - never leaves this module
-    """Rows that cannot be read, and why."""
+    """Rows that cannot be read, by their numbers, and why."""
 
-    def __init__(self, rows: Sequence[int], faults: Sequence[ReadError]) -> None:
-        super().__init__(len(rows))
-        self.rows, self.faults = rows, faults
+    def __init__(self, faults: Mapping[int, ReadError]) -> None:
+        super().__init__(len(faults))
+        self.rows, self.faults = list(faults), list(faults.values())
 
 
-def rename(name: str, given: Columns, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """The columns under our names. `wanted` says which of theirs stands for which of ours."""
-    columns = dict(given)
-    for ours, theirs in wanted.items():
+def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The columns under our names, as the user says which of theirs stands for which of ours; and what was not used.
+
+    On the command line both sides are spoken of at once, and one of them may have the usual names.
+    """
+    columns, notes = dict(given), []
+    for ours, theirs in (options.columns or {}).items():
         if ours not in KNOWN:
             near = did_you_mean(ours, KNOWN)
             raise BadParameter(f"columns: expected names out of {', '.join(KNOWN)}, found {ours!r}{near}")
+        if theirs not in columns and ours in columns and options.side is not None:
+            notes.append(f"no column {excerpt(theirs)} here: {ours} is taken as it is")
+            continue
         if theirs not in columns:
             near = did_you_mean(theirs, columns)
             raise BadParameter(f"columns: {name}: expected a column {theirs!r}, found {list_names(columns)}{near}")
         columns[ours] = columns.pop(theirs)
-    return columns
+    return columns, tuple(notes)
 
 
 def list_names(names: Columns | Sequence[str]) -> str:
@@ -107,42 +115,64 @@ class ColumnRows:
 
     def annotations(self, options: Options, format: str) -> Annotations:
         image, images = self.image_table(options)
+        kept = np.flatnonzero(~self.are_bare())
+        return self.take(kept).objects(options, format, images, image[kept])
+
+    def objects(self, options: Options, format: str, images: Images, image: NDArray[np.int32]) -> Annotations:
+        """Every row an object, in these images."""
         label, labels = self.label_table(options)
         layout, boxes = self.boxes()
         polygons, runs = self.outlines()
-        regions = Regions(
-            boxes, options.boxes or layout, keypoints=self.keypoints(), polygons=polygons, runs=runs
-        )  # fmt: skip
-        regions, unit = in_pixels(regions, options.coords or "abs", images, image)
         score = next((key for key in SCORE if key in self.columns), None)
-        return Annotations(
+        return build(
+            options,
+            boxes,
+            layout,
             images=images,
-            labels=labels,
             image=image,
+            polygons=polygons,
+            runs=runs,
+            keypoints=self.keypoints(),
+            labels=labels,
             label=label,
-            regions=regions,
             confidence=self.numbers(score) if score else None,
             area=self.numbers("area") if "area" in self.columns else None,
             ids=self.whole("id") if "id" in self.columns and self.is_whole("id") else None,
             flags={flag: self.flags(key) for key, flag in FLAG_NAMES.items() if key in self.columns},
-            unit=unit,
-            source=Source(self.name, format),
+            source=Source(self.name, format, by_number=by_number(images=images, labels=labels)),
         )
 
-    def without(self, gone: Sequence[int]) -> ColumnRows:
-        """The same table without these rows."""
-        kept = np.setdiff1d(np.arange(self.count), gone)
+    def are_bare(self) -> NDArray[np.bool_]:
+        """Rows that name an image and nothing in it: neither class nor box, which every object has."""
+        told = [key for key in (*LABEL, *SIDES["xywh"], *SIDES["xyxy"], BOX) if key in self.columns]
+        bare = np.full(self.count, bool(told))
+        for key in told:
+            if bare.any():
+                bare &= are_absent(self.columns[key])
+        return bare
+
+    def take(self, kept: NDArray[np.int64]) -> ColumnRows:
+        """The same table with these rows alone."""
+        if len(kept) == self.count:
+            return self
         columns = {
             key: values[kept] if hasattr(values, "dtype") else [values[i] for i in kept]
             for key, values in self.columns.items()
         }
         return ColumnRows(self.name, columns, self.options, [self.rows[i] for i in kept])
 
+    def without(self, gone: Sequence[int]) -> ColumnRows:
+        """The same table without the rows of these numbers."""
+        return self.take(np.flatnonzero(~np.isin(self.rows, gone)))
+
     def refuse(self, expected: str, found: Mapping[int, str]) -> None:
         """These rows are not as expected; nothing happens where there is none."""
-        if found:
-            faults = [ReadError(self.place(row), expected=expected, found=text) for row, text in found.items()]
-            raise WrongRows(list(found), faults)
+        self.refuse_all({row: ReadError(self.place(row), expected=expected, found=text) for row, text in found.items()})
+
+    def refuse_all(self, faults: Mapping[int, ReadError]) -> None:
+        """What is wrong with these rows."""
+        if faults:
+            raise WrongRows({self.rows[row]: fault for row, fault in faults.items()})
 
     def need(self, names: Sequence[str]) -> str:
         """The first of these columns that is there."""
@@ -207,35 +237,31 @@ class ColumnRows:
         position, numbers, known = distinct(ids, names)
         self.check_pairs("image", position, ids, names, known)
         numbers = numbers + options.image_offset if numbers is not None else None
-        images = Images(known, numbers)
-        widths, heights = self.sizes(options, images, position)
-        return position, Images(known, numbers, widths=widths, heights=heights)
+        widths, heights = self.sizes(position)
+        return position, size_images(Images(known, numbers, widths=widths, heights=heights), options, self.name)
 
-    def sizes(self, options: Options, images: Images, position: NDArray[np.int32]) -> tuple[Any, Any]:
-        """Widths and heights of the images: from columns, the user, or the truth."""
-        if all(side in self.columns for side in SIZE):
-            _, first = np.unique(position, return_index=True)
-            widths, heights = (self.numbers(side)[first] for side in SIZE)
-            faults = {}
-            for row, width, height in zip(first.tolist(), widths.tolist(), heights.tolist(), strict=True):
-                try:
-                    if not (width.is_integer() and height.is_integer()):
-                        raise ReadError(self.place(row), expected="whole pixels", found=f"{width} x {height}")
-                    check_size(self.place(row), int(width), int(height))
-                except ReadError as error:
-                    faults[row] = error
-            if faults:
-                raise WrongRows(list(faults), list(faults.values()))
-            return widths, heights
-        if options.image_size is not None:
-            return tuple(np.full(len(images), side) for side in options.image_size)  # type: ignore[return-value]
-        if options.like is None:
+    def sizes(self, position: NDArray[np.int32]) -> tuple[Any, Any]:
+        """Widths and heights of the images where columns say them, 0 where a cell does not."""
+        if not all(side in self.columns for side in SIZE):
             return None, None
-        from verite.model.alignment import match_images
-
-        found, _ = match_images(images, options.like.images)
-        theirs = options.like.images
-        return tuple(np.where(found >= 0, side[found], 0) for side in (theirs.widths, theirs.heights))  # type: ignore[return-value]
+        sides = np.nan_to_num(np.stack([self.numbers(side) for side in SIZE], axis=1))
+        _, first = np.unique(position, return_index=True)
+        faults: dict[int, ReadError] = {}
+        for row in first.tolist():
+            width, height = sides[row].tolist()
+            try:
+                if not (width.is_integer() and height.is_integer()):
+                    raise ReadError(self.place(row), expected="whole pixels", found=f"{width} x {height}")
+                check_size(self.place(row), int(width), int(height))
+            except ReadError as error:
+                faults[row] = error
+        self.refuse_all(faults)
+        said = sides[first][position]
+        other = np.flatnonzero((said != sides).any(axis=1)).tolist()
+        for row in other[:1]:
+            expected = f"an image of {said[row, 0]:g} x {said[row, 1]:g}, as another row says"
+            self.refuse(expected, {row: f"{sides[row, 0]:g} x {sides[row, 1]:g}" for row in other})
+        return sides[first, 0], sides[first, 1]
 
     def keys(self, names: Sequence[str]) -> tuple[NDArray[np.int64] | None, NDArray[np.object_] | None]:
         """Ids and names of a thing, whichever of its columns there are."""
@@ -268,15 +294,9 @@ class ColumnRows:
             self.check_classes(position, known)
         if numbers is None:
             return position, Labels(known)
-        numbers = numbers + options.label_offset
-        given, _ = class_names(options)
-        if given is None or known is not None:
-            return position, Labels(known, numbers)
-        row_numbers = numbers[position]
-        odd = np.flatnonzero((row_numbers < 0) | (row_numbers >= len(given))).tolist()
-        expected = f"class numbers from 0 to {len(given) - 1}, as there are names (V206)"
-        self.refuse(expected, {row: str(row_numbers[row]) for row in odd})
-        return numbers[position].astype(np.int32), Labels(given, range(len(given)))
+        if known is not None:
+            return position, Labels(known, numbers + options.label_offset)
+        return name_numbers(numbers[position], options, self.refuse)
 
     def check_classes(self, position: NDArray[np.int32], known: list[str]) -> None:
         for at, name in enumerate(known):
@@ -319,8 +339,7 @@ class ColumnRows:
                     outlines.take(self.place(row), row, value, sizes[row] if sizes else None)
                 except ReadError as error:
                     faults[row] = error
-        if faults:
-            raise WrongRows(list(faults), list(faults.values()))
+        self.refuse_all(faults)
         return outlines.columns()
 
     def keypoints(self) -> Keypoints | None:
@@ -336,6 +355,18 @@ class ColumnRows:
         odd = np.flatnonzero(~np.isin(values, (0, 1))).tolist()
         self.refuse(f"0 or 1 in {key}", {row: str(values[row]) for row in odd})
         return values.astype(np.bool_)
+
+
+def by_number(**tables: Images | Labels) -> tuple[str, ...]:
+    """Which tables are known by number alone."""
+    return tuple(name for name, table in tables.items() if table.names is None)
+
+
+def are_absent(values: Any) -> NDArray[np.bool_]:
+    """Which cells of a column hold nothing."""
+    if is_objects(values):
+        return np.array([is_absent(value) for value in values], dtype=np.bool_)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=np.bool_)
 
 
 def is_objects(values: Any) -> bool:

@@ -38,10 +38,11 @@ def has_suffix(*suffixes: str) -> Callable[[Look], bool]:
 # First what can be told for certain.
 UNREAD = (
     Unread("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
+    Unread("a NIfTI volume", has_suffix("nii", r"nii\.gz"), "verite localize compares two volumes, a file each"),
     Unread(
         "a NumPy array file",
         begins("\ufffdNUMPY"),
-        "verite localize compares volumes; load anything else, and hand it to verite.read",
+        "verite localize compares two volumes, a file each; load anything else, and hand it to verite.read",
     ),
     Unread("HDF5", begins("\ufffdHDF"), "load it, and hand its columns to verite.read"),
     Unread("a MATLAB file", begins("MATLAB 5.0 MAT-file"), "load it, and hand its columns to verite.read"),

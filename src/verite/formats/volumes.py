@@ -51,8 +51,9 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     check_file(place)
     name = place.name.lower()
     own: Spacing | None = None
+    affine: NDArray[np.float64] | None = None
     if name.endswith(NIFTI):
-        values, own = read_nifti(place)
+        values, own, affine = read_nifti(place)
     elif name.endswith(".npy"):
         values = read_array(place)
     else:
@@ -60,7 +61,7 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     if values.ndim != 3:
         raise ReadError(place, expected="three dimensions", found=f"{values.ndim}")
     values = whole_numbers(place, values, mask_threshold)
-    return Volume(values, own if spacing is None else Spacing.of(spacing))
+    return Volume(values, own if spacing is None else Spacing.of(spacing), affine)
 
 
 def check_voxels(place: Path, shape: tuple[int, ...]) -> None:
@@ -70,8 +71,8 @@ def check_voxels(place: Path, shape: tuple[int, ...]) -> None:
         raise ReadError(place, expected=most, found=found, remedy=raise_limit("image_pixels"))
 
 
-def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing]:
-    """The array and the spacing of its header."""
+def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]:
+    """The array, the spacing of its header, and the way from voxels to millimetres."""
     if find_spec("nibabel") is None:
         raise ReadError(
             place, expected="nibabel, which reads NIfTI", found="none", remedy="pip install 'verite[medical]'"
@@ -83,13 +84,14 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing]:
         check_voxels(place, image.shape)
         values = np.asanyarray(image.dataobj)
         zooms = image.header.get_zooms()[:3]
+        affine = np.asarray(image.affine, dtype=np.float64)
     except ReadError:
         raise
     except Exception as error:  # whatever a broken file makes of it
         raise ReadError(place, expected="a NIfTI volume", found=str(error).splitlines()[0][:200] or "none") from None
     if len(zooms) < 3 or not all(0 < float(zoom) < 1e9 for zoom in zooms):
         raise ReadError(place, expected="a spacing above 0 in the header", found=f"{zooms}", remedy="give --spacing")
-    return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms))
+    return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms)), affine
 
 
 def read_array(place: Path) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from verite.formats.class_names import class_names
 from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list, write_lines
 from verite.formats.outlines import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
-from verite.formats.sizes import fractions, pictures_in
+from verite.formats.sizes import check_order, fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
 from verite.formats.yolo_keypoints import Shape, find_shape, split_keypoints
 from verite.model.annotations import Annotations
@@ -177,9 +177,14 @@ def write(annotations: Annotations, path: Path) -> None:
     regions = fractions(annotations, path)
     numbers = class_numbers(annotations, path)
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
-    boxes = spell_as(regions.boxes, LAYOUT).tolist()
+    shapes = [outline(regions, row) for row in range(len(regions))]
+    if any(shapes):  # Ultralytics leaves out files in which boxes stand beside polygons
+        check_order(annotations.take([row for row, shape in enumerate(shapes) if not shape]), path)
+        boxes = regions.boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].tolist()
+    else:
+        boxes = spell_as(regions.boxes, LAYOUT).tolist()
     for row, image in enumerate(annotations.image):
-        values = outline(regions, row) or boxes[row]
+        values = shapes[row] or boxes[row]
         if annotations.confidence is not None:
             values = [*values, float(annotations.confidence[row])]
         lines[image].append(" ".join([str(numbers[annotations.label[row]]), *map(repr, values)]) + "\n")
@@ -230,12 +235,12 @@ HOLDS = frozenset(
 FORMAT = Format(
     name="yolo",
     title="YOLO txt",
-    about="one file per image: `class cx cy w h [confidence]` in fractions, or polygons; names from `data.yaml`, "
-    "`classes.txt` or `obj.names`",
+    about="one file per image: `class cx cy w h [confidence]` in fractions, or polygons (boxes beside them are written "
+    "as rectangles); names from `data.yaml`, `classes.txt` or `obj.names`",
     recognise=recognise,
     read=read,
     write=write,
     holds=HOLDS,
-    needs=frozenset({"image size"}),
+    needs=frozenset({"boxes from left to right", "image size"}),
     honours=FRAMES | {"label_offset", "names"},
 )

@@ -15,7 +15,8 @@ from verite.formats.format import Options, head_of
 from verite.formats.words import is_number
 from verite.model.keypoints import VISIBLE
 
-SHAPE = re.compile(r"^\s*kpt_shape\s*:\s*[\[(]\s*(\d{1,4})\s*,\s*([23])\s*[\])]", re.MULTILINE)
+# In a line, [17, 3], or in lines of their own behind dashes.
+SHAPE = re.compile(r"^\s*kpt_shape\s*:[\s\[(-]*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])\b", re.MULTILINE)
 Shape = tuple[int, int]  # how many keypoints, how many numbers each
 
 
@@ -61,5 +62,8 @@ def split_keypoints(where: str, numbers: Sequence[float], shape: Shape) -> tuple
     if len(numbers) not in (wanted, wanted + 1):
         expected = f"a class, 4 numbers and {count} keypoints of {each} numbers, as kpt_shape says (V420)"
         raise ReadError(where, expected=expected, found=f"{len(numbers) + 5} words")
-    points = [v for i in range(0, wanted, each) for v in (*numbers[i : i + each], *([VISIBLE] if each == 2 else []))]
+    points = []
+    for i in range(0, wanted, each):
+        x, y, *seen = numbers[i : i + each]
+        points += [x, y, *(seen or [0.0 if min(x, y) < 0 else VISIBLE])]  # below zero: Ultralytics' way to say unknown
     return points, numbers[wanted] if len(numbers) > wanted else None

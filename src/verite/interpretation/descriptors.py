@@ -122,7 +122,7 @@ def grey(path: Path) -> NDArray[np.uint8]:
             small = image.convert("L")
             small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
             return np.asarray(small, dtype=np.uint8)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ReadError(path, expected="a picture", found=reason) from None
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import DataError
+from verite.evaluation.candidates import check_overlaps
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
@@ -22,10 +23,10 @@ Ints = NDArray[np.int64]
 def find_overlaps(truth: Annotations, pred: Annotations, settings: ComparisonSettings) -> tuple[Ints, Ints, Pairs]:
     """Truths and preds of one image that may share something, whatever their labels, and the regions in pairs."""
     order = np.argsort(truth.image, kind="stable")
-    cells = truth.image.astype(np.int64)[order]
-    offsets, found, _ = _core.box_candidates(
-        reach(truth)[order], cells, reach(pred), pred.image.astype(np.int64), 1.0 if settings.pixel == "plus1" else 0.0
-    )
+    cells, pred_cells = truth.image.astype(np.int64)[order], pred.image.astype(np.int64)
+    boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0
+    check_overlaps(boxes, cells, pred_boxes, pred_cells, pixel=pixel, where=pred.source.path)
+    offsets, found, _ = _core.box_candidates(boxes, cells, pred_boxes, pred_cells, pixel)
     truths = order[found]
     preds = np.repeat(np.arange(len(pred)), np.diff(offsets))
     return truths, preds, shared_pairs(truth, pred, truths, preds, settings)

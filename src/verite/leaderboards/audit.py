@@ -1,7 +1,7 @@
 """Which records should a person check, and what did they say? `audit.csv`, there and back.
 
 A verdict is about the truth: `right` where it is as it should be, `wrong` where it is not (a spurious record is no such
-object; a missing one is an object), `unsure` or nothing where nobody knows.
+object; a missing one is an object; a box lies badly), `unsure` or nothing where nobody knows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("image", "label", "x", "y", "width", "height", "kind", "influence", "reason", "verdict")
 VERDICTS = ("right", "wrong", "unsure", "")
-KINDS = ("spurious", "label", "missing")
+KINDS = ("spurious", "label", "missing", "box")
 NEAR = 1e-6  # coordinates that differ by less are the same
 
 
@@ -91,7 +91,8 @@ class AuditVerdicts:
             is_wrong = row.verdict == "wrong"
             if row.kind != "missing":
                 known |= {("spurious", position): False, ("label", position): False}
-                known[row.kind, position] = is_wrong
+                if row.kind != "box":  # an object in the wrong place is one, and of its class
+                    known[row.kind, position] = is_wrong
             elif pool is not None:
                 known |= {("missing", i): is_wrong for i in find_candidates(row, truth, pool)}
         return known

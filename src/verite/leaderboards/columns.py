@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verite.errors import BadParameter, DataError, did_you_mean
+from verite.formats.image_records import read_image_records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
     path, _, column = given.rpartition(":")
     if path:
         return read_column(truth, path, column, purpose)
-    records = image_records(truth)
+    records = read_image_records(truth.source)
     known = sorted({key for record in records.values() for key in record})
     if given not in known:
         listed = ", ".join(known) or "no columns"
@@ -45,18 +45,6 @@ def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
 
 def key_of(truth: Annotations, image: int) -> int | str:
     return int(truth.images.ids[image]) if truth.images.ids is not None else truth.images.name(image)
-
-
-def image_records(truth: Annotations) -> dict[Any, dict[str, Any]]:
-    """What a COCO file says about its images, by id; nothing where the truth is none."""
-    path = Path(truth.source.path)
-    if truth.source.format not in ("coco", "lvis") or not path.is_file():
-        return {}
-    import json
-
-    from verite.files import read_text
-
-    return {record["id"]: record for record in json.loads(read_text(path)).get("images", [])}
 
 
 def read_column(truth: Annotations, path: str, column: str, purpose: str) -> NDArray[Any]:

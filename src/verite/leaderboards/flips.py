@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_CANDIDATES = 2000  # for missing objects, the likeliest of which are looked at one by one
 WAYS = 9  # numbers of records that are tried at a time
 MOST_GAMMA = 1e6
+BLOCK = 4000  # records that are weighed at a time
 
 
 @record(eq=False)
@@ -73,11 +74,13 @@ def find_flips(
 
     rows = sort_records(truth, np.flatnonzero(asked))
     given = [results[i] for i in board.order]
-    with begin("weighing records", len(given), "detectors") as advance:
-        single = []
-        for one in given:
-            single.append(np.nan_to_num(influence(one, board.metric, rows)))
-            advance(1)
+    single = np.zeros((len(given), len(rows)))
+    with begin("weighing", single.size, "records") as advance:
+        for own, one in zip(single, given, strict=True):
+            for first in range(0, len(rows), BLOCK):
+                some = slice(first, first + BLOCK)
+                own[some] = np.nan_to_num(influence(one, board.metric, rows[some]))
+                advance(len(rows[some]))
     flip: list[int | None] = []
     gamma: list[float | None] = []
     decisive: dict[int, tuple[float, float, int]] = {}  # by position: priority, influence on the gap, pair

@@ -27,14 +27,14 @@ from verite.model.results import Results, system_name
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.signature import Signature
-from verite.threads import thread_count
+from verite.threads import thread_count, use_threads
 from verite.truth_errors.detection import Detection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-BLOCK = 200  # draws that are held at a time
+BLOCK = 50  # draws that are held at a time
 CORE_DOUBTS = {"images": (True, False), "errors": (False, True), "both": (True, True)}
 LEFT_OUT = 100  # draws of a pool without one detector's own boxes
 
@@ -47,7 +47,8 @@ def leaderboard(
     `predictions` are a mapping from names, or several files or annotations; or `truth` is a list of results of one
     protocol. `metrics` are scores of the protocol (one matching serves them all), `errors` what may be wrong with the
     truth (`vt.truth_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
-    Settings: protocol, on, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads, checks.
+    Settings: protocol, on, sigmas, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads,
+    checks.
 
     Without errors and with `resample="none"` it is the plain table, sorted.
 
@@ -60,7 +61,8 @@ def leaderboard(
     (('three', 'two'), (1, 2))
     """
     asked = LeaderboardSettings(**settings)
-    return rank_results(evaluate_all(truth, predictions, asked), errors, audit, asked)
+    with use_threads(asked.threads):
+        return rank_results(evaluate_all(truth, predictions, asked), errors, audit, asked)
 
 
 def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) -> dict[str, Results]:
@@ -83,8 +85,9 @@ def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) ->
 
 def evaluate_one(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
     """One detector by the protocol that was asked for."""
+    more = {} if settings.sigmas is None else {"sigmas": settings.sigmas}
     found: Results = protocol_named(settings.protocol)(
-        truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads
+        truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads, **more
     )
     return found
 

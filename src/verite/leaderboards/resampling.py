@@ -12,6 +12,7 @@ import numpy as np
 
 from verite.errors import BadParameter, DataError, NotComparable
 from verite.model.comparison import Difference
+from verite.progress import begin
 from verite.statistics.intervals import check_level, percentile_interval
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 DRAWS = 1000
 SEED = 0
-BLOCK = 250  # draws whose weights are held at a time
+BLOCK = 50  # draws whose weights are held at a time
 IMAGES = 0  # streams of random numbers: one for each thing that is drawn
 
 
@@ -84,11 +85,13 @@ def redraw(
     for other in results[1:]:
         check_images(images, other.truth.images)
     found = np.empty((draws, len(results), len(scores)))
-    for first in range(0, draws, BLOCK):
-        last = min(first + BLOCK, draws)
-        weights = draw_images(images, last - first, seed, groups=groups, first=first)
-        for i, one in enumerate(results):
-            found[first:last, i] = one.draw_scores(scores, weights, label)
+    with begin("drawing", draws * len(results), "evaluations") as advance:
+        for first in range(0, draws, BLOCK):
+            last = min(first + BLOCK, draws)
+            weights = draw_images(images, last - first, seed, groups=groups, first=first)
+            for i, one in enumerate(results):
+                found[first:last, i] = one.draw_scores(scores, weights, label)
+                advance(last - first)
     return found
 
 

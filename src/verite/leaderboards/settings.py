@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.protocols.coco_settings import On
+from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 
 Which = Literal["coco", "voc", "lvis"]
@@ -36,6 +37,7 @@ class LeaderboardSettings(EvaluationSettings):
 
     protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
     on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On)
+    sigmas: Setting[Any, Any] = Sigmas(is_quiet=True)
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
         ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],
         metavar="NAME", is_signed=False,
@@ -58,6 +60,8 @@ class LeaderboardSettings(EvaluationSettings):
     parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # draws need everything at once
 
     def check(self) -> None:
+        if self.sigmas is not None and self.on != "keypoints":
+            raise type(self).sigmas.refuse("nothing but with on=keypoints", self.sigmas)
         if self.protocol == "voc" and self.on not in ("box", "rotated"):
             raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
         if self.protocol == "lvis" and self.on not in ("box", "mask"):

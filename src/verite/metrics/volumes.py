@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from verite.checks.coverage import no_predictions
 from verite.errors import BadParameter, DataError
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
@@ -46,6 +47,12 @@ def localize_volumes(
     if mine.values.shape != theirs.values.shape:
         where = pred if isinstance(pred, (str, Path)) else "pred"
         raise DataError(f"{where}: expected the truth's shape {mine.values.shape}, found {theirs.values.shape}")
+    if not mine.is_beside(theirs):
+        where = pred if isinstance(pred, (str, Path)) else "pred"
+        raise DataError(
+            f"{where}: expected voxels at the truth's places, found another affine in the header (turned, mirrored or "
+            "moved); resample one onto the other, or give both as .npy to compare them voxel by voxel"
+        )
     given, _ = class_names(Options.of(names=names))
     values = sorted({int(v) for side in (mine, theirs) for v in np.unique(side.values)} - {0})
     called = dict(enumerate(given)) if given is not None else {}
@@ -67,7 +74,8 @@ def localize_volumes(
         return Pairs.of_volumes(*found)
 
     settings = LocalizeSettings(match="image", spacing=mine.spacing, name=name, checks="off")
-    return LocalizationResults(settings, list(dict.fromkeys(metrics)), sides[0], sides[1], pairs=pairs)
+    findings = [no_predictions(len(sides[0]))] if len(sides[0]) and not len(sides[1]) else []
+    return LocalizationResults(settings, list(dict.fromkeys(metrics)), sides[0], sides[1], findings, pairs)
 
 
 def shadow(volume: Volume, labels: Labels, path: str) -> Annotations:

@@ -36,6 +36,7 @@ class Source:
     why: str = ""
     notes: tuple[str, ...] = ()
     flaws: tuple[Flaw, ...] = ()  # records that were left out
+    by_number: tuple[str, ...] = ()  # which of "images" and "labels" the objects name by number
 
 
 @record(eq=False)
@@ -257,17 +258,30 @@ class Annotations:
 
         return render(show_annotations(self), "html")
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The objects as a table for pandas; `verite.read` takes it back."""
+    @classmethod
+    def from_arrow(cls, table: Any, like: Annotations | None = None, **how: Any) -> Annotations:
+        """Of anything that gives an Arrow stream (polars, pyarrow, DuckDB, pandas 3); as `verite.read` does."""
+        if not hasattr(table, "__arrow_c_stream__"):
+            found = type(table).__name__
+            raise BadParameter(f"table: expected one with __arrow_c_stream__, found {found}; verite.read takes more")
+        import verite
+
+        return verite.read(table, like, **how)
+
+    def to_pandas(self, *, images: bool = False) -> pandas.DataFrame:
+        """The objects as a table for pandas; `verite.read` takes it back.
+
+        With `images`, sizes of the images as well, and a row without class and box for each image without objects.
+        """
         from verite.model.frames import to_pandas
 
-        return to_pandas(self)
+        return to_pandas(self, images=images)
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The objects as an Arrow table, for pyarrow, polars and DuckDB; `verite.read` takes it back."""
+    def to_arrow(self, *, images: bool = False) -> pyarrow.Table:
+        """The objects as an Arrow table, for pyarrow, polars and DuckDB; `images` as for `to_pandas`."""
         from verite.model.frames import to_arrow
 
-        return to_arrow(self)
+        return to_arrow(self, images=images)
 
     @cached_property
     def digest(self) -> str:

@@ -54,6 +54,7 @@ class Fates(Display):
 
     columns: dict[str, Column]
     iou: float
+    overlap: str = "IoU"  # what it is called
 
     def __len__(self) -> int:
         return len(self.columns["row"].values)
@@ -62,7 +63,7 @@ class Fates(Display):
         side, fate = self.columns["side"].values, self.columns["fate"].values
         counts = [[int(((side == s) & (fate == f)).sum()) for s in range(2)] for f in range(len(FATES))]
         shown = {"truths": [c[0] for c in counts], "preds": [c[1] for c in counts]}
-        return [f"{len(self):,} objects at IoU {self.iou:g}", Table.of("fate", FATES, shown)]
+        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", FATES, shown)]
 
     def to_pandas(self) -> Any:
         """As a pandas DataFrame; names are categories, numbers are not copied."""
@@ -120,7 +121,7 @@ def fates_of(results: Results, iou: float | None = None) -> Fates:
         "fate": Column(np.concatenate([of_truths, of_preds]).astype(np.int8), FATES),
         "partner": Column(partner, absent=partner < 0),
     }
-    return Fates(columns, finds.iou)
+    return Fates(columns, finds.iou, results.words.overlap)
 
 
 def image_names(side: Annotations) -> list[str]:

@@ -18,27 +18,49 @@ if TYPE_CHECKING:
 SIDES = {"xywh": ("x", "y", "width", "height"), "xyxy": ("x1", "y1", "x2", "y2")}
 
 
-def object_columns(annotations: Annotations) -> dict[str, NDArray[Any]]:
-    """The objects as columns of numbers and words; images and classes without an object and sizes are in none."""
-    images, labels, regions = annotations.images, annotations.labels, annotations.regions
+def object_columns(annotations: Annotations, *, images: bool = False) -> dict[str, NDArray[Any]]:
+    """The objects as columns of numbers and words; classes without an object are in none.
+
+    With `images`, sizes of the images as well, and a row without class and box for each image without objects.
+    """
+    known, labels, regions = annotations.images, annotations.labels, annotations.regions
+    bare = bare_images(annotations) if images else np.empty(0, np.int64)
+    image = np.concatenate([annotations.image, bare]).astype(np.int64)
     columns: dict[str, Any] = {}
-    if images.ids is not None:
-        columns["image_id"] = images.ids[annotations.image]
-    if images.names is not None:
-        columns["file_name"] = np.array(images.names, dtype=object)[annotations.image]
+    if known.ids is not None:
+        columns["image_id"] = known.ids[image]
+    if known.names is not None:
+        columns["file_name"] = np.array(known.names, dtype=object)[image]
+    if images and (known.widths > 0).any():
+        columns |= {"image_width": known.widths[image], "image_height": known.heights[image]}
+    told: dict[str, Any] = {}
     if labels.ids is not None:
-        columns["category_id"] = labels.ids[annotations.label]
+        told["category_id"] = labels.ids[annotations.label]
     if labels.names is not None:
-        columns["label"] = np.array(labels.names, dtype=object)[annotations.label]
-    columns |= dict(zip(SIDES[regions.kept], regions.values.T, strict=True))
+        told["label"] = np.array(labels.names, dtype=object)[annotations.label]
+    told |= dict(zip(SIDES[regions.kept], regions.values.T, strict=True))
     for key, values in (("score", annotations.confidence), ("area", annotations.area), ("id", annotations.ids)):
         if values is not None:
-            columns[key] = values
-    columns |= {flag: values.astype(np.int8) for flag, values in annotations.flags.items()}
-    return columns
+            told[key] = values
+    told |= {flag: values.astype(np.int8) for flag, values in annotations.flags.items()}
+    return columns | {key: pad(values, len(bare)) for key, values in told.items()}
 
 
-def outline_columns(annotations: Annotations) -> dict[str, NDArray[Any]]:
+def bare_images(annotations: Annotations) -> NDArray[np.int64]:
+    """The images without objects."""
+    return np.setdiff1d(np.arange(len(annotations.images)), annotations.image)
+
+
+def pad(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """A column with so many rows more that say nothing."""
+    if not count:
+        return values
+    kind = values.dtype.kind
+    nothing = np.full(count, np.nan if kind == "f" else None)
+    return np.concatenate([values if kind == "f" else values.astype(object), nothing])
+
+
+def outline_columns(annotations: Annotations, *, images: bool = False) -> dict[str, NDArray[Any]]:
     """Their outlines, where some have one: rings of polygons, masks as COCO's run-length text, keypoints as triples."""
     regions = annotations.regions
     polygons, runs = regions.outlines
@@ -55,7 +77,8 @@ def outline_columns(annotations: Annotations) -> dict[str, NDArray[Any]]:
     }
     if runs is not None:
         found |= {"mask_height": runs.sizes[:, 0], "mask_width": runs.sizes[:, 1]}
-    return found
+    count = len(bare_images(annotations)) if images else 0
+    return {name: pad(values, count) for name, values in found.items()}
 
 
 def objects(values: list[Any]) -> NDArray[np.object_]:
@@ -65,18 +88,22 @@ def objects(values: list[Any]) -> NDArray[np.object_]:
     return column
 
 
-def to_pandas(annotations: Annotations) -> pandas.DataFrame:
+def to_pandas(annotations: Annotations, *, images: bool = False) -> pandas.DataFrame:
     """A table for pandas."""
     try:
         import pandas
     except ImportError:
         raise BadParameter("to_pandas: expected pandas, found none; pip install pandas") from None
-    return pandas.DataFrame(object_columns(annotations) | outline_columns(annotations))
+    return pandas.DataFrame(all_columns(annotations, images=images))
 
 
-def to_arrow(annotations: Annotations) -> pyarrow.Table:
+def to_arrow(annotations: Annotations, *, images: bool = False) -> pyarrow.Table:
     """A table for pyarrow, and so for polars and DuckDB."""
-    return import_pyarrow().table(object_columns(annotations) | outline_columns(annotations))
+    return import_pyarrow().table(all_columns(annotations, images=images))
+
+
+def all_columns(annotations: Annotations, *, images: bool) -> dict[str, NDArray[Any]]:
+    return object_columns(annotations, images=images) | outline_columns(annotations, images=images)
 
 
 def import_pyarrow() -> Any:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import isfinite
-from pathlib import PurePath
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.arrays import np
 from verite.errors import BadParameter, UnknownMetric, did_you_mean
+from verite.files import without_suffix
 from verite.model.annotations import Annotations
 from verite.model.display import Display, Part
+from verite.model.quads import is_turned
 from verite.model.tables import Table, show_cell
+from verite.model.words import BOXES, Words, words_of
 from verite.records import record
 from verite.signature import Signature
 
@@ -96,6 +98,11 @@ class Results(Display):
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores)
 
+    @property
+    def words(self) -> Words:
+        """What the compared objects and their overlaps are called."""
+        return words_of(str(dict(self.signature).get("on", "box")))
+
     def is_error(self, score: str) -> bool:
         """Whether less of this score is better."""
         return False
@@ -145,6 +152,14 @@ class Results(Display):
             f"sure: expected results whose images can be drawn again, found {self.protocol}, which are of one piece"
         )
 
+    def draw_class_scores(self, score: str, weights: NDArray[np.float64], labels: Sequence[str]) -> Any:
+        """A score of each of these classes on drawn images, [draw, class]."""
+        return np.stack([self.draw_scores([score], weights, label)[:, 0] for label in labels], axis=1)
+
+    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Sequence[tuple[float, float]] = ()) -> Any:
+        """The first score of the objects in each bin, of which every object has the number; `areas`: in ranges."""
+        raise BadParameter(f"slices: expected evaluations that match objects, found {self.protocol}")
+
     def analyse(self, **settings: Any) -> Any:
         """Why the number is what it is: costs of errors that add up, and all that :func:`verite.analyse` tells.
 
@@ -183,7 +198,16 @@ class Results(Display):
     def notes(self) -> list[str]:
         """What is printed below the numbers."""
         count = len(self.findings)
-        return [f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []
+        # Merged parts have scores, and no objects any more.
+        has_nothing = not self.truth.counts[0] and all(isnan(score.value) for score in self.scores.values())
+        is_upright = self.protocol in ("coco", "voc") and self.words is BOXES
+        is_rotated = is_turned(self.truth) or is_turned(self.pred)
+        hint = "boxes are rotated; the upright ones around them were compared, see --on rotated"
+        return [
+            *(["the truth has no objects: there is nothing to be found"] if has_nothing else []),
+            *([hint] if is_upright and is_rotated else []),
+            *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []),
+        ]
 
     def contents(self) -> list[Part]:
         headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
@@ -267,7 +291,7 @@ def name_flatly(prefix: str, values: Sequence[tuple[str, float]]) -> dict[str, f
 
 def system_name(pred: Annotations) -> str:
     """What to call a system: the name of the file its predictions came from."""
-    return PurePath(pred.source.path).stem or "predictions"
+    return without_suffix(pred.source.path).name or "predictions"
 
 
 def to_json(document: Any, *, indent: int = 0) -> str:

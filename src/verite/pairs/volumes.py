@@ -14,6 +14,7 @@ from verite.model.ragged import offsets_of
 from verite.model.volumes import Volume
 from verite.pairs.directed import sum_squared
 from verite.pairs.store import Array, Lists, Rows, Store
+from verite.threads import thread_count
 
 
 class VolumeStore(Store):
@@ -44,7 +45,7 @@ class VolumeStore(Store):
 
         def compare() -> list[Any]:
             return [
-                _core.volume_surfaces(as_bytes(mine), as_bytes(theirs), mine.steps)
+                _core.volume_surfaces(as_bytes(mine), as_bytes(theirs), mine.steps, thread_count())
                 for mine, theirs in zip(self.truth, self.pred, strict=True)
             ]
 

@@ -186,6 +186,13 @@ class CocoResults(Results):
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
         return self.evaluation.draw_means([self.part_of(score, label) for score in scores], weights)
 
+    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
+        return self.evaluation.draw_means([self.part_of(score, label) for label in labels], weights)
+
+    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
+        part = self.part_of(next(iter(self.scores)))
+        return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
+
     @cached_property
     def evaluation(self) -> Evaluation:
         """Everything the numbers are made of; of merged parts only what does not need boxes."""
@@ -277,7 +284,7 @@ class CocoResults(Results):
         last = len(self.settings.max_dets) - 1
         ap = [self.mean("precision", t, 0, last) for t in range(len(self.settings.iou))]
         ar = [self.mean("recall", t, 0, last) for t in range(len(self.settings.iou))]
-        return Table.of("IoU", [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
+        return Table.of(self.words.overlap, [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
 
     def image_table(self) -> Table:
         """For each image its truths, how many are found and missed and how many predictions are false at the first

@@ -22,12 +22,13 @@ class Sigmas(Setting[Any, Any]):
 
     kind = "path"
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_quiet: bool = False) -> None:
         super().__init__(
             None,
             f"Spread of each keypoint: a file of numbers, {', '.join(SIGMAS)}, or truth.",
             metavar="FILE",
             default_text="the truth's, else those of COCO or CrowdPose",
+            is_quiet=is_quiet,
         )
 
     def hold(self, value: Any) -> Any:

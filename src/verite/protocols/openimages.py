@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.errors import DataError
-from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import IGNORED, RIGHT, WRONG, Evaluation, Outcomes, Rules
+from verite.evaluation.evaluation import IGNORED
 from verite.evaluation.floors import highest_floor
-from verite.evaluation.prepare import check_mask_sizes, prepare
+from verite.evaluation.parts import GONE
+from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
 from verite.model.hierarchy import Hierarchy
 from verite.model.labels import Labels
-from verite.model.regions import BOX
 from verite.model.results import Taken, choose_threshold
-from verite.model.verdicts import ABSENT, PRESENT, Verdicts, is_in
+from verite.model.verdicts import ABSENT, PRESENT, Verdicts
 from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
 from verite.protocols.curve_results import IOU, CurveSettings
+from verite.protocols.openimages_evaluation import OpenImagesEvaluation
+from verite.protocols.openimages_matching import is_set_aside
 from verite.protocols.protocol import protocol
-from verite.records import record, replace
+from verite.records import replace
 from verite.settings import Choice, Fact, FileOrContent, Number, Option, Overlaps
 from verite.threads import thread_count
 
@@ -86,7 +87,13 @@ class OpenImagesResults(GroupedResults):
     """Average precision per class at each threshold, with the curves it comes from."""
 
     settings: OpenImagesSettings
+    evaluation: OpenImagesEvaluation
     is_reversed = True
+
+    def hold_evaluation(self, kept: Any) -> OpenImagesResults:
+        """Whom to ask for more than the numbers."""
+        self.evaluation = kept
+        return self
 
     @property
     def group_weight(self) -> float:  # type: ignore[override]
@@ -95,13 +102,20 @@ class OpenImagesResults(GroupedResults):
     def finds(self, iou: float | None = None) -> Taken:
         """Object by object what was found, a group by its best prediction; difficult ones were not asked for."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
-        sides = pair_sides(self.settings, self.truth, self.pred, thread_count(self.settings.threads))
-        decided, truth = decide(sides, threshold), self.truth
-        asked = ~is_set_aside(truth, self.settings.on) & (~truth.group_of | (self.group_weight > 0))
-        taken = np.where(asked & (decided.taken >= 0), np.append(sides.origin, -1)[decided.taken], -1)
+        kept = self.evaluation
+        if not kept.has_objects:
+            raise DataError(f"finds: {GONE}; evaluate in one piece")
+        decided, origin, asked = kept.decide(threshold), kept.sides.origin, kept.is_asked
+        taken = np.where(asked & (decided.taken >= 0), np.append(origin, -1)[decided.taken], -1)
         claims = np.zeros(len(self.pred), dtype=np.bool_)
-        claims[sides.origin[decided.outcome != IGNORED]] = True
+        claims[origin[decided.outcome != IGNORED]] = True
         return Taken(threshold, asked, taken, highest_floor(self.settings.confidence), claims)
+
+    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+        return np.arange(1, truths + 1)
+
+    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
+        return self.evaluation.bin_means(of_truths, of_preds, bins)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         truth = self.truth
@@ -115,7 +129,8 @@ class OpenImagesResults(GroupedResults):
         """Of what became of all images."""
         weight = settings.group_of_weight or 0.0
         curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
-        return cls("openimages", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
+        found = cls("openimages", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
+        return found.hold_evaluation(numbers)
 
 
 @protocol(
@@ -166,11 +181,12 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
     pred = settings.choose_sure(pred)
-    curves = evaluate(settings, truth, pred, thread_count(settings.threads))
-    shown = [
-        {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in at.items()} for at in curves
+    kept = OpenImagesEvaluation(settings, truth, pred, thread_count(settings.threads))
+    curves = [
+        {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in kept.curves(iou).items()}
+        for iou in settings.iou
     ]
-    return OpenImagesResults("openimages", settings, shown, truth, pred, findings)
+    return OpenImagesResults("openimages", settings, curves, truth, pred, findings).hold_evaluation(kept)
 
 
 def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotations:
@@ -219,155 +235,3 @@ def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[In
     rows = np.repeat(np.arange(len(label)), lengths[label] if len(label) else 0)
     flat = [table[i] for i in label.tolist()]
     return rows, np.concatenate(flat) if flat else np.empty(0, dtype=np.int32)
-
-
-@record(eq=False)
-class Sides:
-    """Truth and predictions that count, and what is compared: masks first, then boxes of truths without one."""
-
-    truth: Annotations
-    pred: Annotations
-    stages: dict[str, Bools]  # the truths that are compared by each similarity
-    order: Ints  # predictions by falling confidence, of equal ones the last first
-    confidence: NDArray[np.float64]
-    origin: Ints  # where each prediction was before some were dropped
-    threads: int
-
-
-def evaluate(
-    settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int
-) -> list[dict[str, Curve]]:
-    """The curve of every class at each threshold."""
-    sides = pair_sides(settings, truth, pred, threads)
-    return [curves_at(settings, sides, threshold) for threshold in settings.iou]
-
-
-def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
-    labels = max(len(truth.labels), len(pred.labels))
-    kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
-    if settings.unverified == "drop":
-        cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
-        if truth.verdicts is not None:
-            cells = np.union1d(cells, truth.verdicts.cells(labels, PRESENT, ABSENT))
-        kept &= is_in(cells, pred.image, pred.label, labels)
-    pred = pred.where(kept)
-    stages = {"box": np.ones(len(truth), dtype=np.bool_)}
-    if settings.on == "mask":
-        has_mask = np.asarray(truth.regions.kinds != BOX)
-        if len(truth) and not has_mask.any():
-            place = truth.source.path or "truth"
-            raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
-        if pred.regions.runs is not None:
-            check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
-        stages = {"mask": has_mask, "box": ~has_mask}
-    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    order = np.lexsort((-np.arange(len(pred)), -confidence))
-    return Sides(truth, pred, stages, order, confidence, np.flatnonzero(kept), threads)
-
-
-@record(eq=False)
-class Decided:
-    """What became of the predictions that count, and of every truth."""
-
-    outcome: NDArray[np.int8]
-    taken: Ints  # the prediction that found each truth, the best one of a group; -1 for none
-    groups: Ints  # the best prediction of each group that is hit and asked for
-
-
-def decide(sides: Sides, threshold: float) -> Decided:
-    truth, pred = sides.truth, sides.pred
-    outcome = np.full(len(pred), WRONG, dtype=np.int8)
-    taken = np.full(len(truth), -1, dtype=np.int64)
-    groups: list[Ints] = []
-    for similarity, compared in sides.stages.items():
-        says_nothing = similarity != next(iter(sides.stages))  # about masks, where a truth has none
-        rules = Rules((threshold,), similarity, wants="best", equal="first", ties="row", is_open=True)
-        one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
-        rows, found = match_undecided(sides, outcome, compared & ~truth.group_of, one_by_one)
-        outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
-        is_right = found.state == RIGHT
-        taken[np.flatnonzero(compared & ~truth.group_of)[found.truth[is_right]]] = rows[is_right]
-        rows, found = match_undecided(sides, outcome, compared & truth.group_of, as_groups)
-        outcome[rows[found.truth >= 0]] = IGNORED
-        if not says_nothing:
-            best = best_of_groups(sides, rows, found.truth, np.flatnonzero(compared & truth.group_of))
-            is_hit = best >= 0
-            taken[is_hit] = best[is_hit]
-            groups.append(best[is_hit])
-    return Decided(outcome, taken, np.concatenate(groups))
-
-
-def curves_at(settings: OpenImagesSettings, sides: Sides, threshold: float) -> dict[str, Curve]:
-    truth, pred = sides.truth, sides.pred
-    decided = decide(sides, threshold)
-    weight_of_group = settings.group_of_weight or 0.0
-    entries = Entries.of(sides, decided.outcome, decided.groups if weight_of_group > 0 else np.empty(0, np.int64))
-    ignored = is_set_aside(truth, settings.on)
-    labels = max(len(truth.labels), len(pred.labels))
-    singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
-    grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
-    positives = singles + weight_of_group * grouped
-    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
-    bounds = np.searchsorted(entries.label, np.arange(labels + 1))
-    curves = {}
-    for label, name in enumerate(names):
-        part = slice(bounds[label], bounds[label + 1])
-        weight = None
-        if entries.is_group[part].any() and weight_of_group != 1:
-            weight = np.where(entries.is_group[part], weight_of_group, 1.0)
-        wanted = float(positives[label])
-        to_find: float = int(wanted) if wanted.is_integer() else wanted
-        rows = entries.rows[part]
-        is_true = entries.is_true[part]
-        curves[name] = Curve(name, to_find, sides.confidence[rows], is_true, sides.origin[rows], weight)
-    return curves
-
-
-def is_set_aside(truth: Annotations, on: On) -> Bools:
-    """Truths that are not asked for: difficult ones, and where masks are compared those without one."""
-    return truth.difficult | (np.asarray(truth.regions.kinds == BOX) if on == "mask" else False)
-
-
-def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rules: Rules) -> tuple[Ints, Outcomes]:
-    """What becomes of the predictions that found nothing yet, among these truths; of equal ones the last asks first."""
-    rows = np.flatnonzero(outcome == WRONG)[::-1]
-    return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
-
-
-def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
-    """For each truth that is a group the best prediction that hits it, else -1; a confidence of 0 is none here."""
-    group = np.full(len(sides.pred), -1, dtype=np.int64)
-    group[rows] = np.append(groups, -1)[took]
-    falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
-    best = np.full(len(sides.truth), -1, dtype=np.int64)
-    best[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
-    return np.where(sides.truth.difficult, -1, best)  # what is not asked for is not found, either
-
-
-@record(eq=False)
-class Entries:
-    """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
-
-    label: NDArray[np.int32]
-    rows: Ints
-    is_true: Bools
-    is_group: Bools
-
-    @classmethod
-    def of(cls, sides: Sides, outcome: NDArray[np.int8], groups: Ints) -> Entries:
-        """Equal confidences come in the reverse of the order in which the reference lists them: by the names of images,
-        within an image as they were matched, groups last.
-        """
-        images = sides.pred.images
-        names = np.array([images.name(i) for i in range(len(images))])
-        rank = np.empty(len(names), dtype=np.int64)
-        rank[np.argsort(names, kind="stable")] = np.arange(len(names))
-        counted = sides.order[outcome[sides.order] != IGNORED]
-        rows = np.concatenate([counted, groups])
-        is_group = np.arange(len(rows)) >= len(counted)
-        listed = np.lexsort((is_group, rank[sides.pred.image[rows]]))  # stable: matched order, then order of groups
-        place = np.empty(len(rows), dtype=np.int64)
-        place[listed] = np.arange(len(rows))
-        order = np.lexsort((-place, -sides.confidence[rows], sides.pred.label[rows]))
-        rows, is_group = rows[order], is_group[order]
-        return cls(sides.pred.label[rows], rows, is_group | (outcome[rows] == RIGHT), is_group)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.formats import Readable, read_pair
 from verite.settings import Settings, call_signature
+from verite.threads import use_threads
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -59,7 +60,8 @@ class Protocol(Generic[P, R]):
 
             more: dict[str, Any] = dict(given)
             return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
-        return self.evaluate(*read_pair(truth, pred, **self.reading), settings)
+        with use_threads(getattr(settings, "threads", None)):
+            return self.evaluate(*read_pair(truth, pred, **self.reading), settings)
 
     @property
     def verb(self) -> str:

@@ -10,6 +10,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.model.outlines import Runs
+from verite.progress import begin
 from verite.protocols.coco_masks import masks_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-BLOCK = 64  # images that are compared at once: enough to be quick, few enough to stay small in memory
+BLOCK = 16  # images that are compared at once: enough to be quick, few enough to stay small in memory
 
 
 def segment_masks(side: Annotations, threads: int, what: str) -> Runs:
@@ -69,10 +70,12 @@ def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]
     orders = [np.argsort(side.image, kind="stable") for side in (truth, pred)]
     images = [side.image[order] for side, order in zip((truth, pred), orders, strict=True)]
     last = max((int(image[-1]) for image in images if len(image)), default=-1)
-    for first in range(0, last + 1, BLOCK):
-        spans = [np.searchsorted(image, [first, first + BLOCK]) for image in images]
-        one, two = (order[a:b] for order, (a, b) in zip(orders, spans, strict=True))
-        yield one, two
+    with begin("comparing", last + 1, "images") as advance:
+        for first in range(0, last + 1, BLOCK):
+            spans = [np.searchsorted(image, [first, first + BLOCK]) for image in images]
+            one, two = (order[a:b] for order, (a, b) in zip(orders, spans, strict=True))
+            yield one, two
+            advance(min(BLOCK, last + 1 - first))
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,9 +127,19 @@ class VocResults(CurveResults):
             raise BadParameter(f"mean_over: expected truth for draws and costs, found {mean_over}")
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        asked = [self.part_of(score, label) for score in scores]
-        drawn: Floats = self.evaluation.draw_means(asked, widen(weights, len(known_images(self.truth, self.pred))))
+        return self.draw_parts([self.part_of(score, label) for score in scores], weights)
+
+    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
+        return self.draw_parts([self.part_of(score, label) for label in labels], weights)
+
+    def draw_parts(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+        drawn: Floats = self.evaluation.draw_means(parts, widen(weights, len(known_images(self.truth, self.pred))))
         return drawn
+
+    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
+        part = self.part_of(next(iter(self.scores)))
+        found: list[float] = self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
+        return found
 
     def needed_hits(self, truths: int) -> NDArray[np.int64]:
         self.ask_for_recalls()

@@ -18,7 +18,7 @@ from verite.ranking.curves import OrderCurves
 from verite.ranking.result import AlgorithmPair, Certain
 from verite.ranking.sums import SideChances
 from verite.statistics.intervals import wilson
-from verite.statistics.standings import Standings, differs, stand
+from verite.statistics.standings import Standings, differs, stand_over
 from verite.truth_errors.model import check_count
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Assessment:
     def drawn(self) -> Standings:
         """Standings over drawn truths."""
         rng = np.random.default_rng(self.seed)
-        return stand(self.contest.draw(self.draws, rng), None, self.contest.scores, self.contest.tolerance)
+        return stand_over(self.contest.draw(self.draws, rng), self.contest.scores, self.contest.tolerance)
 
     @cached_property
     def standings(self) -> tuple[Standings | None, bool]:

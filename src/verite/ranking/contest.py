@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log
@@ -88,8 +88,8 @@ class Contest(Protocol):
         """The probability of the whole order as a function of the rate, where that is quick."""
         ...
 
-    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Scores under drawn truths: draws × algorithms."""
+    def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+        """Scores under drawn truths: blocks of draws × algorithms."""
         ...
 
 
@@ -168,9 +168,9 @@ class AnswerContest:
     def standings(self) -> Standings | None:
         return exact_standings(self.outcomes, self.model)
 
-    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        scores: NDArray[Any] = draw_changes(ScoreMoves.of(self.outcomes), self.model, draws, rng) + self.scores
-        return scores
+    def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+        for changes in draw_changes(ScoreMoves.of(self.outcomes), self.model, draws, rng):
+            yield changes + self.scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +268,9 @@ class ConfidenceContest:
         found = enumerate_errors(self.moves, self.model)
         return None if found is None else stand(found[0] + self.scores, found[1], self.scores, self.tolerance)
 
-    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        scores: NDArray[Any] = draw_changes(self.moves, self.model, draws, rng) + self.scores
-        return scores
+    def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+        for changes in draw_changes(self.moves, self.model, draws, rng):
+            yield changes + self.scores
 
 
 def errors_at(many: int, epsilon: float) -> Array:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from verite.ranking.contest import Contest
 from verite.ranking.exact import largest_epsilon
 from verite.ranking.sums import SideChances
-from verite.statistics.standings import Standings, stand
+from verite.statistics.standings import Standings, stand_over
 
 Array = NDArray[np.float64]
 RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -54,7 +54,7 @@ class OrderCurves:
         found = []
         for rate in RATES:
             scores = self.contest.under(self.contest.model.at(rate)).draw(self.many, np.random.default_rng(self.seed))
-            found.append(stand(scores, None, self.contest.scores, self.contest.tolerance))
+            found.append(stand_over(scores, self.contest.scores, self.contest.tolerance))
         return found
 
     @cached_property

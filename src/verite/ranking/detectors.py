@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
+from verite.evaluation.floors import LabelFloors, hold_floor, sure_enough
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Results, Taken, system_name
@@ -44,7 +45,7 @@ class Finds(Answers):
     which a prediction that found a wrong record is a false alarm.
     """
 
-    confidence: float = 0.5
+    confidence: float | LabelFloors = 0.5
     iou: float = 0.5
     wrong: Wrong = "reverses"  # type: ignore[misc]
     matched: str = ""  # the signature of the evaluation that said what was found, unless it is Pascal VOC's
@@ -72,7 +73,7 @@ class Finds(Answers):
         truth: Any,
         predictions: Any = None,
         *,
-        confidence: float = 0.5,
+        confidence: Any = 0.5,
         iou: float | None = None,
         wrong: Wrong = "reverses",
         by: By = "recall",
@@ -80,7 +81,8 @@ class Finds(Answers):
     ) -> Finds:
         """From a truth and each detector's predictions, matched by Pascal VOC's rule (`iou` is 0.5 unless told).
 
-        Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at.
+        Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at. `confidence`
+        is a number, one for each label, or the `thresholds.json` of an analysis.
         """
         if predictions is None:
             return find_in(truth, confidence=confidence, iou=iou, wrong=wrong, by=by)
@@ -123,7 +125,7 @@ class ObjectNames:
 def find_in(
     results: Mapping[str, Any] | Iterable[Any],
     *,
-    confidence: float,
+    confidence: Any,
     iou: float | None,
     wrong: Wrong,
     by: By,
@@ -133,8 +135,9 @@ def find_in(
     evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
-    if not 0 <= confidence <= 1:
-        raise BadParameter(f"confidence: expected a number from 0 to 1, found {confidence:g}")
+    floor = hold_floor(confidence)
+    if not isinstance(floor, LabelFloors) and not 0 <= floor <= 1:
+        raise BadParameter(f"confidence: expected a number from 0 to 1, found {floor:g}")
     first = evaluated[0]
     for other in evaluated[1:]:
         check_comparable(first, other)
@@ -151,7 +154,7 @@ def find_in(
     return Finds(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
-        answers=tuple(found_by(result, one, confidence)[asked] for result, one in zip(evaluated, taken, strict=True)),
+        answers=tuple(found_by(result, one, floor)[asked] for result, one in zip(evaluated, taken, strict=True)),
         labels=("missed", "found"),
         kind="found",
         columns={
@@ -160,41 +163,39 @@ def find_in(
         },
         where=ObjectNames(asked, labels, images),
         source=truth.source.path,
-        confidence=confidence,
+        confidence=floor,
         iou=taken[0].iou,
         wrong=wrong,
         matched="" if is_default else str(first.signature),
         by=by,
-        claims=claimed_by(evaluated, taken, confidence),
+        claims=claimed_by(evaluated, taken, floor),
     )
 
 
-def claimed_by(evaluated: list[Results], taken: list[Taken], confidence: float) -> tuple[int, ...] | None:
+def claimed_by(evaluated: list[Results], taken: list[Taken], floor: float | LabelFloors) -> tuple[int, ...] | None:
     """How many predictions of at least this confidence count, for each detector; None where that is not known."""
     numbers = []
     for result, one in zip(evaluated, taken, strict=True):
         if one.claims is None:
             return None
-        sure = True if result.pred.confidence is None else result.pred.confidence >= confidence
-        numbers.append(int(np.count_nonzero(one.claims & sure)))
+        numbers.append(int(np.count_nonzero(one.claims & sure_enough(result.pred, floor))))
     return tuple(numbers)
 
 
-def found_by(result: Results, finds: Taken, confidence: float) -> NDArray[np.uint8]:
+def found_by(result: Results, finds: Taken, floor: float | LabelFloors) -> NDArray[np.uint8]:
     """For every object of the truth whether a prediction of at least this confidence took it.
 
     Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.
     """
-    if finds.least is not None and confidence < finds.least:
+    names = result.pred.labels.all_names
+    lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, LabelFloors) else floor
+    if finds.least is not None and lowest < finds.least:
         raise BadParameter(
-            f"confidence: expected at least {finds.least:g}, below which no prediction was looked at, "
-            f"found {confidence:g}"
+            f"confidence: expected at least {finds.least:g}, below which no prediction was looked at, found {lowest:g}"
         )
-    found = finds.taken >= 0
-    if result.pred.confidence is not None:
-        # An object that nobody took asks for row -1, which counts for nothing.
-        found &= np.append(result.pred.confidence, 0.0)[finds.taken] >= confidence
-    return found.astype(np.uint8)
+    # An object that nobody took asks for row -1, which counts for nothing.
+    found = (finds.taken >= 0) & np.append(sure_enough(result.pred, floor), False)[finds.taken]
+    return np.asarray(found, dtype=np.uint8)
 
 
 def values_of(given: Any) -> list[Any]:

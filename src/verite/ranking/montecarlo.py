@@ -1,12 +1,14 @@
 """Many algorithms, many items: the scores under drawn truths.
 
-One truth is drawn for all algorithms at a time, never one for each. Items of the same kind are not drawn one by one:
-what they add up to has a known law, and one number is drawn from it. Where items have several ways of being wrong or
-errors come in groups, the wrong records themselves are drawn, and only those.
+One truth is drawn for all algorithms at a time, never one for each. Draws come in blocks that are counted and
+forgotten: any number of them fits into memory, and somebody may interrupt between two. Items of the same kind are not
+drawn one by one: what they add up to has a known law, and one number is drawn from it. Where items have several ways
+of being wrong or errors come in groups, the wrong records themselves are drawn, and only those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,17 +46,27 @@ class ScoreMoves:
         return cls(outcomes.counts, outcomes.rates, outcomes.moves, change, outcomes.groups, outcomes.items)
 
 
-def draw_changes(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-    """What the wrong records of each drawn truth add to each score: draws × algorithms."""
+def draw_changes(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+    """What the wrong records of each drawn truth add to each score: blocks of draws × algorithms."""
+    with begin("drawing", draws, "truths") as advance:
+        for changes in draw_blocks(moves, model, draws, rng):
+            yield changes
+            advance(len(changes))
+
+
+def draw_blocks(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
     if not len(moves.counts):
-        return np.zeros((draws, moves.change.shape[2]), dtype=moves.change.dtype)
+        for first in range(0, draws, DRAWS):
+            yield np.zeros((min(DRAWS, draws - first), moves.change.shape[2]), dtype=moves.change.dtype)
+        return
     one_way = moves.ways.shape[1] == 1 and moves.change.dtype.kind == "i"
     if one_way and model.is_independent:
-        return by_kind(moves, draws, rng)
-    return by_record(moves, model, draws, rng)
+        yield from by_kind(moves, draws, rng)
+    else:
+        yield from by_record(moves, model, draws, rng)
 
 
-def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator[NDArray[np.int32]]:
     """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
     change: NDArray[np.int32] = moves.change[:, 0].astype(np.int32)
     # A change and its opposite partly undo each other: only what is left over is drawn.
@@ -71,24 +83,20 @@ def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> NDArray[
         values, probabilities = law_of_sum(steps, steps.bounds())
         net = (values + counts @ signs) / 2
         samplers.append(Sampler.of(net, probabilities))
-    total = np.zeros((change.shape[1], draws), dtype=np.int32)
-    with begin("drawing", draws, "truths") as advance:
-        for first in range(0, draws, DRAWS):
-            many = min(DRAWS, draws - first)
-            block = np.zeros((change.shape[1], many), dtype=np.int32)
-            for vector, sampler in zip(vectors, samplers, strict=True):
-                net_count = sampler.draw(many, rng)
-                for j in np.flatnonzero(vector):
-                    if vector[j] > 0:
-                        block[j] += net_count
-                    else:
-                        block[j] -= net_count
-            total[:, first : first + many] = block
-            advance(many)
-    return total.T
+    for first in range(0, draws, DRAWS):
+        many = min(DRAWS, draws - first)
+        block = np.zeros((change.shape[1], many), dtype=np.int32)
+        for vector, sampler in zip(vectors, samplers, strict=True):
+            net_count = sampler.draw(many, rng)
+            for j in np.flatnonzero(vector):
+                if vector[j] > 0:
+                    block[j] += net_count
+                else:
+                    block[j] -= net_count
+        yield block.T
 
 
-def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Array:
+def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[Array]:
     """Wrong records drawn one by one, each with its way of being wrong."""
     from verite._core import chosen_changes, independent_changes
 
@@ -104,28 +112,23 @@ def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.G
         # A draw depends on its number alone, so threads may share them out.
         parts = max(thread_count(), int(draws * len(kind) * top / RECORDS) + 1)
         bounds = np.linspace(0, draws, min(parts, draws) + 1).astype(np.int64).tolist()
-        with begin("drawing", draws, "truths") as advance, ThreadPoolExecutor(thread_count()) as pool:
 
-            def draw_part(part: tuple[int, int]) -> Array:
-                first, last = part
-                changes = independent_changes(kind, ways, change, top, share, last - first, seed, first)
-                advance(last - first)
-                return changes
+        def draw_part(part: tuple[int, int]) -> Array:
+            first, last = part
+            return independent_changes(kind, ways, change, top, share, last - first, seed, first)
 
+        with ThreadPoolExecutor(thread_count()) as pool:
             try:
-                return np.concatenate(list(pool.map(draw_part, pairwise(bounds))))
+                yield from pool.map(draw_part, pairwise(bounds))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)  # an interrupt ends what has not begun
                 raise
+        return
     group = np.repeat(moves.groups, moves.counts)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    total = np.empty((draws, change.shape[2]))
     first = 0
-    with begin("drawing", draws, "truths") as advance:
-        for wrong in model.draw(sizes, moves.items, draws, rng):
-            total[first : first + len(wrong)] = chosen_changes(kind[order], ways, change, offsets, wrong, seed, first)
-            first += len(wrong)
-            advance(len(wrong))
-    return total
+    for wrong in model.draw(sizes, moves.items, draws, rng):
+        yield chosen_changes(kind[order], ways, change, offsets, wrong, seed, first)
+        first += len(wrong)

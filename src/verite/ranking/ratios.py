@@ -10,7 +10,7 @@ being independent, these four numbers are, and what decides the order is linear 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log, prod
@@ -166,9 +166,11 @@ class RatioContest:
     def whole_at(self) -> Callable[[float], float] | None:
         return None
 
-    def draw(self, draws: int, rng: np.random.Generator) -> NDArray[Any]:
-        left = draw_changes(self.moves, self.model, draws, rng) - self.moves.change[:, 0].T @ self.moves.counts
-        return self.rate(left[:, :-1], left[:, -1:])
+    def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
+        all_wrong = self.moves.change[:, 0].T @ self.moves.counts
+        for changes in draw_changes(self.moves, self.model, draws, rng):
+            left = changes - all_wrong
+            yield self.rate(left[:, :-1], left[:, -1:])
 
 
 def first_place(holds: NDArray[np.bool_]) -> int | None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.analyse import Analysis, analyse
+from verite.analysis.comparison import SystemPair
 from verite.analysis.confusion import MISSED, NOTHING
 from verite.analysis.operating import FROC
 from verite.analysis.part import AnalysisPart
-from verite.evaluation.evaluation import Evaluation
+from verite.analysis.suspicious import KINDS
 from verite.model.results import Results
 from verite.reporting.plots import COLOURS, label_axes, shorten
 
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
     from verite.analysis.calibration import Calibration
     from verite.analysis.confusion import Confusion
     from verite.analysis.errors import Errors
+    from verite.analysis.lrp import LRP
     from verite.analysis.operating import Operating
     from verite.analysis.slices import Slices
+    from verite.analysis.suspicious import Suspicious
+    from verite.analysis.worst import Worst
 
 
 def find_part(name: str, shown: Any) -> Any:
     """The part of an analysis that is to be drawn: itself, of an analysis, or of results that can be analysed."""
     if isinstance(shown, AnalysisPart):
         return shown
-    if isinstance(shown, Results) and isinstance(getattr(shown, "evaluation", None), Evaluation):
+    if isinstance(shown, Results):
         shown = analyse(shown)
     return getattr(shown, name)
 
@@ -39,7 +43,7 @@ def find_part(name: str, shown: Any) -> Any:
 def can_draw_part(name: str, shown: Any) -> bool:
     if isinstance(shown, AnalysisPart):
         return shown.name == name
-    return isinstance(shown, Analysis) or isinstance(getattr(shown, "evaluation", None), Evaluation)
+    return isinstance(shown, Analysis) or getattr(getattr(shown, "evaluation", None), "has_objects", False)
 
 
 def draw_part(name: str, draw: Callable[[Any, Axes], None], shown: Any, axes: Axes) -> None:
@@ -54,6 +58,7 @@ def draw_errors(errors: Errors, axes: Axes) -> None:
     axes.barh(at + 0.2, list(errors.alone.values()), 0.38, color=COLOURS[4], label="alone (TIDE)")
     for i, cost in enumerate(errors.cost.values()):
         axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
+    axes.margins(x=0.12)
     axes.set_yticks(at, types)
     axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
     axes.set_title(f"{errors.matches.results.name}: AP {errors.base:.3f}, missing {1 - errors.base:.3f}")
@@ -61,6 +66,7 @@ def draw_errors(errors: Errors, axes: Axes) -> None:
     axes.legend(frameon=False, fontsize=8, loc="best")
 
 
+MOST_LABELS, MOST_IMAGES = 30, 20  # below each other
 MOST_CELLS = 30  # labels whose counts are written into their cells
 
 
@@ -77,7 +83,9 @@ def draw_confusion(confusion: Confusion, axes: Axes) -> None:
             colour = "white" if shares[i, j] > 0.4 else "black"
             axes.text(j, i, f"{confusion.matrix[i, j]:,}", ha="center", va="center", fontsize=6, color=colour)
     axes.set(xlabel="predicted", ylabel="truth")
-    axes.set_title(f"{confusion.matches.results.name}: confusion at IoU {confusion.matches.iou:g}")
+    axes.set_title(
+        f"{confusion.matches.results.name}: confusion at {confusion.matches.words.at(confusion.matches.iou)}"
+    )
 
 
 def draw_calibration(calibration: Calibration, axes: Axes) -> None:
@@ -96,7 +104,9 @@ def draw_calibration(calibration: Calibration, axes: Axes) -> None:
 def draw_froc(operating: Operating, axes: Axes) -> None:
     """Recall against wrong predictions per image."""
     sweep = operating.micro
-    axes.step(sweep.per_image, sweep.recall, where="post", color=COLOURS[0], lw=1.5)
+    last = np.maximum(sweep.per_image[-1:], 2 * FROC[-1])  # nothing more is found from there on
+    line = np.append(sweep.per_image, last), np.append(sweep.recall, sweep.recall[-1:])
+    axes.step(*line, where="post", color=COLOURS[0], lw=1.5)
     axes.plot(FROC, operating.froc, ls="none", marker="o", color=COLOURS[1], label=f"CPM {operating.cpm:.3f}")
     axes.set_xscale("log", base=2)
     axes.set(xlim=(FROC[0] / 2, FROC[-1] * 2), ylim=(-0.02, 1.05), xlabel="wrong per image", ylabel="recall")
@@ -114,11 +124,73 @@ def draw_slices(slices: Slices, axes: Axes) -> None:
         gaps = [[max(one["recall"] - one["recall_low"], 0)], [max(one["recall_high"] - one["recall"], 0)]]
         alpha = 1.0 if one["is_ranked"] else 0.35
         axes.errorbar([one["recall"]], [i], xerr=gaps, fmt="o", ms=4, capsize=2, color=COLOURS[0], alpha=alpha)
-    axes.set_yticks(np.arange(len(rows)), [shorten(f"{one['slice']}: {one['bin']}", 30) for one in rows], fontsize=7)
-    axes.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="recall")
+    label_rows(axes, [f"{one['slice']}: {one['bin']}" for one in rows])
+    axes.set(xlim=(-0.02, 1.02), xlabel="recall")
     axes.grid(color="0.9", lw=0.6, axis="x")
+    axes.set_title(f"{slices.matches.results.name}: recall at {slices.matches.words.at(slices.matches.iou)}")
+
+
+def draw_lrp(lrp: LRP, axes: Axes) -> None:
+    """The optimal LRP error of the worst labels, and what it is made of."""
+    names, optima = lrp.matches.names, lrp.optima
+    order = sorted(optima, key=lambda k: -optima[k].olrp)[:MOST_LABELS]
+    at = np.arange(len(order))
+    axes.barh(at, [optima[k].olrp for k in order], 0.8, color="0.88", label="oLRP")
+    for i, (key, label) in enumerate({"loc": "1 − overlap", "fp": "wrong", "fn": "not found"}.items()):
+        values = [getattr(optima[k], key) for k in order]
+        axes.plot(values, at, ls="none", marker="osD"[i], ms=4, color=COLOURS[i], clip_on=False, label=label)
+    label_rows(axes, [names[k] for k in order])
+    axes.set(xlim=(0, 1.02), xlabel="error")
+    axes.set_title(f"{lrp.matches.results.name}: optimal LRP {lrp.mean.olrp:.3f}")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def draw_worst(worst: Worst, axes: Axes) -> None:
+    """The images whose errors cost most."""
+    chosen = worst.images(MOST_IMAGES)
+    axes.barh(np.arange(len(chosen)), worst.of_images[chosen], 0.8, color=COLOURS[0])
+    for i, image in enumerate(chosen.tolist()):
+        count = int(worst.error_counts[image])
+        axes.text(worst.of_images[image], i, f" {count} error{'s' if count > 1 else ''}", va="center", fontsize=7)
+    label_rows(axes, [worst.matches.image_name(i) for i in chosen.tolist()])
+    axes.margins(x=0.15)
+    axes.set(xlabel="AP gained if all errors of the image were mended one by one")
+    axes.set_title(f"{worst.matches.results.name}: images to look at first")
+
+
+def draw_suspicious(suspicious: Suspicious, axes: Axes) -> None:
+    """How many records look wrong in each way, and how many of them probably are."""
+    kinds = [*KINDS.values(), "is it there?", "twice?"]
+    listed = [[one.probability for one in suspicious.listed if one.kind == kind] for kind in kinds]
+    at = np.arange(len(kinds))
+    axes.barh(at - 0.2, [len(values) for values in listed], 0.38, color=COLOURS[4], label="listed")
+    axes.barh(at + 0.2, [sum(values) for values in listed], 0.38, color=COLOURS[0], label="expected to be wrong")
+    for i, values in enumerate(listed):
+        axes.text(sum(values), i + 0.2, f" {sum(values):.1f}", va="center", fontsize=8)
+    label_rows(axes, kinds)
+    axes.set(xlabel="records")
+    axes.set_title(f"{suspicious.matches.results.name}: records that look wrong")
+    axes.legend(frameon=False, fontsize=8, loc="best")
+
+
+def draw_pair(pair: SystemPair, axes: Axes) -> None:
+    """What each type of error costs two systems."""
+    at = np.arange(len(pair.difference))
+    for i, (name, system) in enumerate(zip(pair.names, (pair.one, pair.two), strict=True)):
+        label = f"{shorten(name, 24)}, AP {system.errors.base:.3f}"
+        axes.barh(at + 0.4 * i - 0.2, list(system.errors.cost.values()), 0.38, color=COLOURS[i], label=label)
+    label_rows(axes, list(pair.difference))
+    axes.set(xlabel="cost in AP (adds up to 1 − AP)")
+    axes.set_title(f"{shorten(pair.names[0], 24)} and {shorten(pair.names[1], 24)}")
+    axes.legend(frameon=False, fontsize=8, loc="best")
+
+
+def label_rows(axes: Axes, names: list[str]) -> None:
+    """Bars from top to bottom."""
+    small: dict[str, Any] = {"fontsize": 7} if len(names) > 16 else {}
+    axes.set_yticks(np.arange(len(names)), [shorten(name, 30) for name in names], **small)
+    axes.set(ylim=(max(len(names), 1) - 0.5, -0.5))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(f"{slices.matches.results.name}: recall at IoU {slices.matches.iou:g}")
 
 
 # The kinds of pictures: the part each shows, and how it is drawn.
@@ -128,5 +200,11 @@ DRAWN: dict[str, tuple[str, Callable[[Any, Axes], None]]] = {
     "confusion": ("confusion", draw_confusion),
     "calibration": ("calibration", draw_calibration),
     "slices": ("slices", draw_slices),
+    "lrp": ("lrp", draw_lrp),
+    "worst": ("worst", draw_worst),
+    "suspicious": ("suspicious", draw_suspicious),
 }
-PARTS = {kind: (partial(can_draw_part, name), partial(draw_part, name, draw)) for kind, (name, draw) in DRAWN.items()}
+PARTS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Axes], None]]] = {
+    kind: (partial(can_draw_part, name), partial(draw_part, name, draw)) for kind, (name, draw) in DRAWN.items()
+}
+PARTS["comparison"] = (lambda shown: isinstance(shown, SystemPair), draw_pair)

@@ -71,8 +71,10 @@ def draw_precision(results: CocoResults, axes: Axes) -> None:
     for threshold, curve, shade in zip(results.settings.iou, curves, shades, strict=True):
         axes.plot(recall, curve, lw=1.6, color=shade, label=f"{threshold:g}")
     axes.set(xlabel="recall", ylabel="precision")
-    axes.set_title(f"{results.name}: precision, mean over classes, at each IoU", fontsize=10, loc="left")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="IoU")
+    axes.set_title(
+        f"{results.name}: precision, mean over classes, at each {results.words.overlap}", fontsize=10, loc="left"
+    )
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=results.words.overlap)
 
 
 def draw_panels(results: CocoResults) -> Figure | None:
@@ -99,8 +101,8 @@ def draw_panels(results: CocoResults) -> Figure | None:
     for axes in panels[len(order) :]:
         axes.axis("off")
     more = f"; the worst {len(order)} of {len(results.class_names)} classes" if len(order) == MOST_PANELS else ""
-    figure.suptitle(f"{results.name}: precision against recall at IoU {results.settings.iou[0]:g}, and AP{more}",
-                    fontsize=9, x=0.01, ha="left")  # fmt: skip
+    at = results.words.at(results.settings.iou[0])
+    figure.suptitle(f"{results.name}: precision against recall at {at}, and AP{more}", fontsize=9, x=0.01, ha="left")
     return figure
 
 

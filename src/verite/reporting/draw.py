@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter
-from verite.files import make_folder, write_atomically
+from verite.evaluation.floors import LabelFloors
+from verite.files import fill_folder, make_folder, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
 from verite.model.results import Results
+from verite.progress import count_files
 from verite.protocols import HOMES, protocol_named
 from verite.records import record
 from verite.reporting.overlays import Mark, Overlay
@@ -60,7 +62,7 @@ def draw(
     image: str | None = None,
     worst: int = WORST,
     protocol: str = "coco",
-    confidence: float | None = None,
+    confidence: Any = None,
     format: str = "png",
     **settings: Any,
 ) -> list[Path]:
@@ -78,7 +80,9 @@ def draw(
         raise BadParameter(f"protocol: expected one of {', '.join(HOMES)}, found {protocol!r}")
     results = protocol_named(protocol)(*read_pair(truth, pred), **settings)
     overlay = Overlay(results, confidence=confidence)
-    return save_overlays(overlay, Pictures(results.truth, images), Path(output), format, image, worst)
+    with fill_folder(output) as home:
+        saved = save_overlays(overlay, Pictures(results.truth, images), home, format, image, worst)
+    return [Path(output) / path.relative_to(home) for path in saved]
 
 
 def save_overlays(
@@ -95,7 +99,7 @@ def save_overlays(
     chosen = [overlay.position(image)] if image is not None else overlay.worst[:worst]
     names = file_names(stem(overlay.truth.images.name(i)) for i in chosen)
     saved = [make_folder(folder) / f"{name}.{format}" for name in names]
-    for path, i in zip(saved, chosen, strict=True):
+    for path, i in count_files("drawing", list(zip(saved, chosen, strict=True))):
         write_atomically(path, render(figure_of(overlay, pictures, i), format))
     return saved
 
@@ -114,7 +118,7 @@ def draw_image(
     images: str | PathLike[str] | None = None,
     *,
     iou: float | None = None,
-    confidence: float | None = None,
+    confidence: Any = None,
 ) -> Figure:
     """One photo of an evaluation with everything on it, as a figure of matplotlib.
 
@@ -157,13 +161,15 @@ def draw_mark(axes: Axes, mark: Mark) -> None:
     from matplotlib.patheffects import Normal, withStroke
 
     pen = PENS[mark.fate]
-    if mark.joints is not None:
+    has_pose = mark.joints is not None and len(mark.joints) > 0
+    if mark.joints is not None and has_pose:
         draw_pose(axes, mark.joints, mark.bones, pen, NIGHT)
     dashes: Any = "-" if pen.dashes is None else (0, pen.dashes)
     for ring in mark.rings:
-        line = Polygon(ring, closed=True, fill=False, ec=pen.colour, lw=pen.width, ls=dashes, joinstyle="miter")
-        line.set_path_effects([withStroke(linewidth=pen.width + 1.6, foreground=NIGHT, alpha=0.5), Normal()])
-        axes.add_patch(line)
+        if not has_pose:  # else its box would only be in the way
+            line = Polygon(ring, closed=True, fill=False, ec=pen.colour, lw=pen.width, ls=dashes, joinstyle="miter")
+            line.set_path_effects([withStroke(linewidth=pen.width + 1.6, foreground=NIGHT, alpha=0.5), Normal()])
+            axes.add_patch(line)
         if pen.hatch:
             inside = Polygon(ring, closed=True, fill=False, ec=(1, 1, 1, 0.45), lw=0, hatch=pen.hatch)
             axes.add_patch(inside)
@@ -173,16 +179,19 @@ def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> N
     """What an object is: predictions above their upper left corner, truths below their lower left one."""
     if not mark.rings:
         return
-    left = min(max(float(min(ring[:, 0].min() for ring in mark.rings)), 0.0), size[0])
+    left, side = min(max(float(min(ring[:, 0].min() for ring in mark.rings)), 0.0), size[0]), "left"
     top, bottom = (float(pick(ring[:, 1] for ring in mark.rings)) for pick in (lowest, highest))
     is_truth = mark.side == "truth"
+    if mark.joints is not None and len(mark.joints):  # a pose has no corner: beside its head or its feet
+        end = mark.joints[mark.joints[:, 1].argmax() if is_truth else mark.joints[:, 1].argmin()]
+        left, side = min(max(float(end[0]), 0.05 * size[0]), 0.95 * size[0]), "center"
     at = min(bottom, size[1]) if is_truth else max(top, 0.0)
     is_inside = at > size[1] * 0.95 if is_truth else at < size[1] * 0.05  # there is no room beyond the object
     sure = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
     name = mark.label if len(mark.label) <= 24 else mark.label[:23] + "…"
     axes.annotate(
         f"{pen.sign}{name}{sure}", (left, at), xytext=(1, -3 if is_truth != is_inside else 3),
-        textcoords="offset points", ha="left", va="top" if is_truth != is_inside else "bottom", fontsize=8,
+        textcoords="offset points", ha=side, va="top" if is_truth != is_inside else "bottom", fontsize=8,
         color=NIGHT, annotation_clip=False, clip_on=True,
         bbox={"boxstyle": "square,pad=0.18", "fc": pen.colour, "ec": "none", "alpha": 0.92},
     )  # fmt: skip
@@ -202,7 +211,9 @@ def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) ->
 
     counts = {name: int(values[image]) for name, values in overlay.by_image.items()}
     said = f"{counts['found']} found, {counts['missed']} missed, {counts['wrong']} wrong"
-    at = f"IoU {overlay.iou:g}, confidence from {overlay.confidence:.3g}"
+    floor = overlay.confidence
+    from_confidence = "that of its class" if isinstance(floor, LabelFloors) else f"{floor:.3g}"
+    at = f"{overlay.results.words.at(overlay.iou)}, confidence from {from_confidence}"
     name = overlay.truth.images.name(image)
     name = name if len(name) <= 48 else "…" + name[-47:]
     figure.text(0.012, strip * 0.68, name, fontsize=9, weight="bold", va="center", color="#14181f")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verite.analysis.analyse import Analysis
+    from verite.analysis.comparison import SystemPair
     from verite.analysis.part import AnalysisPart
 
 
@@ -44,7 +45,9 @@ class PlotKind:
     rows: Callable[[Any], int] = lambda results: 0  # bars one below the other, which need room
 
 
-def plot(results: Results | Comparison | Analysis | AnalysisPart, kind: str | None = None, ax: Any = None) -> Axes:
+def plot(
+    results: Results | Comparison | Analysis | AnalysisPart | SystemPair, kind: str | None = None, ax: Any = None
+) -> Axes:
     """A picture of results on matplotlib's axes, which are returned: by default the first kind that fits them.
 
     `pr`: precision against recall; `f1`: F1 against confidence; `classes`: the first score of each class;
@@ -78,25 +81,27 @@ def new_axes(rows: int = 0) -> Axes:
     return Figure(figsize=size, layout="constrained").add_subplot()
 
 
-def f1_lines(shown: Any) -> tuple[float, dict[str, tuple[Any, Any]]]:
-    """The threshold of overlaps, and for each class with truths its confidences and the F1 from each of them on."""
+def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:
+    """The threshold in words, and for each class with truths its confidences and the F1 from each of them on."""
     if has_curves(shown):
         curves = [curve for curve in shown.curves[0].values() if curve.truths]
-        return shown.settings.iou[0], {curve.label: (curve.confidence, curve.f1) for curve in curves}
+        at = shown.words.at(shown.settings.iou[0])
+        return at, {curve.label: (curve.confidence, curve.f1) for curve in curves}
     operating = find_part("operating", shown)
     names = operating.matches.names
-    return operating.matches.iou, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
+    at = operating.matches.words.at(operating.matches.iou)
+    return at, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
 
 
 def draw_f1(shown: Any, axes: Axes) -> None:
     """F1 of each class if predictions below a confidence are left out."""
     label_axes(axes, "confidence", "F1")
-    iou, lines = f1_lines(shown)
+    at, lines = f1_lines(shown)
     best = {name: float(np.max(values, initial=0.0)) for name, (_, values) in lines.items()}
     for i, name in enumerate(sorted(best, key=lambda n: -best[n])):
         label = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
         axes.plot(*lines[name], label=label, drawstyle="steps-post", **line_style(i))
-    axes.set_title(f"{shown.name}: F1 at IoU {iou:g}")
+    axes.set_title(f"{shown.name}: F1 at {at}")
     if best:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="best F1")
 

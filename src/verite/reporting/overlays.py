@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
+from verite.evaluation.floors import LabelFloors, hold_floor, sure_enough
 from verite.model.fates import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIGHT, WRONG
 from verite.records import record
 from verite.reporting.rings import Ring, rings_of
@@ -36,8 +37,8 @@ class Mark:
 
     @property
     def lines(self) -> list[Ring]:
-        """All that there is to draw, bones as rings of two points."""
-        return [*self.rings, *self.bones]
+        """What is drawn of it: the bones of a pose as rings of two points, else its outline."""
+        return self.bones or self.rings
 
 
 class Overlay:
@@ -47,7 +48,8 @@ class Overlay:
     and without it.
     """
 
-    def __init__(self, results: Results, iou: float | None = None, confidence: float | None = None) -> None:
+    def __init__(self, results: Results, iou: float | None = None, confidence: Any = None) -> None:
+        """`confidence` is a number, one for each label, or the `thresholds.json` of an analysis."""
         known = thresholds_of(results)
         self.results, self.truth, self.pred = results, results.truth, results.pred
         self.on = dict(results.signature).get("on", "box")
@@ -57,7 +59,8 @@ class Overlay:
         self.iou = self.finds.iou
         given = self.pred.confidence
         self.sureness = np.ones(len(self.pred)) if given is None else given
-        self.confidence = self.best_confidence if confidence is None else confidence
+        floor: float | LabelFloors = self.best_confidence if confidence is None else hold_floor(confidence)
+        self.confidence = floor
 
     @cached_property
     def is_right(self) -> NDArray[np.bool_]:
@@ -90,7 +93,7 @@ class Overlay:
     def fates(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Of truths and of predictions, as `verite.model.fates` numbers them."""
         taken = self.finds.taken
-        is_sure = self.sureness >= self.confidence
+        is_sure = sure_enough(self.pred, self.confidence)
         is_found = (taken >= 0) & np.append(is_sure, False)[taken]
         truths = np.where(is_found, FOUND, np.where(self.finds.asked, MISSED, NOT_ASKED))
         preds = np.where(self.is_right, RIGHT, np.where(self.counts, WRONG, LEFT_OUT))

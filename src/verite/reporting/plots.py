@@ -56,9 +56,8 @@ def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
         at = np.searchsorted(10 * curve.true_positives, np.arange(11) * curve.truths)
         values = np.append(curve.envelope, 0.0)[at]
         axes.plot(levels, values, color=COLOURS[1], ls="none", marker="o", ms=6, label="interpolated, 11 points")
-    axes.set_title(
-        f"{label}: AP = {100 * results.ap(label, threshold):.2f} % at IoU {results.settings.iou[threshold]:g}"
-    )
+    reached = results.words.at(results.settings.iou[threshold])
+    axes.set_title(f"{label}: AP = {100 * results.ap(label, threshold):.2f} % at {reached}")
     axes.legend(loc="best", frameon=False)
     note = f"{results.name} · {curve.truths} truths · {curve.tp} TP · {curve.fp} FP"
     figure.text(0.99, 0.01, note, ha="right", va="bottom", fontsize=7, color="0.4")
@@ -79,7 +78,9 @@ def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
         shown = f"{name} {100 * aps[name]:.1f} %" if i < MOST_IN_LEGEND else None
         axes.plot(*stairs(results.curves[threshold][name]), label=shown, **line_style(i))
     score = list(results.scores.values())[threshold]
-    axes.set_title(f"{results.name}: mAP = {100 * score.value:.2f} % at IoU {results.settings.iou[threshold]:g}")
+    axes.set_title(
+        f"{results.name}: mAP = {100 * score.value:.2f} % at {results.words.at(results.settings.iou[threshold])}"
+    )
     if aps:
         hidden = f" (best {MOST_IN_LEGEND} of {len(aps)})" if len(aps) > MOST_IN_LEGEND else ""
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=f"AP{hidden}")

@@ -22,6 +22,8 @@ EDGES = {
          (7, 9), (9, 11)),
 }  # fmt: skip
 
+SMALL = 0.15  # of the width of a picture: how tall a pose must be for lines of full width
+
 
 def pose_of(side: Annotations, row: int) -> tuple[Ring, list[Ring]]:
     """Joints [n, 2] of an object that are labelled, and the bones between them; of predictions without any, all."""
@@ -37,13 +39,16 @@ def pose_of(side: Annotations, row: int) -> tuple[Ring, list[Ring]]:
 
 
 def draw_pose(axes: Axes, joints: Ring, bones: list[Ring], pen: Pen, night: str) -> None:
-    """On a dark edge that parts it from any photo."""
+    """On a dark edge that parts it from any photo. Bones are short, and so are dashes; small poses have fine lines."""
     from matplotlib.collections import LineCollection
-    from matplotlib.patheffects import Normal, withStroke
 
-    edge = [withStroke(linewidth=pen.width + 1.6, foreground=night, alpha=0.5), Normal()]
-    dashes = "-" if pen.dashes is None else (0, pen.dashes)
-    lines = LineCollection(bones, colors=pen.colour, linewidths=pen.width, linestyles=[dashes])
-    lines.set_path_effects(edge)
-    axes.add_collection(lines)
-    axes.scatter(joints[:, 0], joints[:, 1], s=9 * pen.width, c=pen.colour, edgecolors=night, linewidths=0.6, zorder=3)
+    left, right = axes.get_xlim()
+    share = float(np.ptp(joints, axis=0).max()) / abs(right - left)
+    fine = min(max(share / SMALL, 0.4), 1.0)
+    width, size = fine * (pen.width + 0.6), 14 * fine**2 * (pen.width + 0.6)
+    dashes = "-" if pen.dashes is None else (0, (2.6, 1.1))
+    for colour, wide, how in ((night, width + 1.8 * fine, "-"), (pen.colour, width, dashes)):
+        lines = LineCollection(bones, colors=colour, linewidths=wide, linestyles=[how], capstyle="butt", zorder=2.5)
+        lines.set_alpha(0.55 if colour == night else 1)
+        axes.add_collection(lines)
+    axes.scatter(joints[:, 0], joints[:, 1], s=size, c=pen.colour, edgecolors=night, linewidths=0.9 * fine, zorder=3)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, VeriteError, one_line
-from verite.formats import Readable, recognise
+from verite.formats import Readable, name_format
 from verite.formats.shards import find_folder_shards, find_shards, is_many
 from verite.scale.partial import Partial, check_order, compute, partial
 
@@ -102,7 +102,7 @@ def list_shards(side: Any) -> list[Any]:
 def format_of(path: Path) -> str:
     from verite.formats.format import Options
 
-    return recognise(path, Options())[0].name
+    return name_format(path, Options())
 
 
 def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) -> list[Partial]:

@@ -20,7 +20,7 @@ from verite.model.annotations import Source
 from verite.model.labels import Labels
 from verite.protocols import HOMES, protocol_named
 from verite.settings import FileOrContent
-from verite.threads import thread_count
+from verite.threads import thread_count, use_threads
 
 if TYPE_CHECKING:
     from verite.checks import Finding
@@ -144,10 +144,11 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     """
     chosen = protocol_of(protocol)
     asked = chosen.settings(**settings)
-    sides = read_pair(truth, pred)
-    if chosen.kept is None:
-        return partial_of(chosen.evaluate(*sides, asked))
-    evaluation, findings = chosen.kept(*sides, asked)
+    with use_threads(getattr(asked, "threads", None)):
+        sides = read_pair(truth, pred)
+        if chosen.kept is None:
+            return partial_of(chosen.evaluate(*sides, asked))
+        evaluation, findings = chosen.kept(*sides, asked)
     return Partial(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import nan
 from typing import Any
@@ -42,36 +43,63 @@ def stand(scores: NDArray[Any], weights: Array | None, recorded: NDArray[Any], t
 
     Differences up to the tolerance are ties.
     """
+    counts = OrderCounts(recorded, tolerance)
+    counts.add(scores, weights)
+    return counts.standings
 
-    def share(rows: NDArray[np.bool_]) -> float:
-        return float(weights[rows].sum()) if weights is not None else float(np.count_nonzero(rows)) / len(rows)
 
-    size = scores.shape[1]
-    ahead, level = np.zeros((size, size)), np.eye(size)
-    better = np.zeros(scores.shape, dtype=np.int8 if size < 127 else np.int16)
-    tied = np.ones_like(better)
-    columns = [np.ascontiguousarray(scores[:, j]) for j in range(size)]
-    for i in range(size):
-        for j in range(i):
-            difference = columns[i] - columns[j]
-            above, below = difference > tolerance, difference < -tolerance
-            better[:, j] += above
-            better[:, i] += below
-            equal = ~(above | below)
-            tied[:, i] += equal
-            tied[:, j] += equal
-            ahead[i, j], ahead[j, i] = share(above), share(below)
-            level[i, j] = level[j, i] = share(equal)
-    places = np.zeros((size, size))
-    for j in range(size):
-        shares = np.bincount(better[:, j] * np.int64(size + 1) + tied[:, j], weights, size * (size + 1) + 1)
-        for code in np.flatnonzero(shares):
-            first, many = divmod(int(code), size + 1)
-            places[j, first : first + many] += shares[code] / many
-    if weights is None:
-        places /= len(scores)
-    whole = share(order_holds(scores, recorded, tolerance)) if differs(recorded, tolerance) else nan
-    return Standings(ahead, level, places, whole)
+def stand_over(blocks: Iterable[NDArray[Any]], recorded: NDArray[Any], tolerance: float = 0.0) -> Standings:
+    """Standings of rows of scores that come block by block, all alike."""
+    counts = OrderCounts(recorded, tolerance)
+    for scores in blocks:
+        counts.add(scores)
+    return counts.standings
+
+
+class OrderCounts:
+    """What rows of scores add up to: how often one is above another, and how many tied from which place on."""
+
+    def __init__(self, recorded: NDArray[Any], tolerance: float) -> None:
+        self.recorded, self.tolerance, self.size = recorded, tolerance, len(recorded)
+        self.total, self.kept = 0.0, 0.0
+        self.ahead, self.level = np.zeros((self.size, self.size)), np.zeros((self.size, self.size))
+        self.shared = np.zeros((self.size, self.size * (self.size + 1) + 1))
+
+    def add(self, scores: NDArray[Any], weights: Array | None = None) -> None:
+        def weigh(rows: NDArray[np.bool_]) -> float:
+            return float(weights[rows].sum()) if weights is not None else float(np.count_nonzero(rows))
+
+        size, tolerance = self.size, self.tolerance
+        better = np.zeros(scores.shape, dtype=np.int8 if size < 127 else np.int16)
+        tied = np.ones_like(better)
+        columns = [np.ascontiguousarray(scores[:, j]) for j in range(size)]
+        for i in range(size):
+            for j in range(i):
+                difference = columns[i] - columns[j]
+                above, below = difference > tolerance, difference < -tolerance
+                better[:, j] += above
+                better[:, i] += below
+                equal = ~(above | below)
+                tied[:, i] += equal
+                tied[:, j] += equal
+                self.ahead[i, j] += weigh(above)
+                self.ahead[j, i] += weigh(below)
+                self.level[i, j] += weigh(equal)
+        for j in range(size):
+            codes = better[:, j] * np.int64(size + 1) + tied[:, j]
+            self.shared[j] += np.bincount(codes, weights, self.shared.shape[1])
+        self.kept += weigh(order_holds(scores, self.recorded, tolerance))
+        self.total = 1.0 if weights is not None else self.total + len(scores)  # weights are probabilities
+
+    @property
+    def standings(self) -> Standings:
+        places = np.zeros((self.size, self.size))
+        for j, code in np.argwhere(self.shared):
+            first, many = divmod(int(code), self.size + 1)
+            places[j, first : first + many] += self.shared[j, code] / many
+        level = (self.level + self.level.T) / self.total + np.eye(self.size)
+        whole = self.kept / self.total if differs(self.recorded, self.tolerance) else nan
+        return Standings(self.ahead / self.total, level, places / self.total, whole)
 
 
 def order_holds(scores: NDArray[Any], recorded: NDArray[Any], tolerance: float = 0.0) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from math import log
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from verite.errors import BadParameter
+from verite.errors import BadParameter, ReadError
 from verite.truth_errors.independent import Bernoulli
 from verite.truth_errors.model import WHY_HALF, ErrorModel, Option, Records, check_count, check_rate, set_fields, split
 
@@ -17,6 +17,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+def count_verdicts(path: str) -> dict[str, int]:
+    """How many records of an `audit.csv` were judged and found wrong; objects that are missing are no records. Nothing
+    where this is no such file.
+    """
+    if not path.endswith(".csv"):
+        return {}
+    import csv
+
+    from verite.files import find_path, read_text
+
+    place = find_path(path)
+    rows = list(csv.DictReader(read_text(place).splitlines()))
+    if not rows or not {"kind", "verdict"} <= set(rows[0]):
+        found = ",".join(rows[0]) if rows else "nothing"
+        raise ReadError(f"{place}:1", expected="an audit.csv with the columns kind and verdict", found=found)
+    said = [(row["verdict"] or "").strip().lower() for row in rows if row["kind"] != "missing"]
+    checked = sum(verdict in ("right", "wrong") for verdict in said)
+    if not checked:
+        raise ReadError(place, expected="verdicts, right or wrong, of some records", found="none")
+    return {"errors": said.count("wrong"), "checked": checked}
 
 
 class OneGroup(ErrorModel):
@@ -40,9 +62,9 @@ class Audit(OneGroup):
     options = (
         Option(
             "audit",
-            "K/N",
-            "K of N records checked again were wrong.",
-            lambda text: dict(split(text, "K/N", "/", int, ["errors", "checked"])),
+            "K/N|FILE",
+            "K of N records checked again were wrong; or audit.csv with its verdicts filled in.",
+            lambda text: count_verdicts(text) or dict(split(text, "K/N", "/", int, ["errors", "checked"])),
         ),
     )
 

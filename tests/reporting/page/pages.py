@@ -70,3 +70,18 @@ def random_pair(classes: int, images: int = 20, seed: int = 0) -> tuple[vt.Annot
     moved[:, 2:] = np.maximum(moved[:, 2:], moved[:, :2] + 2)
     pred = vt.Annotations.of(where, called, moved, sizes=sizes, labels=labels, confidence=rng.random(count).round(3))
     return truth, pred
+
+
+def crowded_pair(classes: int = 3, images: int = 6, seed: int = 0) -> tuple[vt.Annotations, vt.Annotations]:
+    """Objects that lie on each other, each claimed several times under several names."""
+    rng = np.random.default_rng(seed)
+    count = 5 * images
+    corners = rng.integers(0, 40, (count, 2)).astype(float)
+    boxes = np.concatenate([corners, corners + rng.integers(20, 50, (count, 2))], axis=1)
+    where = [f"{k % images}.png" for k in range(count)]
+    labels = [f"class {k}" for k in range(classes)]
+    truth = vt.Annotations.of(where, [labels[k] for k in rng.integers(classes, size=count)], boxes, labels=labels)
+    moved = np.tile(boxes, (4, 1)) + rng.normal(0, 2, (4 * count, 4))
+    called = [labels[k] for k in rng.integers(classes, size=4 * count)]
+    sure = rng.random(4 * count).round(2)
+    return truth, vt.Annotations.of(where * 4, called, moved, labels=labels, confidence=sure)

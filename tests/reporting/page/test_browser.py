@@ -10,8 +10,9 @@ import pytest
 
 import verite as vt
 from tests.reporting.page.pages import SYSTEMS, TRUTH, hostile_pair, random_pair
+from verite.leaderboards.audit import read_rows
 from verite.reporting.overlays import Overlay
-from verite.reporting.page.tally import ConfidenceTally
+from verite.reporting.page.costs import KINDS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -42,6 +43,7 @@ def pages(tmp_path_factory):
         "one": vt.report(TRUTH, SYSTEMS["hawk"], home / "one.html", pictures="embed"),
         "three": vt.report(TRUTH, SYSTEMS, home / "three.html", pictures="embed"),
         "hostile": vt.report(truth, {"<b>x</b>": pred, "__proto__": pred}, home / "hostile.html", checks="off"),
+        "masks": vt.report(TRUTH, SYSTEMS["hawk"], home / "masks.html", pictures="none", on="mask"),
         "many": vt.report(
             many[0], {f"system {k}": many[1] for k in range(10)}, home / "many.html", checks="off", draws=20
         ),
@@ -57,6 +59,7 @@ class Shown:
         self.context = browser.new_context(
             offline=True, java_script_enabled=script, color_scheme=scheme, viewport={"width": wide, "height": 900}
         )
+        self.context.set_default_timeout(8000)
         self.page = self.context.new_page()
         self.faults: list[str] = []
         self.requests: list[str] = []
@@ -66,7 +69,7 @@ class Shown:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri() + hash)
         if script:
-            self.page.wait_for_selector("html[data-ready]", state="attached")
+            self.page.wait_for_selector("[data-ready]", state="attached")
 
     def __enter__(self):
         return self
@@ -75,25 +78,39 @@ class Shown:
         self.context.close()
 
 
-def violations(page) -> list[str]:
+def violations(page, within: str = "body") -> list[str]:
     axe = pytest.importorskip("axe_playwright_python", reason="needs axe: pip install axe-playwright-python")
     source = next(Path(axe.__file__).parent.rglob("axe*.js")).read_text()
     page.evaluate(source)
-    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
+    script = "([where, rules]) => axe.run(where === 'body' ? document : where, {runOnly: rules})"
+    found = page.evaluate(script, [within, RULES])
     return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"]]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["one", "three", "hostile"])
-def test_page_is_accessible(browser, pages, name, scheme):
+def test_page_is_accessible_also_with_a_viewer_and_a_cell_open(browser, pages, name, scheme):
     with Shown(browser, pages[name], scheme=scheme) as shown:
         assert violations(shown.page) == []
-
-
-def test_opened_viewer_is_accessible(browser, pages):
-    with Shown(browser, pages["three"]) as shown:
         shown.page.locator(".d.s0 tr[data-open] button.open").first.click()
-        assert violations(shown.page) == []
+        shown.page.locator("dialog .stage svg").wait_for()
+        assert violations(shown.page, "dialog") == []  # what is behind it cannot be reached
+        shown.page.keyboard.press("Escape")
+        shown.page.locator("[data-matrix] td[class^=o] button").first.click()
+        shown.page.locator("dialog ul.objects li").first.wait_for()
+        assert violations(shown.page, "dialog") == []
+
+
+@pytest.mark.parametrize("name", ["one", "three", "hostile", "masks"])
+def test_the_script_at_first_changes_no_number(browser, pages, name):
+    """What it computes at the confidence where the page begins is what Python wrote."""
+    texts = []
+    for script in (False, True):
+        with Shown(browser, pages[name], script=script) as shown:
+            cells = shown.page.locator(".read dd, [data-matrix] td, .images td, [data-count]").all_inner_texts()
+            texts.append(cells)
+    assert texts[0] == texts[1]
+    assert len(texts[0]) > 60
 
 
 @pytest.mark.parametrize("name", ["one", "three", "hostile", "many"])
@@ -131,29 +148,154 @@ def test_numbers_are_there_without_a_script(browser, pages):
 
 def test_counts_at_every_step_are_those_of_python(browser, pages):
     truth, pred = vt.read(TRUTH), vt.read(SYSTEMS["hawk"], like=vt.read(TRUTH))
-    tally = ConfidenceTally(Overlay(vt.coco(truth, pred)))
-    at = [tally.at(k / 100) for k in range(101)]
+    expected, results = [], vt.coco(truth, pred)
+    for k in range(101):
+        again = vt.analyse(vt.coco(truth, pred, confidence=k / 100))
+        matrix = vt.analyse(results, confidence=k / 100).confusion.counts
+        right, missed = int(matrix.diagonal().sum()), len(again.matches.truth_label[again.matches.is_asked])
+        counts = [right, int(again.matches.is_counted.sum()) - right, missed - right]
+        cells = [int(many) for row in matrix[:-1] for many in row] + [int(many) for many in matrix[-1, :-1]]
+        expected.append([counts, cells, [again.errors.counts[kind] for kind in KINDS if kind in again.errors.counts]])
     with Shown(browser, pages["one"]) as shown:
         found = shown.page.evaluate(
             """async () => {
                 const slider = document.querySelector(".slider"), found = [];
-                const read = word => document.querySelector(`[data-read="0.${word}"]`).textContent;
+                const list = query => [...document.querySelectorAll(query)].map(cell => Number(cell.textContent));
                 for (let k = 0; k <= 100; k++) {
                     slider.value = k;
                     slider.removeAttribute("aria-valuetext");
                     slider.dispatchEvent(new Event("input"));
                     while (!slider.getAttribute("aria-valuetext")) await new Promise(done => setTimeout(done, 1));
-                    found.push([read("right"), read("wrong"), read("missed")]);
+                    const cells = list(".mx tbody tr:not(:last-child) td:not(.gap):not(.plainly)");
+                    found.push([list(".read dd").slice(4, 7), cells, list("[data-count]")]);
                 }
                 return found;
             }"""
         )
-    assert found == [[f"{one[word]:,}" for word in ("right", "wrong", "missed")] for one in at]
+    assert found == expected
+
+
+@pytest.mark.parametrize(("word", "floors"), [("best F1", None), ("LRP", "lrp")])
+def test_buttons_set_the_confidence_of_each_class(browser, pages, word, floors):
+    results = vt.coco(TRUTH, SYSTEMS["hawk"])
+    floors = floors or vt.analyse(results).operating.thresholds
+    matrix = vt.analyse(results, confidence=floors).confusion.counts
+    with Shown(browser, pages["one"]) as shown:
+        shown.page.locator("#confusion button", has_text=word).click()
+        shown.page.wait_for_function("word => document.querySelector('#said').textContent.includes(word)", arg=word)
+        rows = shown.page.locator("[data-matrix] tbody tr:not(:last-child)").evaluate_all(
+            "rows => rows.map(row => [...row.querySelectorAll('td:not(.gap):not(.plainly)')]"
+            ".map(cell => Number(cell.textContent)))"
+        )
+        assert [row[:9] for row in rows[:-1]] == matrix[:-1].tolist()
+        assert rows[-1] == matrix[-1, :-1].tolist()
+        right, wrong = (int(text) for text in shown.page.locator(".read dd").all_inner_texts()[4:6])
+        assert (right, right + wrong) == (matrix.diagonal().sum(), matrix[:, :-1].sum())
+        url = shown.page.url
+    with Shown(browser, pages["one"], hash=f"#{url.partition('#')[2]}") as shown:
+        assert shown.page.locator(".read dd").all_inner_texts()[4] == str(right)
+
+
+def test_cells_say_counts_or_shares(browser, pages):
+    matrix = vt.read_report(pages["one"])["systems"][0]["confusion"]["matrix"]
+    with Shown(browser, pages["one"]) as shown:
+        first = shown.page.locator("[data-matrix] tbody tr").first.locator("td").first
+        assert first.inner_text() == str(matrix[0][0])
+        for value, total in (("row", sum(matrix[0])), ("column", sum(row[0] for row in matrix))):
+            shown.page.locator(f"[name=share-0][value={value}]").check()
+            assert first.inner_text() == f"{100 * matrix[0][0] / total:.0f}"
+
+
+def test_charts_tell_their_numbers_under_the_pointer(browser, pages):
+    steps = vt.read_report(pages["one"])["systems"][0]["steps"]
+    with Shown(browser, pages["one"]) as shown:
+        chart = shown.page.locator("svg.chart[data-chart]")
+        chart.scroll_into_view_if_needed()
+        box = chart.bounding_box()
+        recall = steps["right"][60] / steps["truths"]
+        at = 36 + 390 * 0.6, 256 - 230 * recall
+        shown.page.mouse.move(box["x"] + at[0] * box["width"] / 440, box["y"] + at[1] * box["height"] / 300)
+        assert chart.locator("text.hover").inner_html() == f"confidence 0.60: recall {recall:.3f}"
+        shown.page.mouse.move(0, 0)
+        assert chart.locator("text.hover").inner_html() == ""
+
+
+def test_bars_counts_and_slices_open_their_objects(browser, pages):
+    document = vt.read_report(pages["one"])["systems"][0]
+    with Shown(browser, pages["one"], hash="#at=0.00") as shown:
+        note = shown.page.locator("dialog .note")
+        bar = shown.page.locator("li[data-system] rect[data-kind=localization]")
+        bar.focus()
+        shown.page.keyboard.press("Enter")
+        note.wait_for()
+        assert f": {document['errors']['counts']['localization']} objects" in note.inner_text()
+        shown.page.keyboard.press("Escape")
+        for kind, count in document["errors"]["counts"].items():
+            shown.page.locator(f'[data-count="0.{kind}"] button').click()
+            note.wait_for()
+            assert f": {count} objects" in note.inner_text()
+            shown.page.keyboard.press("Escape")
+        slices = sorted(
+            (one for one in document["slices"] if one["recall"] is not None),
+            key=lambda one: (not one["is_ranked"], one["recall"]),
+        )[:3]
+        for one, row in zip(slices, shown.page.locator("tr[data-slice] button.open").all(), strict=False):
+            row.press("Enter")
+            note.wait_for()
+            assert f": {one['truths']} objects" in note.inner_text()
+            shown.page.keyboard.press("Escape")
+
+
+def test_viewer_shows_an_embedded_photo_and_outlines_of_masks(browser, pages):
+    with Shown(browser, pages["one"]) as shown:
+        shown.page.locator("tr[data-open] button.open").first.click()
+        use = shown.page.locator("dialog .stage use")
+        use.wait_for(state="attached")
+        assert shown.page.locator(use.get_attribute("href")).get_attribute("href").startswith("data:image/webp")
+    with Shown(browser, pages["masks"]) as shown:
+        shown.page.locator("tr[data-open] button.open").first.click()
+        shown.page.locator("dialog .stage path.tru").first.wait_for()
+        paths = shown.page.locator("dialog .stage path.tru").evaluate_all(
+            "all => all.map(one => one.getAttribute('d'))"
+        )
+        name = shown.page.locator("dialog h2").inner_text()
+    overlay = Overlay(vt.coco(TRUTH, SYSTEMS["hawk"], on="mask"))
+    rows = np.flatnonzero(overlay.truth.image == overlay.position(name))
+    rings = [overlay.mark("truth", int(row)).rings for row in rows]
+    assert [path.count("L") + path.count("M") for path in paths] == [sum(map(len, ring)) for ring in rings]
+    found = np.array(
+        [float(x) for x in paths[0].strip("MZ").replace("Z", "").replace("M", "L").replace("L", " ").split()]
+    )
+    assert np.abs(found - np.concatenate(rings[0]).ravel()).max() <= 0.125
+
+
+def test_marks_are_copied_as_a_table_of_checked_records(browser, pages, tmp_path):
+    with Shown(browser, pages["three"]) as shown:
+        for k, verdict in enumerate(["wrong", "right", "unsure"]):
+            shown.page.locator(f"[name=mark-{k}][value={verdict}]").check()
+        shown.page.locator("#copy-marks").click()
+        text = shown.page.locator("#marks").input_value()
+        selected = "document.activeElement.selectionEnd - document.activeElement.selectionStart"
+        assert shown.page.evaluate(selected) == len(text)
+    (tmp_path / "audit.csv").write_text(text)
+    assert [row.verdict for row in read_rows(tmp_path / "audit.csv")] == ["wrong", "right", "unsure"]
+    vt.leaderboard(TRUTH, SYSTEMS, audit=tmp_path / "audit.csv", draws=5)
+
+
+def test_without_a_way_to_unpack_the_page_says_so(browser, pages):
+    context = browser.new_context()
+    context.add_init_script("delete window.DecompressionStream")
+    page = context.new_page()
+    page.goto(pages["one"].as_uri())
+    page.wait_for_selector("[data-ready]", state="attached")
+    assert page.locator("#old").is_visible()
+    assert not page.locator(".slider").first.is_visible()
+    context.close()
 
 
 def test_slider_moves_by_keys_and_the_rest_follows(browser, pages):
     with Shown(browser, pages["one"]) as shown:
-        slider = shown.page.locator(".slider")
+        slider = shown.page.locator(".slider").first
         slider.focus()
         start = int(slider.input_value())
         shown.page.keyboard.press("ArrowRight")
@@ -163,7 +305,7 @@ def test_slider_moves_by_keys_and_the_rest_follows(browser, pages):
         assert "right" in shown.page.locator("#said").inner_text()
         assert f"at={(start + 11) / 100:.2f}" in shown.page.url
         shown.page.wait_for_selector("#classes-0 td.at:not([hidden])")
-        cells = shown.page.locator('#classes-0 td[data-label$=".right"]').all_inner_texts()
+        cells = shown.page.locator("#classes-0 tbody td.at:nth-last-child(4)").all_inner_texts()
         overlay = Overlay(vt.coco(TRUTH, SYSTEMS["hawk"]), confidence=(start + 11) / 100)
         assert sum(map(int, cells)) == int((overlay.fates[0] == 0).sum())
 
@@ -184,7 +326,9 @@ def test_tables_sort_and_say_so(browser, pages):
 def test_classes_are_filtered(browser, pages):
     with Shown(browser, pages["many"]) as shown:
         shown.page.locator(".filter").first.fill("class 7")
-        names = shown.page.locator("#classes-0 tbody tr:visible th").all_inner_texts()
+        names = shown.page.locator("#classes-0 tbody").evaluate(
+            "body => [...body.rows].filter(row => row.checkVisibility()).map(row => row.cells[0].textContent)"
+        )
         assert names
         assert all("class 7" in name for name in names)
 
@@ -192,7 +336,7 @@ def test_classes_are_filtered(browser, pages):
 def test_a_link_shows_the_same_view(browser, pages):
     with Shown(browser, pages["three"], hash="#at=0.43&pred=magpie") as shown:
         assert shown.page.locator("#p1").is_checked()
-        assert shown.page.locator('.slider[data-system="1"]').input_value() == "43"
+        assert shown.page.locator('.slider[data-system="1"]').first.input_value() == "43"
         assert shown.page.locator(".d.s0").first.is_hidden()
         shown.page.locator("#p2").check()
         assert "pred=mole" in shown.page.url
@@ -200,7 +344,7 @@ def test_a_link_shows_the_same_view(browser, pages):
 
 def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
     with Shown(browser, pages["one"]) as shown:
-        cell = shown.page.locator(".mx td.o1 button, .mx td.o2 button, .mx td.o3 button").first
+        cell = shown.page.locator("[data-matrix] tr:nth-child(-n+8) td:nth-child(-n+9):is(.o1, .o2, .o3) button").first
         count = int(cell.inner_text())
         cell.focus()
         shown.page.keyboard.press("Enter")
@@ -209,7 +353,7 @@ def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
         assert dialog.locator("ul.objects button").count() == count
         assert "cell=" in shown.page.url
         dialog.locator("ul.objects button").first.press("Enter")
-        shown.page.wait_for_selector("dialog .stage svg rect")
+        shown.page.wait_for_selector("dialog .stage svg path")
         shown.page.keyboard.press("Escape")
         assert shown.page.locator("dialog[open]").count() == 0
         assert shown.page.evaluate("document.activeElement.textContent") == str(count)
@@ -248,13 +392,13 @@ def test_page_never_scrolls_sideways(browser, pages, name, wide):
         assert shown.page.evaluate("document.documentElement.scrollWidth") <= wide
 
 
-def test_page_prints_on_a_few_sheets(browser, pages, tmp_path):
+def test_page_prints_on_six_sheets_at_most(browser, pages, tmp_path):
     with Shown(browser, pages["three"]) as shown:
         shown.page.pdf(path=tmp_path / "a.pdf", prefer_css_page_size=True)
     sheets = (tmp_path / "a.pdf").read_bytes().count(b"/Type /Page\n") or (tmp_path / "a.pdf").read_bytes().count(
         b"/Type /Page"
     )
-    assert 3 <= sheets <= 16
+    assert 3 <= sheets <= 6
 
 
 @pytest.mark.slow
@@ -275,11 +419,17 @@ def test_a_large_page_is_ready_in_two_seconds(browser, tmp_path):
     pred = vt.Annotations.of(*side(per_pred), sizes=sizes, labels=labels, confidence=rng.random(images * per_pred))
     page = vt.report(truth, {"a": pred}, tmp_path / "large.html", checks="off", pictures="none")
     assert page.stat().st_size <= 4_000_000
-    with Shown(browser, page) as shown:
-        painted = shown.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
-        ready = shown.page.evaluate("performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart")
-        heap = shown.page.evaluate("performance.memory.usedJSHeapSize")
-        assert heap <= 150e6
-        assert painted <= 4000  # one second on a quiet machine; tests share theirs
-        assert ready <= 8000
-        assert "counted, but cannot be opened" in shown.page.locator("body").inner_text()
+    best: list[float] = []
+    for _ in range(3):  # the best of three: tests share their machine
+        with Shown(browser, page) as shown:
+            script = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+            found = [
+                shown.page.evaluate(script),
+                float(shown.page.locator("#viewer").get_attribute("data-ready")),
+            ]
+            assert shown.page.evaluate("performance.memory.usedJSHeapSize") <= 150e6
+            assert "counted, but cannot be opened" in shown.page.locator("body").inner_text()
+        best = found if not best else [min(pair) for pair in zip(best, found, strict=True)]
+    painted, ready = best
+    assert painted <= 1000
+    assert ready <= 2000

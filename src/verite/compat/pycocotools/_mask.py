@@ -7,7 +7,6 @@ read beyond its memory is a ValueError here, or has the one answer that makes se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.errors import BadParameter, excerpt
 from verite.model.outlines import Runs
+from verite.records import record
 
 Rle = dict[str, Any]
 Counts = NDArray[np.uint32]
@@ -73,7 +73,7 @@ def rles_of(runs: Runs) -> list[Rle]:
     return [rle_of(runs[i], runs.sizes[i].tolist()) for i in range(len(runs))]
 
 
-@dataclass(frozen=True)
+@record()
 class RLEs:
     """Runs of several masks, as `_frString` hands them to `_toString`."""
 

@@ -5,7 +5,6 @@ Most programs load two files, evaluate and never look: then no dictionary is mad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +14,12 @@ from verite.errors import VeriteError
 from verite.files import find_path, read_bytes
 from verite.formats import read
 from verite.model.annotations import Annotations
+from verite.records import record
 
 OPENED = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Closed:
     """A file in which everything has its place, and nobody has looked at."""
 

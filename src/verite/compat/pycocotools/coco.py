@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
+from verite.compat.pycocotools import mask
 from verite.compat.pycocotools.closed import OPENED, Closed, close, open_for
-from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, VeriteError, excerpt
 
 Record = dict[str, Any]
+maskUtils = mask  # noqa: N816 - clients look for it under this name
 
 
 def _isArrayLike(obj: Any) -> bool:  # noqa: N802
@@ -219,14 +220,14 @@ class COCO:
         image = self.imgs[ann["image_id"]]
         outline = ann["segmentation"]
         if isinstance(outline, list):
-            return maskUtils.merge(maskUtils.frPyObjects(outline, image["height"], image["width"]))
+            return mask.merge(mask.frPyObjects(outline, image["height"], image["width"]))
         if isinstance(outline["counts"], list):
-            return maskUtils.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
+            return mask.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
         return outline  # type: ignore[no-any-return]
 
     def annToMask(self, ann: Record) -> NDArray[np.uint8]:  # noqa: N802
         """The pixels of an annotation."""
-        return maskUtils.decode(self.annToRLE(ann))
+        return mask.decode(self.annToRLE(ann))
 
 
 def make_results(truth: COCO, records: Any) -> Record:
@@ -265,29 +266,43 @@ def values_of(records: Sequence[Record], key: str, what: str) -> list[Any]:
 def kind_of(first: Record) -> str:
     """What kind of results they are is read off the first record, as in pycocotools."""
     found = (key for key in ("caption", "bbox", "segmentation", "keypoints") if key in first)
-    return next((key for key in found if key != "bbox" or len(first["bbox"])), "")
+    return next((key for key in found if key != "bbox" or not (_isArrayLike(first[key]) and not len(first[key]))), "")
+
+
+WANTED = {
+    "bbox": "four numbers as bbox",
+    "segmentation": "a mask of size and counts as segmentation",
+    "keypoints": "x, y and visibility of each point as keypoints",
+}
 
 
 def complete(records: list[Record], kind: str) -> None:
     """Give results what truths have: an id, an area, and a box or an outline where one is missing."""
-    for i, record in enumerate(records):
-        if kind:
-            record["id"] = i + 1
-        if kind == "bbox":
-            x, y, w, h = record["bbox"]
-            if "segmentation" not in record:
-                record["segmentation"] = [[x, y, x, y + h, x + w, y + h, x + w, y]]
-            record["area"] = w * h
-            record["iscrowd"] = 0
-        elif kind == "segmentation":
-            record["area"] = maskUtils.area(record["segmentation"])
-            if "bbox" not in record:
-                record["bbox"] = maskUtils.toBbox(record["segmentation"])
-            record["iscrowd"] = 0
-        elif kind == "keypoints":
-            x, y = np.array(record["keypoints"][0::3]), np.array(record["keypoints"][1::3])
-            record["area"] = (x.max() - x.min()) * (y.max() - y.min())
-            record["bbox"] = [x.min(), y.min(), x.max() - x.min(), y.max() - y.min()]
+    i = 0
+    try:
+        for i, record in enumerate(records):
+            if kind:
+                record["id"] = i + 1
+            if kind == "bbox":
+                x, y, w, h = record["bbox"]
+                if "segmentation" not in record:
+                    record["segmentation"] = [[x, y, x, y + h, x + w, y + h, x + w, y]]
+                record["area"] = w * h
+                record["iscrowd"] = 0
+            elif kind == "segmentation":
+                record["area"] = mask.area(record["segmentation"])
+                if "bbox" not in record:
+                    record["bbox"] = mask.toBbox(record["segmentation"])
+                record["iscrowd"] = 0
+            elif kind == "keypoints":
+                x, y = np.array(record["keypoints"][0::3]), np.array(record["keypoints"][1::3])
+                record["area"] = (x.max() - x.min()) * (y.max() - y.min())
+                record["bbox"] = [x.min(), y.min(), x.max() - x.min(), y.max() - y.min()]
+    except VeriteError as error:
+        raise DataError(f"results[{i}]: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = records[i].get(kind)
+        raise DataError(f"results[{i}]: expected {WANTED[kind]}, found {excerpt(str(found))}") from None
 
 
 def read_json(path: Any) -> Any:

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.compat.pycocotools import mask as maskUtils  # noqa: N812 - the name is pycocotools'
-from verite.compat.pycocotools import steps
+from verite.compat.pycocotools import mask, steps
 from verite.compat.pycocotools.images import accumulate_images, list_images
-from verite.compat.pycocotools.params import Params, copy_params, fits_core, is_same
+from verite.compat.pycocotools.params import Params as Params
+from verite.compat.pycocotools.params import copy_params, fits_core, is_same
 from verite.compat.pycocotools.preparation import Prepared, has_own_ways, prepare_closed, prepare_sides
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.compat.pycocotools.coco import COCO
 
+maskUtils = mask  # noqa: N816 - clients look for it under this name
 MADE_LATER = ("evalImgs", "ious", "_gts", "_dts")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +19,14 @@ from verite.model.keypoints import Keypoints
 from verite.model.labels import Labels
 from verite.model.outlines import Polygons, Runs
 from verite.model.regions import Regions
+from verite.records import record
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from verite.compat.pycocotools.params import Params
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class RecordSide:
     """Where records come from, and those of the chosen images and classes."""
 
@@ -34,7 +34,7 @@ class RecordSide:
     records: list[Record]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Prepared:
     """Truths, detections and their evaluation."""
 

@@ -7,8 +7,7 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.frame import scroll, table_head
-from verite.reporting.page.head import is_known
-from verite.reporting.page.words import chance, count_of, list_all, name, number, plain, sentence
+from verite.reporting.page.words import chance, count_of, is_known, list_all, name, number, plain, sentence
 
 DOUBTS = {"errors": "errors of the truth", "images": "other images", "both": "errors of the truth and other images"}
 MOST_RECORDS = 12

@@ -7,8 +7,7 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import HIGH, Axes, Stroke, lines
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import is_known
-from verite.reporting.page.words import name, number, plain, sentence, whole
+from verite.reporting.page.words import is_known, name, number, plain, sentence, whole
 
 DOTS = "Dots: predictions of like confidence, grey where it is as often right as it says; bars: 95\u00a0% intervals."
 
@@ -78,6 +77,7 @@ def chart(system: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
         marks.append(
             element(
                 "circle",
+                element("title", f"{number(one['confidence'])}: right {number(one['right'])} of {one['preds']:,}"),
                 cx=f"{x:.1f}",
                 cy=f"{y:.1f}",
                 r=5 if one["preds"] > 20 else 4,

@@ -49,7 +49,7 @@ def stack(pieces: Sequence[Piece], about: str) -> Markup:
         width = max(value - 0.0018, 0.0005) if value > 0 else 0.0
         shown = f"{piece.label} {number(value)}"
         if width:
-            parts.append(bar(at, width, piece.kind, 20, 24, shown))
+            parts.append(bar(at, width, piece.kind, 20, 24, shown, "right" if piece.kind == "c-ap" else piece.label))
         if value >= 0.02 and at >= last and len(shown) * LETTER <= max(value, 0.11) and at + len(shown) * LETTER <= 1:
             strong = element("tspan", number(value), class_="k")
             wide = 2.2 * len(shown) * LETTER
@@ -73,16 +73,19 @@ def thin_stack(pieces: Sequence[Piece], about: str) -> Markup:
     for piece in pieces:
         value = max(piece.value, 0.0) if isfinite(piece.value) else 0.0
         if value > 0.0004:
-            parts.append(bar(at, max(value - 0.004, 0.002), piece.kind, 1, 10, f"{piece.label} {number(value)}"))
+            left, wide = f"{100 * at:.1f}%", f"{100 * max(value - 0.004, 0.002):.1f}%"
+            parts.append(element("rect", class_=piece.kind, x=left, width=wide))
         at += value
     said = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
-    return element("svg", *parts, class_="bar", height=12, role="img", aria_label=f"{plain(about)}: {said}")
+    return element("svg", *parts, class_="bar thin", role="img", aria_label=f"{plain(about)}: {said}")
 
 
-def bar(at: float, width: float, kind: str, y: int, height: int, title: str) -> Markup:
+def bar(at: float, width: float, kind: str, y: int, height: int, title: str, opens: str = "") -> Markup:
+    """`opens`: whose objects it shows where it is clicked."""
     return element(
         "rect",
         element("title", title),
+        **({"data_kind": opens} if opens else {}),
         class_=kind,
         x=f"{100 * at:.2f}%",
         y=y,
@@ -194,7 +197,8 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
     for line in drawn:
         shape = path(axes, line.points)
         if shape:
-            parts.append(element("path", d=shape, class_=f"ln {line.kind}"))
+            told = {} if line.kind == "iso" else {"data_name": plain(line.label or axes.y, 18)}
+            parts.append(element("path", d=shape, class_=f"ln {line.kind}", **told))
     taken: list[tuple[float, float]] = []
     for line in drawn:
         if line.label and line.points:
@@ -208,6 +212,8 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
         viewBox=f"0 0 {WIDE} {HIGH}",
         role="img",
         aria_label=about,
+        data_axes=" ".join(f"{end:g}" for end in (*axes.x_range, *axes.y_range)) + (" 2" if axes.is_log else ""),
+        data_x=axes.x.partition(" ")[0],
         **({"data_chart": key} if key else {}),
     )
 

@@ -7,26 +7,28 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import small_curve, thin_stack
 from verite.reporting.page.costs import KINDS, pieces_of, swatch
-from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import is_known, score_name
-from verite.reporting.page.words import count_of, name, number, plain, sentence, whole
+from verite.reporting.page.frame import each, scroll, table_head
+from verite.reporting.page.head import score_name
+from verite.reporting.page.words import count_of, is_known, name, number, overlap_at, plain, sentence, whole
 
 MOST_BARS = 1500  # classes of all systems that have a bar in their row
 TALL = 25  # rows from which on a table scrolls by itself
+FEW = 8  # rows up to which nothing needs a filter
+WHOLE = 10_000  # letters of a name where it is the subject
 COUNTS = {"truths", "preds", "TP", "FP"}
 
 
 def classes(doc: dict[str, Any]) -> Markup | None:
     if not doc["systems"][0]["classes"]["rows"]:
         return None
-    return each(doc["systems"], [classes_of(doc, i) for i in range(len(doc["systems"]))])
+    parts = each(doc["systems"], [classes_of(doc, i) for i in range(len(doc["systems"]))])
+    return join_elements(parts, all_classes(doc))
 
 
 def classes_of(doc: dict[str, Any], i: int) -> Markup:
     system = doc["systems"][i]
     table = system["classes"]
     known = [row for row in table["rows"] if is_known(row[1])]
-    ordered = sorted(table["rows"], key=lambda row: (not is_known(row[1]), row[1] if is_known(row[1]) else 0.0))
     filter_box = element(
         "p",
         element(
@@ -35,14 +37,41 @@ def classes_of(doc: dict[str, Any], i: int) -> Markup:
         class_="row js",
         hidden="",
     )
+    hidden = table["count"] - len(table["rows"])
+    cut = f"The {len(table['rows']):,} worst of {table['count']:,} classes; all of them are below." if hidden else ""
     return join_elements(
         element("p", tell_classes(doc, system, known), class_="finding"),
-        element("p", tell_rest(system, known), class_="sub"),
-        filter_box if len(table["rows"]) > TALL else Markup(),
-        scroll(f"Table of classes, {plain(system['name'])}", class_table(doc, i, ordered),
-               kind="tall" if len(ordered) > TALL else ""),
-        multiples(system),
+        element("p", tell_rest(system, known), f" {cut}" if cut else "", class_="sub"),
+        filter_box if len(table["rows"]) > FEW else Markup(),
+        scroll(f"Table of classes, {plain(system['name'])}", class_table(doc, i),
+               kind="tall" if len(table["rows"]) > TALL else ""),
+        multiples(doc, system),
     )  # fmt: skip
+
+
+def all_classes(doc: dict[str, Any]) -> Markup:
+    """One score of every class and system, where not every class has all its numbers."""
+    told = doc["classes"]
+    if not told:
+        return Markup()
+    heads = [("class", "l"), *((plain(system["name"], 24), "") for system in doc["systems"])]
+    rows = [
+        element("tr", element("th", name(label), scope="row"), *(element("td", number(value)) for value in values))
+        for label, values in zip(told["labels"], told["scores"], strict=True)
+    ]
+    table = element(
+        "table",
+        element("caption", f"{told['score']} of every class."),
+        element("thead", table_head(heads)),
+        element("tbody", *rows),
+        id="classes-all",
+    )
+    box = element("input", type="search", class_="filter", data_table="classes-all")
+    return join_elements(
+        element("h3", "Every class"),
+        element("p", element("label", "Filter all classes ", box), class_="row js", hidden=""),
+        scroll("Table of every class", table, kind="tall"),
+    )
 
 
 def tell_classes(doc: dict[str, Any], system: dict[str, Any], known: list[Any]) -> Markup:
@@ -66,14 +95,13 @@ def tell_rest(system: dict[str, Any], known: list[Any]) -> Markup:
     return sentence("Worst first; confidence is that of the best F1 of each class.")
 
 
-def class_table(doc: dict[str, Any], i: int, rows: list[Any]) -> Markup:
+def class_table(doc: dict[str, Any], i: int) -> Markup:
     system = doc["systems"][i]
-    table, errors = system["classes"], system.get("errors") or {}
-    is_small = len(table["rows"]) * len(doc["systems"]) <= MOST_BARS
-    costs = (errors.get("classes") or {}) if is_small else {}
-    olrp = (system.get("lrp") or {}).get("classes") or {}
-    best_at = dict(zip((row[0] for row in table["rows"]), table["best_at"], strict=True))
-    heads = list(table["head"][1:])
+    table = system["classes"]
+    rows, heads = table["rows"], list(table["head"][1:])
+    kinds = system["errors"]["cost"] if system.get("errors") else {}
+    costs = table.get("cost") if len(rows) * len(doc["systems"]) <= MOST_BARS else None
+    olrp = table.get("oLRP")
     columns = [element("th", "class", scope="col", class_="l")]
     if costs:
         columns.append(element("th", f"{heads[0]} and costs", scope="col", class_="l nosort"))
@@ -87,43 +115,38 @@ def class_table(doc: dict[str, Any], i: int, rows: list[Any]) -> Markup:
         columns.append(element("th", "oLRP", scope="col"))
     body = []
     labels = {label: k for k, label in enumerate(doc["truth"]["labels"])}
-    for row in rows:
-        label = row[0]
-        cells = [element("th", name(label, "nm whole", 400), scope="row")]
+    for k, row in enumerate(rows):
+        cells = [element("th", name(row[0], "nm whole", WHOLE), scope="row")]
         if costs:
-            told = costs.get(label) or {}
-            bar = thin_stack(pieces_of(row[1], told.get("cost") or {}), label) if told.get("cost") else Markup()
-            cells.append(element("td", bar, class_="wide"))
+            cost = dict(zip(kinds, costs[k] or (), strict=False))
+            cells.append(
+                element("td", thin_stack(pieces_of(row[1], cost), row[0]) if cost else Markup(), class_="wide")
+            )
         cells += [element("td", cell(word, value), **soft(word)) for word, value in zip(heads, row[1:], strict=True)]
-        at = labels.get(label, -1)
-        cells += [
-            element("td", class_="at q js", hidden="", data_label=f"{i}.{at}.{word}") for word in ("right", "wrong")
-        ]
-        cells.append(element("td", number(best_at.get(label), 2), class_="q"))
+        cells += [element("td", class_="at q js", hidden="") for _ in range(2)]
+        cells.append(element("td", number(table["best_at"][k], 2), class_="q"))
         if olrp:
-            cells.append(element("td", number((olrp.get(label) or {}).get("oLRP"), 2), class_="q"))
-        body.append(element("tr", *cells, data_label=at))
+            cells.append(element("td", number(olrp[k], 2), class_="q"))
+        body.append(element("tr", *cells, data_label=labels.get(row[0], -1)))
     mean = [element("th", "all", scope="row")] + ([element("td")] if costs else [])
     mean += [element("td", cell(word, value)) for word, value in zip(heads, table["mean"][1:], strict=True)]
     mean += [element("td", class_="at js", hidden="") for _ in range(2)]
     mean += [element("td")] + ([element("td", number((system.get("lrp") or {}).get("oLRP"), 2))] if olrp else [])
     return element(
         "table",
-        element("caption", *caption(costs, heads[0])),
+        element("caption", *caption(kinds if costs else {}, heads[0])),
         element("thead", element("tr", *columns)),
         element("tbody", *body),
         element("tfoot", element("tr", *mean)),
-        class_="sortable",
         id=f"classes-{i}",
     )
 
 
-def caption(costs: Any, word: str) -> list[str]:
-    if not costs:
+def caption(kinds: Any, word: str) -> list[str]:
+    if not kinds:
         return ["Worst first."]
     parts = ["Worst first. ", element("span", element("span", class_="sw t-ap"), word, class_="tk")]
-    first: dict[str, Any] = next((one["cost"] for one in costs.values() if one.get("cost")), {})
-    return parts + [element("span", swatch(kind), kind, class_="tk") for kind in KINDS if kind in first]
+    return parts + [element("span", swatch(kind), kind, class_="tk") for kind in KINDS if kind in kinds]
 
 
 def soft(word: str) -> dict[str, str | int]:
@@ -136,7 +159,7 @@ def cell(word: str, value: Any) -> str:
     return whole(value) if word in COUNTS and value is not None else number(value)
 
 
-def multiples(system: dict[str, Any]) -> Markup:
+def multiples(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
     """Small curves, the worst class first."""
     curves = system["curves"]
     if not curves["worst"]:
@@ -154,6 +177,9 @@ def multiples(system: dict[str, Any]) -> Markup:
     more = f"; the worst {len(items)} of {curves['count']}" if hidden else ""
     return join_elements(
         element("h3", "Precision against recall, class by class"),
-        element("p", f"At IoU {curves['iou']:g}, both axes from 0 to 1; grey: the mean of all classes{more}."),
+        element(
+            "p",
+            f"At {overlap_at(doc, curves['iou'])}, both axes from 0 to 1; grey: the mean of all classes{more}.",
+        ),
         element("ul", *items, class_="mini"),
     )

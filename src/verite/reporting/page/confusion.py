@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.words import count_of, name, number, percent, plain, sentence
+from verite.reporting.page.operating import slider
+from verite.reporting.page.words import count_of, is_known, name, number, overlap_at, percent, plain, sentence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST = 40  # labels of a matrix; of more, those with most mistakes, the others summed
 MANY = 14  # labels from which on cells are small
@@ -25,17 +31,17 @@ def show_confusion(doc: dict[str, Any]) -> Markup | None:
 def confusion_of(doc: dict[str, Any], i: int) -> Markup:
     system = doc["systems"][i]
     told = system.get("confusion")
-    if not told or not told["labels"]:
+    if not told or not (labels := labels_of(doc, told)):
         return element("p", "No classes to confuse.", class_="finding")
-    labels, count = told["labels"], len(told["labels"])
-    matrix = told["matrix"] if "matrix" in told else fill_matrix(count, told["cells"])
-    off = sum(matrix[a][b] for a in range(count) for b in range(count) if a != b)
-    missed, nothing = sum(row[count] for row in matrix[:count]), sum(matrix[count][:count])
+    count = len(labels)
+    matrix = np.array(told["matrix"]) if "matrix" in told else fill_matrix(count, told["cells"])
+    inner = matrix[:count, :count]
+    off, missed, nothing = (int(n) for n in (inner.sum() - inner.trace(), matrix[:, count].sum(), matrix[count].sum()))
+    floor = element("span", tell_floor(told), data_floor=i)
     return join_elements(
         element("p", tell(system, off, missed, nothing), class_="finding"),
-        element(
-            "p", f"From confidence {number(told['confidence'], 2)} on, at IoU {told['iou']:g}. {SHADE}", class_="sub"
-        ),
+        element("p", floor, f", at {overlap_at(doc, told['iou'])}. {SHADE}", class_="sub"),
+        controls(i, system),
         element(
             "div",
             scroll(f"Matrix of classes, {plain(system['name'])}", table(doc, i, labels, matrix)),
@@ -45,11 +51,38 @@ def confusion_of(doc: dict[str, Any], i: int) -> Markup:
     )
 
 
-def fill_matrix(count: int, cells: list[list[int]]) -> list[list[int]]:
+def labels_of(doc: dict[str, Any], told: dict[str, Any]) -> list[str]:
+    """Of rows and columns; of many, where they are among all."""
+    return told["labels"] if "labels" in told else [doc["truth"]["labels"][k] for k in told["places"]]
+
+
+def tell_floor(told: dict[str, Any]) -> str:
+    at = told["confidence"]
+    if isinstance(at, dict):
+        return "From the confidence of each class on"
+    return f"From confidence {number(at, 2)} on" if is_known(at) else "All predictions"
+
+
+def controls(i: int, system: dict[str, Any]) -> Markup:
+    """The slider once more, and what cells say: counts, or shares of the truth or of the claims."""
+    choices = [
+        element(
+            "label",
+            element("input", type="radio", name=f"share-{i}", value=value, **({"checked": ""} if not value else {})),
+            word,
+        )
+        for value, word in (("", "counts"), ("row", "share of the truth"), ("column", "share of the claims"))
+    ]
+    share = element("fieldset", element("legend", "What cells say", class_="hide"), *choices, class_="shares")
+    return element("div", slider(i, system, "in the matrix"), share, class_="row js", hidden="")
+
+
+def fill_matrix(count: int, cells: list[list[int]]) -> NDArray[Any]:
     """A matrix from the cells that are not 0; the last row is of nothing, the last column of the missed."""
-    matrix = [[0] * (count + 1) for _ in range(count + 1)]
-    for a, b, value in cells:
-        matrix[a][b] = value
+    matrix = np.zeros((count + 1, count + 1), dtype=np.int64)
+    if cells:
+        truth, pred, many = np.array(cells).T
+        matrix[truth, pred] = many
     return matrix
 
 
@@ -65,66 +98,62 @@ def tell(system: dict[str, Any], off: int, missed: int, nothing: int) -> Markup:
     )
 
 
-def shrink(labels: list[str], matrix: list[list[int]]) -> tuple[list[int], list[list[int]], list[int]]:
-    """The rows and columns with most mistakes, the others summed up; and how many labels each stands for."""
-    count = len(labels)
+def shrink(matrix: NDArray[Any]) -> tuple[list[int], NDArray[Any], int]:
+    """The rows and columns with most mistakes, the others summed up; and how many these are."""
+    count = len(matrix) - 1
     if count <= MOST:
-        return list(range(count)), matrix, []
-    wrong = [sum(matrix[k]) + sum(row[k] for row in matrix) - 2 * matrix[k][k] for k in range(count)]
-    kept = sorted(sorted(range(count), key=lambda k: -wrong[k])[:MOST])
-    rest = [k for k in range(count) if k not in set(kept)]
-    groups = [*([k] for k in kept), rest, [count]]
-    small = [[sum(matrix[a][b] for a in rows for b in columns) for columns in groups] for rows in groups]
-    return kept, small, rest
+        return list(range(count)), matrix, 0
+    wrong = (matrix.sum(axis=0) + matrix.sum(axis=1) - 2 * matrix.diagonal())[:count]
+    kept = np.sort(np.argsort(-wrong, kind="stable")[:MOST])
+    group = np.full(count + 1, MOST)
+    group[kept], group[count] = np.arange(MOST), MOST + 1
+    small = np.zeros((MOST + 2, MOST + 2), dtype=np.int64)
+    np.add.at(small, (group[:, None], group[None, :]), matrix)
+    return kept.tolist(), small, count - MOST
 
 
-def table(doc: dict[str, Any], i: int, labels: list[str], matrix: list[list[int]]) -> Markup:
-    kept, cells, rest = shrink(labels, matrix)
+def table(doc: dict[str, Any], i: int, labels: list[str], matrix: NDArray[Any]) -> Markup:
+    kept, counts, rest = shrink(matrix)
+    cells = counts.tolist()
     places = {label: k for k, label in enumerate(doc["truth"]["labels"])}
-    at = [places.get(labels[k], -2) for k in kept]
     words: list[Markup] = [name(labels[k]) for k in kept]
     if rest:
-        words.append(name(f"other ({len(rest)} labels)"))
-        at.append(-2)
-    shown = len(words)
+        words.append(name(f"other ({rest} labels)"))
+    shown, down = len(words), counts.sum(axis=0).tolist()
     heads = [element("td"), *(element("th", word, scope="col") for word in words), element("td", class_="gap")]
     heads += [element("th", name("missed"), scope="col"), element("th", name("found"), scope="col")]
     rows = []
     for a in range(shown):
         total = sum(cells[a])
         row = [element("th", words[a], scope="row")]
-        row += [
-            cell(cells[a][b], total, a == b, f"{i}.{at[a]}.{at[b]}", sum(line[b] for line in cells))
-            for b in range(shown)
-        ]
-        row += [element("td", class_="gap"), cell(cells[a][shown], total, False, f"{i}.{at[a]}.-1", 0)]
+        row += [cell(cells[a][b], total, a == b, down[b]) for b in range(shown)]
+        row += [element("td", class_="gap"), cell(cells[a][shown], total, False, 0)]
         row.append(element("td", percent(cells[a][a], total), class_="q plainly"))
         rows.append(element("tr", *row))
-    nothing = [element("th", name("nothing there"), scope="row")]
     total = sum(cells[shown])
-    nothing += [cell(cells[shown][b], total, False, f"{i}.-1.{at[b]}", 0) for b in range(shown)]
-    rows.append(
-        element("tr", *nothing, element("td", class_="gap"), element("td", class_="gap"), element("td", class_="gap"))
-    )
-    sums = [sum(line[b] for line in cells) for b in range(shown)]
+    nothing = [element("th", name("nothing there"), scope="row")]
+    nothing += [cell(cells[shown][b], total, False, down[b]) for b in range(shown)]
+    blank = [element("td", class_="gap") for _ in range(3)]
+    rows.append(element("tr", *nothing, *blank))
     right = [element("th", name("right"), scope="row")]
-    right += [element("td", percent(cells[b][b], sums[b]), class_="q plainly") for b in range(shown)]
-    rows.append(element("tr", *right, *(element("td", class_="gap") for _ in range(3))))
-    many = " many" if shown > MANY else ""
+    right += [element("td", percent(cells[b][b], down[b]), class_="q plainly") for b in range(shown)]
+    rows.append(element("tr", *right, *blank))
+    about = "Counts; found: share of the row that is right; right: share of the column that is."
+    # For the script: which labels these are; the last row and column are of the others, where there are some.
+    known = ",".join(str(places.get(labels[k], -1)) for k in kept)
     return element(
         "table",
-        element(
-            "caption",
-            "Counts; found: share of the row that is right; right: share of the column that is.",
-            class_="hide",
-        ),
+        element("caption", about, class_="hide"),
         element("thead", element("tr", *heads)),
         element("tbody", *rows),
-        class_=f"mx{many}",
+        class_=f"mx{' many' if shown > MANY else ''}",
+        data_matrix=i,
+        data_labels=known,
+        data_rest=rest,
     )
 
 
-def cell(count: int, total: int, is_right: bool, where: str, claims: int) -> Markup:
+def cell(count: int, total: int, is_right: bool, claims: int) -> Markup:
     """A count, its shade by the root of its share; zeros are blank."""
     if not count:
         return element("td")
@@ -132,8 +161,7 @@ def cell(count: int, total: int, is_right: bool, where: str, claims: int) -> Mar
     level = 1 + sum(share >= limit for limit in SHADES)
     shade = f"h{level}" if is_right else f"o{min(level, 4)}"
     of = f"; {percent(count, claims)} of its column" if claims else ""
-    opens: dict[str, str | int] = {} if "-2" in where else {"data_cell": where}
-    return element("td", f"{count:,}", class_=shade, title=f"{percent(count, total)} of its row{of}", **opens)
+    return element("td", f"{count:,}", class_=shade, title=f"{percent(count, total)} of its row{of}")
 
 
 def largest(told: dict[str, Any]) -> Markup:

@@ -8,17 +8,17 @@ from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, stack
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import SAID, costs_of, is_known, score_name
-from verite.reporting.page.words import count_of, list_all, name, number, plain, sentence, whole
+from verite.reporting.page.head import costs_of, say, score_name
+from verite.reporting.page.words import count_of, is_known, list_all, name, number, overlap_at, plain, sentence, whole
 
 # Types in the order of bars and tables, each with its colour and what it means.
 KINDS = {
-    "localization": ("loc", "right class, box fits badly"),
+    "localization": ("loc", "right class, {one} fits badly"),
     "missed": ("miss", "an object nobody claimed"),
-    "class": ("cls", "right box, wrong class"),
+    "class": ("cls", "right {one}, wrong class"),
     "background": ("bkg", "a claim where nothing is"),
     "duplicate": ("dup", "a second claim for one object"),
-    "both": ("both", "wrong class and box fits badly"),
+    "both": ("both", "wrong class and {one} fits badly"),
     "wrong": ("loc", "a claim that is not right"),
 }
 
@@ -44,21 +44,22 @@ def show_missing(doc: dict[str, Any]) -> Markup | None:
             "li",
             element("b", name(system["name"])),
             stack(pieces_of(system["errors"]["AP"], system["errors"]["cost"], word), plain(system["name"])),
+            data_system=doc["systems"].index(system),
         )
         for system in systems
     ]
     return join_elements(
-        element("p", tell_missing(systems, word), class_="finding"),
+        element("p", tell_missing(doc, systems, word), class_="finding"),
         element("p", f"{word} and the price of six kinds of errors, on one scale from 0 to 1.", class_="sub"),
         element("ul", *bars, class_="stack"),
-        scroll("Table of costs", cost_table(systems)),
+        scroll("Table of costs", cost_table(doc, systems)),
     )
 
 
-def tell_missing(systems: list[dict[str, Any]], word: str) -> Markup:
+def tell_missing(doc: dict[str, Any], systems: list[dict[str, Any]], word: str) -> Markup:
     first = systems[0]
     (kind, cost), *_ = costs_of(first) or [("nothing", 0.0)]
-    told = [sentence(SAID.get(kind, kind).capitalize(), " cost ", name(first["name"]), f" {number(cost)}\u00a0{word}")]
+    told = [sentence(say(doc, kind).capitalize(), " cost ", name(first["name"]), f" {number(cost)}\u00a0{word}")]
     for other in systems[1:2]:
         value = other["errors"]["cost"].get(kind)
         if is_known(value):
@@ -67,7 +68,7 @@ def tell_missing(systems: list[dict[str, Any]], word: str) -> Markup:
     return join_elements(*told, ".")
 
 
-def cost_table(systems: list[dict[str, Any]]) -> Markup:
+def cost_table(doc: dict[str, Any], systems: list[dict[str, Any]]) -> Markup:
     kinds = [kind for kind in KINDS if kind in systems[0]["errors"]["cost"]]
     iou = systems[0]["errors"].get("iou", 0.5)
     groups = [element("td")] + [
@@ -79,9 +80,10 @@ def cost_table(systems: list[dict[str, Any]]) -> Markup:
         words += [element("th", "count", scope="col")]
     rows = []
     for kind in kinds:
-        cells = [element("th", swatch(kind), kind, element("span", KINDS[kind][1], class_="gl narrow"), scope="row")]
-        for i, system in enumerate(systems):
-            errors = system["errors"]
+        meaning = KINDS[kind][1].format(**doc["words"])
+        cells = [element("th", swatch(kind), kind, element("span", meaning, class_="gl narrow"), scope="row")]
+        for system in systems:
+            i, errors = doc["systems"].index(system), system["errors"]
             cells += [
                 element("td", number(errors["cost"][kind]), class_="grp"),
                 element("td", number(errors["alone"][kind]), class_="q"),
@@ -95,8 +97,10 @@ def cost_table(systems: list[dict[str, Any]]) -> Markup:
     caption = element(
         "caption", element("b", "cost"), ": share of what is missing, over every order of fixing; with the score they "
         "add up to 1. ", element("b", "alone"), ": gained if only this were fixed. ", element("b", "count"),
-        f": at IoU {iou:g}",
-        element("span", ", all confidences.", data_at="all"),
+        f": at {overlap_at(doc, iou)}",
+        ". ",
+        element("span", "At all confidences", id="counted"),
+        ".",
     )  # fmt: skip
     return element(
         "table",
@@ -127,7 +131,7 @@ def look_of(doc: dict[str, Any], system: dict[str, Any], photos: Photos) -> Mark
     else:
         about = "The surest wrong claims and the largest missed objects."
     return join_elements(
-        element("p", tell_look(items), class_="finding"),
+        element("p", tell_look(doc, items), class_="finding"),
         element("p", f"{count_of(len(items), 'error')}. {about}", class_="sub"),
         key(has_cost),
         element("ol", *(element("li", show_error(doc, item, photos)) for item in items), class_="crops"),
@@ -145,11 +149,11 @@ def key(has_cost: bool) -> Markup:
     return element("p", *parts, *([element("span", "number: what it costs")] if has_cost else []), class_="key")
 
 
-def tell_look(items: list[dict[str, Any]]) -> Markup:
+def tell_look(doc: dict[str, Any], items: list[dict[str, Any]]) -> Markup:
     """The most frequent mistakes among them, in words."""
     told: dict[str, tuple[int, Markup]] = {}
     for item in items:
-        words = tell_error(item)
+        words = tell_error(doc, item)
         count = told.get(str(words), (0, words))[0]
         told[str(words)] = (count + 1, words)
     common = sorted(told.values(), key=lambda one: -one[0])[:3]
@@ -157,7 +161,7 @@ def tell_look(items: list[dict[str, Any]]) -> Markup:
     return sentence("Look at these first: ", list_all(parts), ".")
 
 
-def tell_error(item: dict[str, Any]) -> Markup:
+def tell_error(doc: dict[str, Any], item: dict[str, Any]) -> Markup:
     """A mistake in a few words."""
     kind, label, truth = item["error"], item["label"], item["truth_label"]
     if kind == "missed":
@@ -165,27 +169,27 @@ def tell_error(item: dict[str, Any]) -> Markup:
     if kind == "class" and truth is not None:
         return sentence(name(truth), " taken for ", name(label))
     if kind == "localization":
-        return sentence("loose box on ", name(label))
+        return sentence(f"loose {doc['words']['one']} on ", name(label))
     if kind == "duplicate":
         return sentence("second claim for ", name(label))
     if kind == "background":
         return sentence(name(label), " where nothing is")
     if kind == "both" and truth is not None:
-        return sentence("loose box on ", name(truth), " called ", name(label))
+        return sentence(f"loose {doc['words']['one']} on ", name(truth), " called ", name(label))
     return sentence("wrong ", name(label))
 
 
 def show_error(doc: dict[str, Any], item: dict[str, Any], photos: Photos) -> Markup:
     image = item["image"]
     size = doc["images"]["sizes"].get(str(image)) or [item["window"][2], item["window"][3]]
-    words = tell_error(item)
+    words = tell_error(doc, item)
     where = doc["images"]["names"].get(str(image), "")
     about = f"{plain(where)}: {item['error']}"
     details = []
     if is_known(item["confidence"]):
         details.append(f"sure {number(item['confidence'], 2)}")
     if is_known(item["iou"]) and item["iou"] > 0:
-        details.append(f"IoU {number(item['iou'], 2)}")
+        details.append(f"{doc['words']['overlap']} {number(item['iou'], 2)}")
     cost = [element("i", number(item["cost"], 4))] if is_known(item["cost"]) else []
     return join_elements(
         crop(item, size, photos.link(image), photos.crop(image, item["window"]), about),

@@ -15,15 +15,16 @@ import numpy as np
 from verite.errors import ReadError
 from verite.model.elements import Markup, element
 from verite.reporting.pictures import Pictures, load
+from verite.reporting.rings import thin
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
-MARGIN = 0.45  # of the objects' size, around them
+MARGIN = 0.2  # of the objects' size, around them
 LEAST = 48.0  # pixels of a crop
-PIXELS = 176  # of an embedded crop
-QUALITY = 55
-THUMB = 96  # pixels of a small picture of a whole image
+PIXELS = 160  # of an embedded crop
+QUALITY = 50
+WHOLE = 480  # pixels of a whole photo
 
 Box = tuple[float, float, float, float]  # left, top, width, height
 
@@ -51,6 +52,7 @@ class Photos:
         self.broken: list[str] = []
         self.is_spent = False
         self.made: dict[Any, str] = {}
+        self.kept: dict[int, Any] = {}  # whole photos: their sizes
 
     def link(self, image: int) -> str | None:
         """Where a photo is, seen from the page."""
@@ -69,6 +71,30 @@ class Photos:
             self.budget -= len(text)
             self.made[key] = text
         return self.made.get(key)
+
+    def embed_photo(self, image: int, size: Sequence[float]) -> bool:
+        """Whether the page has room for a whole photo; it holds each once."""
+        if self.crop(image, [0.0, 0.0, *size], WHOLE) is None:
+            return False
+        self.kept[image] = size
+        return True
+
+    def store(self) -> Markup:
+        """The whole photos, to be shown where they are asked for."""
+        drawn = [
+            element(
+                "image",
+                id=f"photo-{image}",
+                href=self.crop(image, [0.0, 0.0, *size], WHOLE) or "",
+                width=f"{size[0]:g}",
+                height=f"{size[1]:g}",
+                preserveAspectRatio="none",
+            )
+            for image, size in sorted(self.kept.items())
+        ]
+        if not drawn:
+            return Markup()
+        return element("svg", element("defs", *drawn), class_="hide", width=0, height=0, aria_hidden="true")
 
     def encode(self, path: Path, image: int, window: Sequence[float], pixels: int) -> str | None:
         size = int(self.truth.images.widths[image]), int(self.truth.images.heights[image])
@@ -130,7 +156,7 @@ def outline(rings: Sequence[Any]) -> str:
 
 def rings_for(rings: Sequence[Any]) -> list[Any]:
     """Rings as plain numbers of one decimal."""
-    return [np.round(np.asarray(ring), 1).tolist() for ring in rings]
+    return [np.round(thin(np.asarray(ring)), 1).tolist() for ring in rings]
 
 
 PathLikeText = str | PathLike[str]

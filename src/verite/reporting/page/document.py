@@ -14,10 +14,10 @@ from verite.model.results import digest_for
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.crops import rings_for, window_of
 from verite.reporting.page.tally import ConfidenceTally
+from verite.reporting.page.words import is_known
+from verite.reporting.rings import MOST_POINTS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verite.model.results import Results
 
 REVISION = 1
@@ -32,10 +32,10 @@ class System:
     def __init__(self, name: str, results: Results, analysis: Any) -> None:
         self.name, self.results, self.analysis = name, results, analysis
         self.overlay = Overlay(results)
-        self.tally = ConfidenceTally(self.overlay, *(() if analysis is None else kinds_of(analysis)))
+        self.tally = ConfidenceTally(self.overlay, analysis)
 
-    def tell(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Everything about it."""
+    def tell(self, parts: dict[str, Any], most: int) -> dict[str, Any]:
+        """Everything about it; of its classes at most so many."""
         results, tally = self.results, self.tally
         best = tally.at(self.overlay.best_confidence)
         return {
@@ -47,10 +47,11 @@ class System:
             "set_aside": int((tally.kind < 0).sum()),
             "headline": next(iter(results.scores.values())).value,
             "scores": {key: score.value for key, score in results.scores.items()},
-            "classes": self.tell_classes(),
+            "classes": self.tell_classes(most),
             "thresholds": tell_thresholds(results),
             "curves": self.tell_curves(),
             "types": list(tally.types),
+            "choices": list(tally.choices),
             "steps": tally.curve(),
             "best": best,
             "look": self.tell_look(),
@@ -58,16 +59,33 @@ class System:
             **parts,
         }
 
-    def tell_classes(self) -> dict[str, Any]:
-        """The table of the protocol, and for each class the confidence with the best F1."""
+    def tell_classes(self, most: int) -> dict[str, Any]:
+        """The table of the protocol, the worst classes first; for each the confidence with the best F1, what its errors
+        cost, and its optimal LRP.
+        """
         table = self.results.class_table()
-        best = dict(zip(self.tally.names, self.tally.best_of_labels(), strict=True))
-        rows = [list(row) for row in table.rows]
-        at = [best.get(row[0], (None, None))[0] for row in rows]
         head = [word for word in table.head if word not in ("best F1", "at confidence")]
         keep = [i for i, word in enumerate(table.head) if word in head]
-        mean = [table.mean[i] if table.mean else None for i in keep]
-        return {"head": head, "rows": [[row[i] for i in keep] for row in rows], "mean": mean, "best_at": at}
+        rows = [[row[i] for i in keep] for row in table.rows]
+        rows.sort(key=lambda row: (not is_known(row[1]), row[1] if is_known(row[1]) else 0.0))
+        names = [row[0] for row in rows[:most]]
+        best = dict(zip(self.tally.names, self.tally.best_of_labels, strict=True))
+        told = {"count": len(rows), "head": head, "rows": rows[:most]}
+        told |= {"mean": [table.mean[i] if table.mean else None for i in keep]}
+        told |= {"best_at": [best.get(name) for name in names]}
+        return told | ({} if self.analysis is None else self.tell_label_errors(names))
+
+    def tell_label_errors(self, names: list[str]) -> dict[str, Any]:
+        analysis, found = self.analysis, {}
+        places = {name: k for k, name in enumerate(analysis.matches.names)}
+        if "errors" in analysis.settings.only:
+            cost, truths = analysis.errors.label_cost, analysis.matches.truths
+            known = [places.get(name, -1) for name in names]
+            found["cost"] = [cost[k].round(5).tolist() if k >= 0 and truths[k] else None for k in known]
+        if "lrp" in analysis.settings.only:
+            optima = analysis.lrp.optima
+            found["oLRP"] = [optima[k].olrp if (k := places.get(name, -1)) in optima else None for name in names]
+        return found
 
     def tell_curves(self) -> dict[str, Any]:
         """Precision against recall of the worst classes, and of all, where they change."""
@@ -131,13 +149,6 @@ class System:
             for i in order
             if key[i] > 0
         ]
-
-
-def kinds_of(analysis: Any) -> tuple[NDArray[Any], tuple[str, ...], NDArray[Any]]:
-    """The type of error of each prediction, what types there are, and the label of the truth it aimed at."""
-    types = analysis.errors.types
-    labels = np.append(analysis.matches.truth.label, -1)
-    return types.kind, tuple(analysis.errors.cost)[:-1], labels[types.target]
 
 
 def costly_errors(analysis: Any) -> list[dict[str, Any]]:
@@ -205,7 +216,10 @@ def thin_curve(x: Any, y: Any) -> list[list[float]]:
     bends = np.diff(y[:-1]) * np.diff(x[1:]) != np.diff(y[1:]) * np.diff(x[:-1])
     keep = np.concatenate([[True], bends, [True]])
     keep[1:-1] |= (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
-    return list(np.stack([x[keep], y[keep]], axis=1).tolist())
+    points = np.stack([x[keep], y[keep]], axis=1)
+    if len(points) > MOST_POINTS:
+        points = points[np.linspace(0, len(points) - 1, MOST_POINTS).astype(int)]
+    return list(points.tolist())
 
 
 def tell_thresholds(results: Results) -> list[dict[str, Any]]:
@@ -237,6 +251,7 @@ def tell_truth(systems: Sequence[System]) -> dict[str, Any]:
         "images": len(truth.images),
         "classes": int((first.tally.truths > 0).sum()),
         "labels": list(first.tally.names),
+        "asked": first.tally.truths.tolist(),
         "unit": truth.unit,
     }
 

@@ -12,6 +12,7 @@ from verite.model.elements import Markup, element, join_elements
 from verite.records import record
 from verite.reporting.page.words import name, number
 
+OLD = "This browser cannot unpack the objects of the page: what it says stays as it is, nothing can be opened."
 HOME = files("verite.reporting.page")
 UNSAFE: dict[str, str | int | None] = {
     "<": "\\u003c",
@@ -32,12 +33,13 @@ class Section:
     is_of_one: bool = False  # of the system that is chosen
 
 
-def document(
-    title: str, systems: Sequence[Any], head: Markup, sections: Sequence[Section], data: Sequence[Markup]
-) -> str:
+def document(doc: dict[str, Any], head: Markup, sections: Sequence[Section], data: Sequence[Markup]) -> str:
     """The whole page."""
-    style = read("page.css") + style_choice(len(systems))
-    script = read("page.js")
+    title, systems = doc["title"], doc["systems"]
+    style = read("page.css") + style_choice(len(systems)) + style_sheet(systems[0]["signature"])
+    script = "\n".join(
+        line for line in map(str.strip, read("page.js").splitlines()) if line and not line.startswith("//")
+    )
     policy = (
         f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'"
@@ -67,11 +69,20 @@ def document(
             class_="shell",
         ),
         element("dialog", id="viewer", aria_label="Objects of an image"),
+        hatch(),
         element("p", id="said", role="status", class_="hide"),
+        element("p", OLD, id="old", class_="note", hidden=""),
         *data,
         element("script", Markup(script), type="module"),
     )
     return f"<!doctype html>\n{element('html', top, body, lang='en')}\n"
+
+
+def hatch() -> Markup:
+    """What fills a missed object."""
+    line = element("path", d="M0 8L8 0", stroke="#fff", stroke_opacity=".6")
+    pattern = element("pattern", line, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
+    return element("svg", element("defs", pattern), class_="hide", aria_hidden="true")
 
 
 def brand() -> Markup:
@@ -84,8 +95,7 @@ def brand() -> Markup:
         viewBox="0 0 22 22",
         aria_hidden="true",
     )
-    theme = element("button", "Theme", type="button", class_="btn js", id="theme", hidden="")
-    return element("header", element("div", mark, "verite ", element("span", "report"), class_="brand"), theme)
+    return element("header", element("div", mark, "verite ", element("span", "report"), class_="brand"))
 
 
 def side(systems: Sequence[Any], sections: Sequence[Section]) -> Markup:
@@ -110,6 +120,12 @@ def style_choice(count: int) -> str:
     """Details of one system are shown at a time, by style alone."""
     rules = [f"body:has(#p{i}:checked) .d:not(.s{i})" for i in range(count)]
     return f"{','.join(rules)}{{display:none}}" if count > 1 else ""
+
+
+def style_sheet(signature: str) -> str:
+    """On paper every sheet says what was measured."""
+    spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in signature)
+    return f'@page{{@bottom-left{{content:"{spelled}"}}}}'
 
 
 def show(section: Section, systems: Sequence[Any]) -> Markup:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from math import isfinite, isnan
-from typing import Any, TypeGuard
+from math import isnan
+from typing import Any
 
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.frame import scroll
-from verite.reporting.page.words import chance, count_of, list_all, name, number, percent, sentence, whole
+from verite.reporting.page.words import chance, count_of, is_known, list_all, name, number, percent, sentence, whole
 
 PLACES = ("1st", "2nd", "3rd")
 MOST_BESIDE = 3  # systems side by side; all of more are in a table
 MOST_SCORES = 4  # of each beside its headline
 # What each type of error is to a reader, and what it is called in short.
 SAID = {
-    "localization": "boxes that fit loosely",
+    "localization": "{many} that fit loosely",
     "missed": "objects that nobody claims",
     "class": "wrong classes",
     "background": "claims where nothing is",
     "duplicate": "second claims for one object",
-    "both": "wrong classes on loose boxes",
+    "both": "wrong classes on loose {many}",
 }
 
 
@@ -27,9 +27,9 @@ def head(doc: dict[str, Any]) -> Markup:
     """Everything above the first section."""
     return join_elements(
         element("h1", doc["title"]),
+        findings(doc),
         element("p", verdict(doc), class_="verdict"),
         element("p", lead(doc), class_="lead"),
-        findings(doc),
         podium(doc),
         standing_table(doc) if len(doc["systems"]) > MOST_BESIDE else Markup(),
         facts(doc),
@@ -39,11 +39,6 @@ def head(doc: dict[str, Any]) -> Markup:
 
 def score_name(doc: dict[str, Any]) -> str:
     return next(iter(doc["systems"][0]["scores"]), "AP")
-
-
-def is_known(value: Any) -> TypeGuard[float]:
-    """Is there a number?"""
-    return value is not None and isfinite(value)
 
 
 def verdict(doc: dict[str, Any]) -> Markup:
@@ -63,7 +58,9 @@ def verdict(doc: dict[str, Any]) -> Markup:
     gap = first["headline"] - others[0]["headline"]
     if not gap >= 0.0005:
         level = [name(s["name"]) for s in doc["systems"] if abs(s["headline"] - first["headline"]) < 0.0005]
-        return sentence(list_all(level[:4]), f" are level at {key} {number(first['headline'])}.")
+        if len(level) > MOST_BESIDE:
+            level = [level[0], sentence(f"{len(level) - 1} others")]
+        return sentence(list_all(level), f" are level at {key} {number(first['headline'])}.")
     lead_words = sentence(name(first["name"]), " leads ", name(others[0]["name"]), f" by {number(gap)}\u00a0{key}")
     kept = keeps(doc, 0)
     if kept is None:
@@ -81,7 +78,7 @@ def lead(doc: dict[str, Any]) -> Markup:
     parts = []
     worst = costs_of(first)[:2]
     if worst:
-        told = list_all([f"{SAID.get(kind, kind)} ({number(cost)})" for kind, cost in worst])
+        told = list_all([f"{say(doc, kind)} ({number(cost)})" for kind, cost in worst])
         parts.append(sentence("What keeps ", name(first["name"]), " from 1 are ", told, ". "))
     if not others:
         best = first["best"]
@@ -93,13 +90,21 @@ def lead(doc: dict[str, Any]) -> Markup:
         if all(is_known(value) for value in values):
             best = max(range(len(values)), key=lambda i: values[i])
             if best and values[best] - values[0] >= 0.0005:
-                where = "a rough box is good enough" if key == "AP50" else "boxes must fit well"
+                words = doc["words"]
+                where = f"a rough {words['one']} is good enough" if key == "AP50" else f"{words['many']} must fit well"
                 rival, gap = name(doc["systems"][best]["name"]), number(values[best] - values[0])
                 iou = {"AP50": "0.5", "AP75": "0.75"}[key]
-                parts.append(sentence(f"If {where}, choose ", rival, f": at IoU {iou} it leads by {gap}. "))
+                parts.append(
+                    sentence(f"If {where}, choose ", rival, f": at {words['overlap']} {iou} it leads by {gap}. ")
+                )
     if not parts:
         parts.append(sentence("The order is the same at every overlap that was asked for."))
     return join_elements(*parts)
+
+
+def say(doc: dict[str, Any], kind: str) -> str:
+    """A type of error as a reader knows it."""
+    return SAID.get(kind, kind).format(**doc["words"])
 
 
 def costs_of(system: dict[str, Any]) -> list[tuple[str, float]]:
@@ -123,13 +128,13 @@ def keeps(doc: dict[str, Any], place: int) -> float | None:
 
 def findings(doc: dict[str, Any]) -> Markup:
     """What is suspicious about the files, with what to paste, before any number."""
-    told = doc["findings"]
+    told = [*doc["findings"], *tell_broken(doc)]
     if not told:
         return Markup()
     items = [
         element(
             "li",
-            element("b", f"{one['code']} {one['severity']}"),
+            element("b", f"{one['code']} {one['severity']}".strip()),
             element("p", name(one["of"]), ": ", element("bdi", one["message"])),
             element("code", one["options"])
             if one.get("options")
@@ -141,6 +146,17 @@ def findings(doc: dict[str, Any]) -> Markup:
     looks = "looks" if len(told) == 1 else "look"
     title = f"{count_of(len(told), 'thing')} in the files {looks} wrong: look here before any number"
     return element("div", element("h2", title), element("ul", *items), class_="findings")
+
+
+def tell_broken(doc: dict[str, Any]) -> list[dict[str, Any]]:
+    """Pictures that could not be read, as a finding."""
+    names = doc["pictures"]["broken"]
+    if not names:
+        return []
+    some = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}"
+    fix = "Write them again, or leave them out with --pictures none; here their objects are on an empty ground."
+    message = f"{count_of(len(names), 'picture')} could not be read: {some}"
+    return [{"code": "", "severity": "warning", "of": "pictures", "message": message, "fix": fix}]
 
 
 def podium(doc: dict[str, Any]) -> Markup:
@@ -167,7 +183,7 @@ def character(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
     if not system["preds"]:
         return sentence("No predictions.")
     worst = costs_of(system)[:1]
-    costly = f" {SAID.get(worst[0][0], worst[0][0]).capitalize()} cost most: {number(worst[0][1])}." if worst else ""
+    costly = f" {say(doc, worst[0][0]).capitalize()} cost most: {number(worst[0][1])}." if worst else ""
     return sentence(f"Finds {best['right']:,} of {total:,}, with {count_of(best['wrong'], 'wrong claim')}.{costly}")
 
 
@@ -210,7 +226,6 @@ def standing_table(doc: dict[str, Any]) -> Markup:
         ),
         element("thead", element("tr", *(element("th", word, scope="col") for word in heads))),
         element("tbody", *rows),
-        class_="sortable",
     )
     return scroll("Table of all systems", table)
 
@@ -239,4 +254,5 @@ def board_note(doc: dict[str, Any]) -> Markup:
     board = doc.get("leaderboard")
     if not board or isnan(float(board.get("draws") or 0)):
         return Markup()
-    return element("p", board.get("assumption") or f"{board['draws']:,} redraws.", class_="note")
+    told = board.get("assumption") or f"{board['draws']:,} redraws"
+    return element("p", f"{told[:1].upper()}{told[1:].rstrip('.')}.", class_="note")

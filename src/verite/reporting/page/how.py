@@ -7,8 +7,6 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.words import ABSENT, count_of, name
 
-PARTS = ("errors", "worst", "lrp", "confusion", "operating", "calibration", "slices", "suspicious", "comparison")
-
 
 def how(doc: dict[str, Any]) -> Markup:
     systems = doc["systems"]
@@ -63,11 +61,7 @@ def signatures(doc: dict[str, Any]) -> list[str]:
     """Of the scores and of every part, each once."""
     found = []
     for system in doc["systems"]:
-        parts = [system.get(part) for part in PARTS]
-        found += [
-            system["signature"],
-            *(part["signature"] for part in parts if isinstance(part, dict) and part.get("signature")),
-        ]
+        found += [system["signature"], *(system.get("signatures") or {}).values()]
     board = doc.get("leaderboard") or {}
     found += [board["signature"]] if board.get("signature") else []
     return list(dict.fromkeys(found))

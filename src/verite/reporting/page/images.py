@@ -6,11 +6,10 @@ from typing import Any
 
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, thin_stack
-from verite.reporting.page.crops import THUMB, Photos
+from verite.reporting.page.crops import Photos
 from verite.reporting.page.document import MOST_IMAGES
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import is_known
-from verite.reporting.page.words import count_of, name, number, percent, plain, sentence, whole
+from verite.reporting.page.words import count_of, is_known, name, number, percent, plain, sentence, whole
 
 
 def images(doc: dict[str, Any], photos: Photos) -> Markup | None:
@@ -28,7 +27,7 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
     words = ["truths", "right", "wrong", "missed", *(["cost"] if has_cost else [])]
     heads = [("image", "l"), ("right, wrong, missed", "l nosort"), *((word, "") for word in words)]
     most = max(row["truths"] + row["wrong"] for row in rows)
-    body = [image_row(doc, i, row, most, has_cost, photos) for row in rows]
+    body = [image_row(doc, i, k, most, has_cost, photos) for k in range(len(rows))]
     last = heads[-1][0]
     sort = {last: "descending"} if has_cost else {}
     at = number(system["best"]["confidence"], 2)
@@ -36,13 +35,13 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
         "table",
         element(
             "caption",
-            f"{'Dearest' if has_cost else 'Most errors'} first, at confidence {at}",
-            element("span", data_at="shown"),
+            f"{'Dearest' if has_cost else 'Most errors'} first. ",
+            element("span", f"From confidence {at} on", data_floor=i),
             ".",
         ),
         element("thead", element("tr", *(head_cell(word, kind, sort.get(word)) for word, kind in heads))),
         element("tbody", *body),
-        class_="sortable images",
+        class_="images",
         id=f"images-{i}",
     )
     hidden = doc["truth"]["images"] - len(rows)
@@ -52,18 +51,15 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
         class_="row js",
         hidden="",
     )
-    clean = len(rows) < MOST_IMAGES
-    more = (
-        f" The other {count_of(hidden, 'image')} {'have no error' if clean else 'can be found by name'}."
-        if hidden > 0
-        else ""
-    )
+    fate = "can be found by name" if len(doc["images"]["names"]) == doc["truth"]["images"] else "are counted"
+    fate = "have no error" if len(rows) < MOST_IMAGES else fate
+    more = f" The other {count_of(hidden, 'image')} {fate}." if hidden > 0 else ""
     return join_elements(
         element("p", tell_images(doc, system), class_="finding"),
         element("p", f"The worst {len(rows)} of {doc['truth']['images']:,}.{more}", class_="sub"),
         find,
         scroll(f"Table of images, {plain(system['name'])}", table, kind="tall" if len(rows) > 25 else ""),
-        left_out(system),
+        left_out(doc, system),
     )
 
 
@@ -83,7 +79,8 @@ def tell_images(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
     return sentence(f"Five of {doc['truth']['images']:,} images hold {percent(share, errors)} of the errors.")
 
 
-def image_row(doc: dict[str, Any], i: int, row: dict[str, Any], most: int, has_cost: bool, photos: Photos) -> Markup:
+def image_row(doc: dict[str, Any], i: int, at: int, most: int, has_cost: bool, photos: Photos) -> Markup:
+    row = doc["systems"][i]["images"][at]
     k = str(row["image"])
     title = doc["images"]["names"][k]
     size = doc["images"]["sizes"].get(k)
@@ -100,32 +97,34 @@ def image_row(doc: dict[str, Any], i: int, row: dict[str, Any], most: int, has_c
         element("th", thumb(row["image"], size, photos), name(title), scope="row"),
         element("td", bar, class_="wide"),
         element("td", whole(row["truths"]), class_="q"),
-        *(element("td", whole(row[word]), data_image=f"{i}.{k}.{word}") for word in ("right", "wrong", "missed")),
+        *(element("td", whole(row[word]), class_="n") for word in ("right", "wrong", "missed")),
     ]
     if has_cost:
         cells.append(element("td", number(row["cost"], 4)))
-    return element("tr", *cells, data_open=f"{i}.{k}", data_truths=row["truths"])
+    return element("tr", *cells, data_open=f"{i} {k}", data_row=at, data_truths=row["truths"])
 
 
 def thumb(image: int, size: Any, photos: Photos) -> Markup:
-    if not size:
-        return Markup()
+    """A small picture of the whole image: a link, or the photo that the page holds."""
     link = photos.link(image)
-    data = photos.crop(image, [0.0, 0.0, size[0], size[1]], THUMB) if link is None else None
-    if link is None and data is None:
+    if not size or (link is None and not photos.embed_photo(image, size)):
         return Markup()
-    box = f"0 0 {size[0]:g} {size[1]:g}"
-    inside = element("image", href=link or data or "", width=f"{size[0]:g}", height=f"{size[1]:g}")
-    return element("svg", inside, viewBox=box, class_="thumb", aria_hidden="true")
+    about = {"width": f"{size[0]:g}", "height": f"{size[1]:g}"}
+    inside = element("use", href=f"#photo-{image}") if link is None else element("image", href=link, **about)
+    return element("svg", inside, viewBox=f"0 0 {size[0]:g} {size[1]:g}", class_="thumb", aria_hidden="true")
 
 
-def left_out(system: dict[str, Any]) -> Markup:
-    told = system.get("packed") or {}
-    if not told.get("left_out"):
-        return Markup()
-    below = number(told["left_out_below"], 3)
-    return element(
-        "p",
-        f"{told['left_out']:,} wrong predictions up to confidence {below} are counted, but cannot be opened.",
-        class_="note",
-    )
+def left_out(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
+    """What is counted and cannot be opened."""
+    told, parts = system.get("packed") or {}, []
+    if told.get("left_out"):
+        below = number(told["left_out_below"], 3)
+        many = count_of(told["left_out"], "wrong prediction")
+        parts.append(f"{many} up to confidence {below} are counted, but cannot be opened.")
+    opened = (doc.get("packed") or {}).get("opened")
+    if opened is not None:
+        parts.append(
+            f"Of {doc['truth']['images']:,} images the {opened:,} that are named on this page can be opened; the "
+            "objects of the others are counted, but not listed."
+        )
+    return element("p", " ".join(parts), class_="note") if parts else Markup()

@@ -7,7 +7,7 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import BOTTOM, HIGH, TOP, Axes, Stroke, lines, tick
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.words import count_of, name, number, plain, sentence, whole
+from verite.reporting.page.words import count_of, name, number, overlap_at, plain, sentence, whole
 
 SHOWN = tuple(range(5, 100, 10))  # steps in the table
 ISO = (0.4, 0.6, 0.8)  # F1 of the lines in the empty half
@@ -65,30 +65,22 @@ def operating_of(doc: dict[str, Any], i: int) -> Markup:
         cut,
         key=str(i),
     )
-    slider = element(
-        "p",
-        element(
-            "input",
-            type="range",
-            min=0,
-            max=len(at) - 1,
-            step=1,
-            value=nearest(at, best["confidence"]),
-            class_="slider",
-            data_system=i,
-            aria_label=f"Confidence from which predictions of {plain(system['name'])} count",
-        ),
-        class_="slide js",
-        hidden="",
-    )
+    slide = element("p", slider(i, system, "in the charts"), class_="slide js", hidden="")
     return join_elements(
         element("p", tell_point(system, total), class_="finding"),
         element("p", "The confidence with the largest F1 over all objects, chosen on these images.", class_="sub"),
         read_out(i, best, steps["images"]),
         element(
             "div",
-            panel("What a confidence costs", f"All classes, at IoU {system['curves']['iou']:g}.", rates_chart, slider),
-            panel("Precision against recall", "All objects together, at every confidence.", recall_chart(system, told)),
+            panel(
+                "What a confidence costs",
+                f"All classes, at {overlap_at(doc, system['curves']['iou'])}.",
+                rates_chart,
+                slide,
+            ),
+            panel(
+                "Precision against recall", "All objects together, at every confidence.", recall_chart(i, system, told)
+            ),
             class_="two",
         ),
         element(
@@ -98,6 +90,17 @@ def operating_of(doc: dict[str, Any], i: int) -> Markup:
             class_="two",
         ),
     )
+
+
+def slider(i: int, system: dict[str, Any], where: str) -> Markup:
+    """From which confidence on predictions count; all sliders of a system go together."""
+    at = system["steps"]["steps"]
+    about = f"Confidence from which predictions of {plain(system['name'])} count, {where}"
+    start = nearest(at, system["best"]["confidence"])
+    return element(
+        "input", type="range", min=0, max=len(at) - 1, step=1, value=start, class_="slider", data_system=i,
+        aria_label=about,
+    )  # fmt: skip
 
 
 def panel(title: str, about: str, *content: Markup) -> Markup:
@@ -136,15 +139,13 @@ def read_out(i: int, best: dict[str, Any], images: int) -> Markup:
     shown = {"f1": "F1"}
     return element(
         "dl",
-        *(
-            element("div", element("dd", value, data_read=f"{i}.{word}"), element("dt", shown.get(word, word)))
-            for word, value in cells
-        ),
+        *(element("div", element("dd", value), element("dt", shown.get(word, word))) for word, value in cells),
         class_="read",
+        data_read=i,
     )
 
 
-def recall_chart(system: dict[str, Any], told: list[tuple[float, float, float]]) -> Markup:
+def recall_chart(i: int, system: dict[str, Any], told: list[tuple[float, float, float]]) -> Markup:
     """Precision against recall, with lines of equal F1 in the empty half."""
     axes = Axes("recall", "precision")
     iso = []
@@ -157,7 +158,7 @@ def recall_chart(system: dict[str, Any], told: list[tuple[float, float, float]])
     marks = []
     if best["right"]:
         x, y = axes.place(best["recall"], best["precision"])
-        marks.append(element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_="dot", data_dot="pr"))
+        marks.append(element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_="dot", data_dot=i))
     for f1 in ISO:
         x, y = axes.place(f1 / (2 - f1), 1)
         marks.append(

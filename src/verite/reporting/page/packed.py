@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.reporting.page.tally import ConfidenceTally
+from verite.reporting.page.mixups import find_mixups
+from verite.reporting.page.outlines import Lines, find_outlines, pack_outlines
+from verite.reporting.page.tally import ConfidenceTally, StepCounts
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 CELLS = "xywh"
-NEVER = 255  # a truth that is found at no step
 BYTES_EACH = 12.0  # of a prediction, packed and written as text; a first guess
 LEVEL = 6  # of compression; 9 takes four times as long for one byte in a hundred
-MOST_IMAGES = 20_000  # beyond, images cannot be opened
+FINE = 100  # levels of confidence in a step
+CHOICE = 4  # the first bit of a type's byte that says by which choices a prediction is kept
+MOST_IMAGES = 20_000  # beyond, only the images that are named on the page can be opened
+
+Columns = dict[str, NDArray[Any]]
 
 
-def pack(columns: dict[str, NDArray[Any]]) -> tuple[bytes, list[list[Any]]]:
+def pack(columns: Columns) -> tuple[bytes, list[list[Any]]]:
     """Columns one after the other, and what they are: name, type, length. Compressed the same way everywhere."""
     layout = [
         [name, f"{values.dtype.kind}{values.dtype.itemsize}", int(values.size)] for name, values in columns.items()
@@ -32,7 +38,7 @@ def pack(columns: dict[str, NDArray[Any]]) -> tuple[bytes, list[list[Any]]]:
 
 
 def smallest(values: NDArray[Any]) -> NDArray[Any]:
-    """Counts in the fewest bytes that hold them."""
+    """StepCounts in the fewest bytes that hold them."""
     top = int(values.max(initial=0))
     return values.astype(np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.uint32)
 
@@ -48,67 +54,113 @@ def finite(side: Annotations) -> NDArray[np.float64]:
     return boxes if np.isfinite(boxes).all() else np.where(np.isfinite(boxes), boxes, 0.0)
 
 
-def box_columns(side: Annotations, rows: NDArray[Any], scale: float, prefix: str) -> dict[str, NDArray[Any]]:
+def box_columns(side: Annotations, rows: NDArray[Any], scale: float) -> Columns:
     """Left, top, width and height, each for itself: alike numbers beside each other pack better."""
     cells = np.clip(np.rint(finite(side)[rows] / scale), 0, 65535).astype(np.uint16)
-    return {f"{prefix}{name}": cells[:, k] for k, name in enumerate(CELLS)}
+    return {name: cells[:, k] for k, name in enumerate(CELLS)}
 
 
-def pack_truth(truth: Annotations, asked: NDArray[np.bool_], scale: float) -> tuple[bytes, list[list[Any]]]:
-    """The objects of the truth, image by image."""
-    order = np.argsort(truth.image, kind="stable")
-    starts = np.searchsorted(truth.image[order], np.arange(len(truth.images) + 1))
-    columns = {"start": starts.astype(np.uint32), "label": smallest(truth.label[order])}
-    columns |= {"asked": asked[order].astype(np.uint8)} | box_columns(truth, order, scale, "")
-    return pack(columns)
+class Packer:
+    """What the objects of all systems share: the images that can be opened, in which order, and the unit of lengths."""
+
+    def __init__(self, tallies: Sequence[ConfidenceTally], images: Sequence[int], outlined: Sequence[int]) -> None:
+        """`outlined`: images whose objects have their outlines, where more than boxes is compared."""
+        first = tallies[0]
+        self.truth, self.asked = first.truth, first.overlay.finds.asked
+        self.scale = max(scale_of(one.truth, one.pred) for one in tallies)
+        self.is_open = np.zeros(len(self.truth.images), dtype=np.bool_)
+        self.is_open[images if len(self.truth.images) > MOST_IMAGES else slice(None)] = True
+        self.outlined = sorted(outlined) if first.overlay.on != "box" else []
+        order = np.argsort(self.truth.image, kind="stable")
+        self.order = order[self.is_open[self.truth.image[order]]]
+
+    def starts(self, image: NDArray[Any]) -> NDArray[Any]:
+        return np.searchsorted(image, np.arange(len(self.truth.images) + 1)).astype(np.uint32)
+
+    def pack_truth(self, tally: ConfidenceTally) -> tuple[bytes, list[list[Any]]]:
+        """The objects of the truth, image by image, and in which bin of each property they are."""
+        truth, order = self.truth, self.order
+        columns = {"start": self.starts(truth.image[order]), "label": smallest(truth.label[order])}
+        columns |= {"asked": self.asked[order].astype(np.uint8)} | box_columns(truth, order, self.scale)
+        if tally.analysis is not None and "slices" in tally.analysis.settings.only:
+            for k, one in enumerate(tally.analysis.slices.properties):
+                columns[f"s{k}"] = smallest(one.of_truths[order] + 1)
+        lines = find_outlines(tally.overlay, "truth", order, self.outlined)
+        return pack(columns | pack_outlines(lines, order, self.scale))
+
+    def pack_system(
+        self, tally: ConfidenceTally, budget: int, images: Sequence[int] = ()
+    ) -> tuple[bytes, dict[str, Any]]:
+        """What became of the truths, counts at every step, and as many predictions as fit: the right ones, then wrong
+        ones by falling confidence. `images`: those whose counts follow the slider.
+        """
+        fixed = self.fixed_columns(tally, np.asarray(images, dtype=np.int64))
+        wanted = np.flatnonzero(tally.kind >= 0)
+        wanted = wanted[self.is_open[tally.pred.image[wanted]]]
+        sure = tally.overlay.sureness
+        wanted = wanted[np.lexsort((-sure[wanted], tally.kind[wanted] != 0))]
+        lines = find_outlines(tally.overlay, "pred", wanted, self.outlined)
+        rest = 4 * len(pack(fixed)[0]) // 3  # base64 takes a third more
+        room = min(len(wanted), int(max(0, budget - rest) / BYTES_EACH))
+        while True:
+            data, layout = pack(fixed | self.pred_columns(tally, wanted[:room], lines))
+            size = 4 * len(data) // 3
+            if size <= budget or not room:
+                break
+            room = int(room * min(0.97, 0.98 * max(0, budget - rest) / max(1, size - rest)))
+        left = wanted[room:]
+        about: dict[str, Any] = {"layout": layout, "kept": room, "left_out": len(left)}
+        if len(left):
+            about["left_out_below"] = float(sure[left].max())
+        return data, about
+
+    def fixed_columns(self, tally: ConfidenceTally, images: NDArray[Any]) -> Columns:
+        columns = spread("labels", tally.by_label) | spread("reached", tally.reached)
+        columns |= spread("right", tally.by_image(images, True)) | spread("wrong", tally.by_image(images, False))
+        columns |= find_mixups(tally)
+        taken = tally.overlay.finds.taken[self.order]
+        # Up to which step, counted from 1; 0 is at none.
+        columns["found"] = (np.append(tally.step, -1)[taken] + 1).astype(np.uint8)
+        columns["found+"] = np.append(bits(tally), 0)[taken].astype(np.uint8)
+        last, chosen = tally.near
+        columns["near"] = (last[self.order] + 1).astype(np.uint8)
+        columns["near+"] = ((1 << np.arange(len(chosen))) @ chosen)[self.order].astype(np.uint8)
+        return columns
+
+    def pred_columns(self, tally: ConfidenceTally, rows: NDArray[Any], lines: Lines) -> Columns:
+        """Predictions image by image, in an image by falling confidence."""
+        pred, sure = tally.pred, tally.overlay.sureness
+        rows = rows[np.lexsort((-sure[rows], pred.image[rows]))]
+        low, high = float(tally.steps[0]), float(tally.steps[-1])
+        step = tally.step[rows] * FINE
+        share = (sure[rows] - low) / (high - low) if high > low else np.zeros(len(rows))
+        level = np.floor(np.clip(share, 0, 1) * (len(tally.steps) - 1) * FINE)
+        columns = {
+            "start": self.starts(pred.image[rows]),
+            "label": smallest(pred.label[rows]),
+            "type": (tally.kind[rows] | bits(tally)[rows] << CHOICE).astype(np.uint8),
+            "sure": np.clip(level, step, step + FINE - 1).astype(np.uint16),
+        }
+        if tally.analysis is not None:
+            columns["other"] = smallest(np.append(self.truth.label, -1)[tally.target[rows]] + 1)
+            columns["iou"] = np.rint(overlaps(tally)[rows] * 255).astype(np.uint8)
+        columns |= box_columns(pred, rows, self.scale) | pack_outlines(lines, rows, self.scale)
+        return {f"p_{name}": values for name, values in columns.items()}
 
 
-def pack_system(tally: ConfidenceTally, scale: float, budget: int) -> tuple[bytes, dict[str, Any]]:
-    """What became of the truths, counts at every step, and as many predictions as fit: the right ones, then wrong ones
-    by falling confidence."""
-    truth, overlay = tally.truth, tally.overlay
-    fixed = count_columns(tally)
-    order = np.argsort(truth.image, kind="stable")
-    taken = overlay.finds.taken[order]
-    fixed["found"] = np.where(taken >= 0, np.append(tally.step, NEVER)[taken], NEVER).astype(np.uint8)
-    wanted = np.flatnonzero(tally.kind >= 0)
-    wanted = wanted[np.lexsort((-overlay.sureness[wanted], tally.kind[wanted] != 0))]
-    rest = 4 * len(pack(fixed)[0]) // 3  # base64 takes a third more
-    room = min(len(wanted), int(max(0, budget - rest) / BYTES_EACH))
-    while True:
-        data, layout = pack(fixed | pred_columns(tally, wanted[:room], scale))
-        size = 4 * len(data) // 3
-        if size <= budget or not room:
-            break
-        room = int(room * min(0.97, 0.98 * max(0, budget - rest) / max(1, size - rest)))
-    left = wanted[room:]
-    about = {"layout": layout, "kept": room, "left_out": len(left)}
-    if len(left):
-        about["left_out_below"] = float(overlay.sureness[left].max())
-    return data, about
+def spread(name: str, counts: StepCounts) -> Columns:
+    return {name: smallest(counts.steps), f"{name}+": smallest(counts.chosen)}
 
 
-def count_columns(tally: ConfidenceTally) -> dict[str, NDArray[Any]]:
-    return {
-        "labels": smallest(tally.by_label),
-        "image_right": smallest(tally.by_image(True)),
-        "image_wrong": smallest(tally.by_image(False)),
-    }
+def bits(tally: ConfidenceTally) -> NDArray[np.int64]:
+    """Of each prediction, which choices keep it."""
+    powers = 1 << np.arange(len(tally.choices))
+    return np.asarray(powers @ tally.is_chosen)
 
 
-def pred_columns(tally: ConfidenceTally, rows: NDArray[Any], scale: float) -> dict[str, NDArray[Any]]:
-    """Predictions image by image, in an image by falling confidence."""
-    pred, sure = tally.pred, tally.overlay.sureness
-    rows = rows[np.lexsort((-sure[rows], pred.image[rows]))]
-    starts = np.searchsorted(pred.image[rows], np.arange(len(tally.truth.images) + 1))
-    low, high = float(tally.steps[0]), float(tally.steps[-1])
-    level = np.rint(np.clip((sure[rows] - low) / (high - low), 0, 1) * 10_000) if high > low else np.zeros(len(rows))
-    columns = {
-        "start": starts.astype(np.uint32),
-        "label": smallest(pred.label[rows]),
-        "type": tally.kind[rows].astype(np.uint8),
-        "sure": level.astype(np.uint16),
-    }
-    if tally.other is not None:
-        columns["other"] = smallest(tally.other[rows] + 1)
-    return {f"p_{name}": values for name, values in (columns | box_columns(pred, rows, scale, "")).items()}
+def overlaps(tally: ConfidenceTally) -> NDArray[np.float64]:
+    """Of each prediction: with the truth it takes, or with the one it comes nearest to."""
+    matches = tally.analysis.matches
+    near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)
+    found = np.where(matches.is_right, matches.outcomes.overlap, near)
+    return np.asarray(np.clip(np.nan_to_num(found), 0, 1))

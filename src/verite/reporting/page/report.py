@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 import verite
+from verite.analysis.analyse import Analyses, Analysis
 from verite.errors import BadParameter, DataError, ReadError
-from verite.files import find_path, read_text, write_atomically
+from verite.files import find_path, read_text, without_suffix, write_atomically
 from verite.formats import Readable, read
+from verite.formats.memory import are_systems
 from verite.model.annotations import Annotations
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.elements import Markup
 from verite.model.results import Results, to_json
 from verite.protocols import HOMES, protocol_named
+from verite.records import record
 from verite.reporting.page import (
     board,
     calibration,
@@ -36,16 +39,12 @@ from verite.reporting.page.crops import Photos
 from verite.reporting.page.document import REVISION, System
 from verite.reporting.page.frame import Section, attach, document, embed_json
 from verite.reporting.page.head import head
-from verite.reporting.page.packed import MOST_IMAGES as MOST_OPENED
-from verite.reporting.page.packed import pack_system, pack_truth, scale_of
+from verite.reporting.page.packed import Packer
+from verite.reporting.page.settings import ANALYSIS, PageSettings
 from verite.reporting.page.summary import build, tell_board
 
-MEGABYTE = 1_000_000
-BUDGET, PICTURE_BUDGET = 4 * MEGABYTE, 8 * MEGABYTE
+SPARE = 90_000  # bytes: script, style, head, and what is told of the objects
 UNSAID = ("name", "threads")  # settings that change no number
-DRAWS = 200
-PAGE_SETTINGS = ("title", "pictures", "budget", "picture_budget", "draws", "errors")
-PICTURES = ("auto", "link", "embed", "none")
 
 
 def report(
@@ -55,12 +54,7 @@ def report(
     *,
     protocol: str = "coco",
     images: str | PathLike[str] | None = None,
-    pictures: str = "auto",
-    budget: int = BUDGET,
-    picture_budget: int = PICTURE_BUDGET,
-    title: str | None = None,
-    draws: int = DRAWS,
-    errors: str | None = None,
+    audit: str | PathLike[str] | None = None,
     **settings: Any,
 ) -> Path:
     """Write one self-contained page: the verdict, the numbers, the errors that matter, and how it was computed.
@@ -68,127 +62,167 @@ def report(
     `preds` are predictions, or several by name. Photos are looked for in `images`, else beside the truth; `pictures`
     says whether the page links to them (auto, link), holds small pieces of them (embed) or shows outlines alone (none).
     Of several systems the page says how sure their order is: `draws` sets of other images, and of truths with `errors`
-    such as "missing=0.05,spurious=0.02". `budget` and `picture_budget` are the most bytes of the page without pictures
-    and of the pictures. Other settings are those of the protocol. The same input gives the same bytes.
+    such as "missing=0.05,spurious=0.02" or as a table of checked records says (`audit`, which the page itself can
+    give). `budget` and `picture_budget` are the most bytes of the page without pictures and of the pictures, `title` is
+    what it is called. Other settings are those of the protocol and of `vt.analyse`. The same input gives the same
+    bytes.
 
     >>> vt.report("truth.json", {"a": "a.json", "b": "b.json"}, "report.html", images="photos/")   # doctest: +SKIP
     """
     if protocol not in HOMES:
         raise BadParameter(f"protocol: expected one of {', '.join(HOMES)}, found {protocol!r}")
+    own = PageSettings(**{key: settings.pop(key) for key in PageSettings.names() if key in settings})
+    asked = {key: settings.pop(key) for key in ANALYSIS if key in settings}
     known = truth if isinstance(truth, Annotations) else read(truth)
-    named = name_preds(preds)
     results = [
         protocol_named(protocol)(known, pred, **{"name": name, **settings} if name else settings)
-        for name, pred in named
+        for name, pred in name_preds(preds)
     ]
-    page = make_page(
-        results,
-        Path(output),
-        images=images,
-        pictures=pictures,
-        budget=budget,
-        picture_budget=picture_budget,
-        title=title,
-        draws=draws,
-        errors=errors,
-        changed=settings,
-    )
+    changed = settings | asked | ({} if audit is None else {"audit": audit})
+    page = make_page(analyse_all(results, asked), Path(output), own, images=images, changed=changed)
     write_atomically(output, page)
     return Path(output)
 
 
+def save_page(
+    analyses: Analysis | Analyses,
+    output: str | PathLike[str],
+    *,
+    images: str | PathLike[str] | None = None,
+    audit: str | PathLike[str] | None = None,
+    **settings: Any,
+) -> Path:
+    """The same page of what is analysed already: ``analysis.save_page("report.html")``.
+
+    >>> vt.analyse("truth.json", "pred.json").save_page("report.html", pictures="embed")      # doctest: +SKIP
+    """
+    unknown = set(settings) - set(PageSettings.names())
+    if unknown:
+        listed = ", ".join(PageSettings.names())
+        raise BadParameter(f"save_page: expected settings out of {listed}, found {unknown.pop()!r}")
+    systems = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
+    made = [System(name, one.results, one if len(one.results.truth) else None) for name, one in systems.items()]
+    first = next(iter(systems.values()))
+    changed = changed_settings(first) | ({} if audit is None else {"audit": audit})
+    page = make_page(made, Path(output), PageSettings(**settings), images=images, changed=changed)
+    write_atomically(output, page)
+    return Path(output)
+
+
+def changed_settings(analysis: Analysis) -> dict[str, Any]:
+    """What differs from the defaults, of the protocol and of the analysis."""
+    found: dict[str, Any] = {}
+    given: tuple[tuple[Any, Any], ...] = ((analysis.results, None), (analysis, ANALYSIS))
+    for holder, chosen in given:
+        asked = holder.settings
+        usual = type(asked)()
+        for key in chosen or asked.declared:
+            value = getattr(asked, key)
+            if value != getattr(usual, key) and key not in (*UNSAID, "checks"):
+                found[key] = value
+    return found
+
+
 def name_preds(preds: Any) -> list[tuple[str | None, Any]]:
     """Systems with their names; a single one is called after its file."""
-    if isinstance(preds, Mapping) and not {"images", "annotations"} & set(preds):
+    if are_systems(preds):
         if not preds:
             raise BadParameter("report: expected at least one system, found none")
         return [(str(name), pred) for name, pred in preds.items()]
     if isinstance(preds, (list, tuple)) and preds and all(isinstance(one, (str, PathLike)) for one in preds):
-        names = distinct_names([Path(one).stem for one in preds])
+        names = distinct_names([without_suffix(one).name for one in preds])
         return list(zip(names, preds, strict=True))
     return [(None, preds)]
 
 
+def analyse_all(results: Sequence[Results], asked: Mapping[str, Any]) -> list[System]:
+    """Each system with why its number is what it is."""
+    named = zip(distinct_names([one.name for one in results]), results, strict=True)
+    return [System(name, one, analyse(one, asked)) for name, one in named]
+
+
 def make_page(
-    results: Sequence[Results],
+    systems: list[System],
     output: Path | None,
+    own: PageSettings,
     *,
     images: Any = None,
-    pictures: str = "auto",
-    budget: int = BUDGET,
-    picture_budget: int = PICTURE_BUDGET,
-    title: str | None = None,
-    draws: int = DRAWS,
-    errors: str | None = None,
     changed: Mapping[str, Any] | None = None,
 ) -> str:
     """The page as text."""
-    if pictures not in PICTURES:
-        raise BadParameter(f"pictures: expected {', '.join(PICTURES[:-1])} or {PICTURES[-1]}, found {pictures!r}")
-    for word, value in (("budget", budget), ("picture_budget", picture_budget)):
-        if value < 0:
-            raise BadParameter(f"{word}: expected bytes from 0 up, found {value}")
-    Comparison(results)  # what does not compare is said
-    photos = Photos(results[0].truth, images, pictures, output, picture_budget)
-    systems = [
-        System(name, one, analyse(one))
-        for name, one in zip(distinct_names([one.name for one in results]), results, strict=True)
-    ]
-    systems.sort(key=lambda one: -np.nan_to_num(next(iter(one.results.scores.values())).value, nan=-1.0))
-    own = {"title": title, "pictures": pictures, "budget": budget, "picture_budget": picture_budget}
-    own |= {"draws": draws, "errors": errors}
+    Comparison([one.results for one in systems])  # what does not compare is said
+    photos = Photos(systems[0].results.truth, images, own.pictures, output, own.picture_budget)
+    systems = sorted(systems, key=lambda one: -np.nan_to_num(next(iter(one.results.scores.values())).value, nan=-1.0))
     telling = {key: value for key, value in (changed or {}).items() if key not in UNSAID}
-    doc = build(systems, photos, own, telling, tell_board(systems, draws, errors))
-    drawn = show(doc, photos)  # pictures are made here, and what is wrong with them is known then
+    doc = build(systems, photos, own, telling, tell_board(systems, own, telling.get("audit")))
+    drawn = {one.id: one for section in SECTIONS if (one := section.draw(doc, photos)) is not None}
     doc["pictures"]["broken"] = sorted(set(photos.broken))
-    drawn = show(doc, photos) if photos.broken else drawn
-    blobs = pack_all(doc, systems, budget - len(to_json(doc)) - sum(len(one.content) for one in drawn))
-    drawn = show(doc, photos)
+    spent = sum(len(one.content) for one in drawn.values()) + len(to_json(doc))
+    blobs = pack_all(doc, systems, own.budget - spent)
+    for section in LAST:
+        if (again := section.draw(doc, photos)) is not None:
+            drawn[section.id] = again
     data = [embed_json("verite", to_json(doc)), *blobs]
-    return document(doc["title"], doc["systems"], head(doc), drawn, data)
+    return document(doc, head(doc), list(drawn.values()), [photos.store(), *data])
 
 
-def analyse(results: Results) -> Any:
+def analyse(results: Results, asked: Mapping[str, Any]) -> Any:
     """Why the number is what it is; nothing where nothing is to be found, or the protocol keeps no matches."""
     if not len(results.truth):
         return None
     try:
-        return verite.analyse(results)
+        return verite.analyse(results, **asked)
     except BadParameter:
+        if asked:
+            raise
         return None
 
 
-def show(doc: dict[str, Any], photos: Photos) -> list[Section]:
-    """The sections that have something to say, in their order."""
-    made: list[tuple[str, str, Markup | None, bool]] = [
-        ("missing", "What is missing to 1", costs.show_missing(doc), False),
-        ("sides", "Side by side", sides.sides(doc), False),
-        ("order", "How sure is the order?", board.show_board(doc, photos), False),
-        ("look", "Look at these first", costs.look(doc, photos), True),
-        ("classes", "Classes", classes.classes(doc), True),
-        ("operating", "Operating point", operating.show_operating(doc), True),
-        ("confusion", "Confusion", confusion.show_confusion(doc), True),
-        ("calibration", "Calibration", calibration.show_calibration(doc), True),
-        ("slices", "Slices", slices.show_slices(doc), True),
-        ("suspicious", "Suspicious truths", suspicious.show_suspicious(doc, photos), False),
-        ("images", "Images", images.images(doc, photos), True),
-        ("how", "How this was computed", how.how(doc), False),
-    ]
-    return [Section(id, title, content, is_of_one) for id, title, content, is_of_one in made if content is not None]
+@record()
+class Chapter:
+    """How a section is made, and what the list calls it."""
+
+    id: str
+    title: str
+    make: Callable[[dict[str, Any], Photos], Markup | None]
+    is_of_one: bool = False  # of the system that is chosen
+
+    def draw(self, doc: dict[str, Any], photos: Photos) -> Section | None:
+        """Nothing where it has nothing to say."""
+        content = self.make(doc, photos)
+        return None if content is None else Section(self.id, self.title, content, self.is_of_one)
+
+
+SECTIONS = (
+    Chapter("missing", "What is missing to 1", lambda doc, _: costs.show_missing(doc)),
+    Chapter("sides", "Side by side", lambda doc, _: sides.sides(doc)),
+    Chapter("order", "How sure is the order?", board.show_board),
+    Chapter("look", "Look at these first", costs.look, True),
+    Chapter("classes", "Classes", lambda doc, _: classes.classes(doc), True),
+    Chapter("operating", "Operating point", lambda doc, _: operating.show_operating(doc), True),
+    Chapter("confusion", "Confusion", lambda doc, _: confusion.show_confusion(doc), True),
+    Chapter("calibration", "Calibration", lambda doc, _: calibration.show_calibration(doc), True),
+    Chapter("slices", "Slices", lambda doc, _: slices.show_slices(doc), True),
+    Chapter("suspicious", "Suspicious truths", suspicious.show_suspicious),
+    Chapter("images", "Images", images.images, True),
+    Chapter("how", "How this was computed", lambda doc, _: how.how(doc)),
+)
+LAST = SECTIONS[-2:]  # they tell what of the objects fits and which pictures could not be read
 
 
 def pack_all(doc: dict[str, Any], systems: list[System], budget: int) -> list[Markup]:
     """Objects as bytes, as far as the budget goes."""
-    truth = systems[0].results.truth
-    if len(truth.images) > MOST_OPENED:
-        return []
-    scale = max(scale_of(truth, one.overlay.pred) for one in systems)
-    data, layout = pack_truth(truth, systems[0].overlay.finds.asked, scale)
-    doc["packed"] = {"scale": scale, "layout": layout}
+    tables = [[row["image"] for row in told["images"]] for told in doc["systems"]]
+    shown = [int(image) for image in doc["images"]["sizes"]]
+    packer = Packer([one.tally for one in systems], shown, shown)
+    data, layout = packer.pack_truth(systems[0].tally)
+    doc["packed"] = {"scale": packer.scale, "layout": layout}
+    if not packer.is_open.all():
+        doc["packed"]["opened"] = int(packer.is_open.sum())
     blobs = [attach("objects", data)]
-    share = max(0, (budget - 60_000 - len(blobs[0])) // len(systems))
-    for i, (told, system) in enumerate(zip(doc["systems"], systems, strict=True)):
-        data, told["packed"] = pack_system(system.tally, scale, share)
+    share = max(0, (budget - SPARE - len(blobs[0])) // len(systems))
+    for i, (told, system, rows) in enumerate(zip(doc["systems"], systems, tables, strict=True)):
+        data, told["packed"] = packer.pack_system(system.tally, share, rows)
         blobs.append(attach(f"objects-{i}", data))
     return blobs
 
@@ -218,10 +252,10 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def page_settings(path: str | PathLike[str]) -> dict[str, Any]:
+def page_settings(path: str | PathLike[str]) -> PageSettings:
     """With which settings of its own a page was made."""
     settings = read_report(path).get("settings", {}).get("page", {})
-    return {key: settings[key] for key in PAGE_SETTINGS if key in settings}
+    return PageSettings(**{key: settings[key] for key in PageSettings.names() if key in settings})
 
 
 def check_report(path: str | PathLike[str], page: str) -> None:

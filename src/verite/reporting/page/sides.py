@@ -9,8 +9,18 @@ from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Axes, Stroke, interval, lines, share_bar
 from verite.reporting.page.confusion import cell
 from verite.reporting.page.frame import scroll
-from verite.reporting.page.head import is_known, score_name
-from verite.reporting.page.words import ABSENT, chance, name, number, plain, sentence, show_difference
+from verite.reporting.page.head import score_name
+from verite.reporting.page.words import (
+    ABSENT,
+    chance,
+    is_known,
+    name,
+    number,
+    overlap_at,
+    plain,
+    sentence,
+    show_difference,
+)
 
 KINDS = ("a", "k")  # the first in the accent, the second in ink, others grey
 MOST_LINES = 6
@@ -33,7 +43,10 @@ def sides(doc: dict[str, Any]) -> Markup | None:
 def tell_sides(doc: dict[str, Any]) -> Markup:
     first, second = doc["systems"][:2]
     word = score_name(doc)
-    gap = sentence(name(first["name"]), f" is ahead by {number(first['headline'] - second['headline'])}\u00a0{word}")
+    ahead = first["headline"] - second["headline"]
+    gap = sentence(name(first["name"]), f" is ahead by {number(ahead)}\u00a0{word}")
+    if not ahead >= 0.0005:
+        gap = sentence(name(first["name"]), " and ", name(second["name"]), f" are level in {word}")
     told = (doc.get("sides") or {}).get("finds")
     if not told:
         return sentence(gap, ".")
@@ -51,16 +64,19 @@ def chart(doc: dict[str, Any]) -> Markup | None:
     if len(told[0]) < 3:
         return None
     ious = [one["iou"] for one in told[0]]
-    axes = Axes("IoU asked of a box", score_name(doc), x_range=(ious[0], ious[-1]), x_ticks=ious[::2])
+    words = doc["words"]
+    axes = Axes(
+        f"{words['overlap']} asked of a {words['one']}", score_name(doc), x_range=(ious[0], ious[-1]), x_ticks=ious[::2]
+    )
     drawn = []
     for i, (system, rows) in enumerate(zip(doc["systems"], told, strict=False)):
         points = [(one["iou"], one["AP"] if is_known(one["AP"]) else float("nan")) for one in rows]
         at = ious[0] + (0.02 + 0.22 * (i % 3)) * (ious[-1] - ious[0])
         drawn.append(Stroke(system["name"], points, KINDS[i] if i < len(KINDS) else "g", at))
-    said = f"{score_name(doc)} against IoU"
+    said = f"{score_name(doc)} against {words['overlap']}"
     hidden = len(doc["systems"]) - len(told)
     return join_elements(
-        element("h3", "How well must a box fit?"),
+        element("h3", f"How well must a {words['one']} fit?"),
         element("p", f"The score at each overlap{f'; the best {MOST_LINES} systems' if hidden > 0 else ''}."),
         lines(axes, drawn[::-1], said),
     )
@@ -79,7 +95,9 @@ def threshold_rows(doc: dict[str, Any]) -> Markup:
         )
         for system in doc["systems"]
     ]
-    heads = [element("th", "IoU", scope="col", class_="l")] + [element("th", f"{t:g}", scope="col") for t in ious]
+    heads = [element("th", doc["words"]["overlap"], scope="col", class_="l")] + [
+        element("th", f"{t:g}", scope="col") for t in ious
+    ]
     table = element(
         "table",
         element("caption", "The score at each overlap."),
@@ -110,7 +128,10 @@ def finders(doc: dict[str, Any]) -> Markup | None:
     total = sum(count for _, count, _ in parts)
     return join_elements(
         element("h3", "Who finds what"),
-        element("p", f"{total:,} objects at IoU {told['iou']:g}, each system from the confidence of its best F1 on."),
+        element(
+            "p",
+            f"{total:,} objects at {overlap_at(doc, told['iou'])}, each system from the confidence of its best F1 on.",
+        ),
         share_bar(parts, total),
         element(
             "table",
@@ -134,7 +155,7 @@ def fates(doc: dict[str, Any]) -> Markup:
         element(
             "tr",
             element("th", told["names"][a], scope="row"),
-            *(cell(matrix[a][b], total, a == b, "-2", 0) for b in kept),
+            *(cell(matrix[a][b], total, a == b, 0) for b in kept),
         )
         for a in kept
     ]

@@ -7,8 +7,7 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import interval
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import is_known
-from verite.reporting.page.words import name, number, plain, sentence, whole
+from verite.reporting.page.words import is_known, name, number, plain, sentence, whole
 
 MOST = 40
 GREY = "Intervals of 95\u00a0%; grey: no clear difference, or fewer than 30 objects."
@@ -17,10 +16,10 @@ GREY = "Intervals of 95\u00a0%; grey: no clear difference, or fewer than 30 obje
 def show_slices(doc: dict[str, Any]) -> Markup | None:
     if not any(system.get("slices") for system in doc["systems"]):
         return None
-    return each(doc["systems"], [slices_of(system) for system in doc["systems"]])
+    return each(doc["systems"], [slices_of(i, system) for i, system in enumerate(doc["systems"])])
 
 
-def slices_of(system: dict[str, Any]) -> Markup:
+def slices_of(i: int, system: dict[str, Any]) -> Markup:
     rows = [one for one in system.get("slices") or [] if is_known(one.get("recall"))]
     if not rows:
         return element("p", "There is nothing to slice.", class_="finding")
@@ -32,7 +31,7 @@ def slices_of(system: dict[str, Any]) -> Markup:
     return join_elements(
         element("p", tell(system, rows, base), class_="finding"),
         element("p", f"Recall at any confidence; {number(base)} of all objects. {GREY}{more}", class_="sub"),
-        scroll(f"Table of slices, {plain(system['name'])}", table(ordered[:MOST], base)),
+        scroll(f"Table of slices, {plain(system['name'])}", table(i, ordered[:MOST], base)),
     )
 
 
@@ -49,7 +48,7 @@ def tell(system: dict[str, Any], rows: list[dict[str, Any]], base: float) -> Mar
     )
 
 
-def table(rows: list[dict[str, Any]], base: float) -> Markup:
+def table(i: int, rows: list[dict[str, Any]], base: float) -> Markup:
     body = []
     for one in rows:
         low, high = one["recall_low"], one["recall_high"]
@@ -69,6 +68,7 @@ def table(rows: list[dict[str, Any]], base: float) -> Markup:
                 element("td", number(one["recall"])),
                 element("td", f"{number(low, 2)} to {number(high, 2)}", class_="q"),
                 element("td", number(ap), class_="q"),
+                data_slice=f"{i} {one['place'][0]} {one['place'][1]}",
             )
         )
     heads = (("slice", "l"), ("truths", ""), ("against all", "l nosort"), ("recall", ""), ("interval", ""), ("AP", ""))
@@ -82,5 +82,5 @@ def table(rows: list[dict[str, Any]], base: float) -> Markup:
             ),
         ),
         element("tbody", *body),
-        class_="sortable gaps",
+        class_="gaps",
     )

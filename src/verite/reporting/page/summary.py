@@ -6,54 +6,66 @@ import shlex
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import comb, erfc, sqrt
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import verite
+from verite.analysis.confusion import Confusion
+from verite.analysis.suspicious import CHECKED
 from verite.errors import BadParameter
+from verite.files import without_suffix
+from verite.leaderboards.audit import AuditRow, read_rows
 from verite.model.results import Results
+from verite.records import field_values
 from verite.reporting.page.board import MOST_RECORDS
 from verite.reporting.page.crops import Photos, window_of
 from verite.reporting.page.document import REVISION, System, tell_findings, tell_truth
 from verite.reporting.page.packed import MOST_IMAGES
+from verite.reporting.page.settings import PageSettings
 from verite.reporting.page.suspicious import MOST as MOST_SUSPECTS
+from verite.reporting.page.words import is_known
 
 MOST_SQUARE = 100  # labels of a matrix that is kept whole; of a larger one, the cells that are not 0
-METRICS = 3  # scores whose gaps have intervals
+METRICS = 6  # scores whose gaps have intervals
+MOST_ROWS, LEAST_ROWS = 1700, 50  # classes with all their numbers: of all systems, and of each
+TEN = 10  # pairs of labels that are told
 
 
 def build(
-    systems: list[System], photos: Photos, own: dict[str, Any], changed: dict[str, Any], board: dict[str, Any] | None
+    systems: list[System], photos: Photos, own: PageSettings, changed: dict[str, Any], board: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The document; `own` are the settings of the page, `changed` those of the protocol."""
+    """The document; `changed` are settings of the protocol and of the analysis, and the table of checked records."""
     first = systems[0]
     truth = tell_truth(systems)
-    told = [system.tell(parts_of(system.analysis)) for system in systems]
-    suspects = tell_suspects(systems)
+    rows = max(LEAST_ROWS, MOST_ROWS // len(systems))
+    told = [system.tell(parts_of(system), rows) for system in systems]
+    suspects = tell_suspects(systems, changed.get("audit"))
     decisive = [] if board is None else board["look"]
     shown = {item["image"] for one in told for item in (*one["look"], *one["images"])}
     shown |= {item["image"] for item in (*suspects, *decisive)}
     everything = range(truth["images"]) if truth["images"] <= MOST_IMAGES else sorted(shown)
     known = first.results.truth.images
     many = f"{len(systems)} systems" if len(systems) > 1 else told[0]["name"]
-    named = own["title"] or f"{Path(truth['file']).stem or 'truth'}: {many}, {truth['images']:,} images"
+    named = own.title or f"{without_suffix(truth['file']).name or 'truth'}: {many}, {truth['images']:,} images"
     files = [one["file"] or one["name"] for one in told]
+    telling = {key: tell_setting(value) for key, value in changed.items()}
     protocol = [] if first.results.protocol == "coco" else ["--protocol", first.results.protocol.replace("_", "-")]
-    words = [truth["file"] or "TRUTH", *files, *protocol, *spell_options(changed)]
+    words = [truth["file"] or "TRUTH", *files, *protocol, *spell_options(telling)]
     command = " ".join(["verite report", *map(shlex.quote, words)])
-    page = [] if own["pictures"] == "auto" else ["--pictures", own["pictures"]]
-    page += ["--title", own["title"]] if own["title"] else []
     doc = {
         "report": REVISION,
         "title": named,
         "protocol": first.results.protocol,
         "measured": tell_measured(first.results),
+        "words": field_values(first.results.words),
         "version": verite.__version__,
-        "settings": {"changed": {key: str(value) for key, value in changed.items()}, "page": own},
+        "settings": {"changed": {key: str(value) for key, value in telling.items()}, "page": own.to_dict()},
         "truth": truth,
         "systems": told,
+        "classes": tell_all_classes(systems) if told[0]["classes"]["count"] > rows else None,
         "sides": tell_sides(systems) | {"gaps": tell_gaps(told, board)},
         "leaderboard": board,
         "suspects": suspects,
@@ -64,10 +76,27 @@ def build(
             "links": {str(i): link for i in everything if (link := photos.link(i)) is not None},
         },
         "pictures": {"mode": photos.mode, "broken": []},
-        "command": " ".join([command, *map(shlex.quote, page), "-o report.html"]),
+        "command": " ".join([command, *map(shlex.quote, spell_options(own.changed)), "-o report.html"]),
         "check": f"{command} --check report.html",
     }
     return {key: clean(value) for key, value in doc.items()}
+
+
+def tell_all_classes(systems: Sequence[System]) -> dict[str, Any]:
+    """The first score of every class and system, where there are too many classes for all their numbers."""
+    key = next(iter(systems[0].results.scores))
+    scores = [dict(zip(one.results.class_names, one.results.class_scores()[key], strict=True)) for one in systems]
+    names = [name for name in scores[0] if any(is_known(one.get(name)) for one in scores)]
+    return {"score": key, "labels": names, "scores": [[round_off(one.get(name)) for one in scores] for name in names]}
+
+
+def round_off(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def tell_setting(value: Any) -> Any:
+    """A setting; of a file its name alone."""
+    return Path(value).name if isinstance(value, PathLike) or (isinstance(value, str) and "/" in value) else value
 
 
 def clean(value: Any) -> Any:
@@ -95,20 +124,49 @@ def spell_options(changed: Mapping[str, Any]) -> list[str]:
 def tell_measured(results: Results) -> str:
     on = dict(results.signature).get("on", "box")
     names = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
-    what = {"box": "boxes", "mask": "masks", "boundary": "masks and boundaries", "rotated": "rotated boxes"}
-    what["keypoints"] = "keypoints (IoU is said for OKS, box for pose)"
-    return f"{names.get(results.protocol, results.protocol)}, {what.get(str(on), str(on))}"
+    what = "masks and boundaries" if on == "boundary" else results.words.many
+    return f"{names.get(results.protocol, results.protocol)}, {what}"
 
 
-def parts_of(analysis: Any) -> dict[str, Any]:
-    """What the analysis has to say, part by part."""
+def parts_of(system: System) -> dict[str, Any]:
+    """What the analysis has to say, part by part; of each class only what its table shows."""
+    analysis = system.analysis
     if analysis is None:
         return {}
-    parts = {name: part.to_dict() for name, part in analysis.parts.items()}
-    if len(parts["confusion"]["labels"]) > MOST_SQUARE:
-        matrix = np.asarray(parts["confusion"].pop("matrix"))
-        parts["confusion"]["cells"] = [[int(a), int(b), int(matrix[a, b])] for a, b in np.argwhere(matrix)]
-    return parts
+    parts = analysis.parts
+    told = {name: part.to_dict() for name, part in parts.items() if name not in ("worst", "confusion", "suspicious")}
+    for one in told.values():
+        if isinstance(one, dict):
+            for key in ("classes", "temperatures", "signature"):
+                one.pop(key, None)
+    if "slices" in told:
+        told["slices"] = tell_slices(analysis.slices)
+    if "confusion" in parts:
+        told["confusion"] = tell_confusion(
+            Confusion(analysis.matches, system.tally.confidence, analysis.settings.matching)
+        )
+    return told | {"signatures": {name: str(part.signature) for name, part in parts.items()}}
+
+
+def tell_slices(slices: Any) -> list[dict[str, Any]]:
+    """Its rows, each with where its objects are told: the property and the bin."""
+    places = [(k, code) for k, one in enumerate(slices.properties) for code in range(len(one.bins))]
+    return [row | {"place": list(place)} for row, place in zip(slices.rows, places, strict=True)]
+
+
+def tell_confusion(confusion: Any) -> dict[str, Any]:
+    """The matrix of all labels that have objects or predictions at any confidence, and the most frequent pairs."""
+    matches = confusion.matches
+    used = np.flatnonzero(matches.truths + matches.count(matches.pred_label[matches.is_counted]))
+    chosen = np.append(used, len(confusion.counts) - 1)
+    matrix = confusion.counts[np.ix_(chosen, chosen)]
+    told = {key: value for key, value in confusion.to_dict().items() if key != "signature"}
+    told |= {"labels": [matches.names[k] for k in used], "pairs": told["pairs"][:TEN], "matrix": matrix.tolist()}
+    if len(used) > MOST_SQUARE:
+        del told["matrix"], told["labels"]
+        told["places"] = used.tolist()  # of the page's labels
+        told["cells"] = [[int(a), int(b), int(matrix[a, b])] for a, b in np.argwhere(matrix)]
+    return told
 
 
 def tell_sides(systems: list[System]) -> dict[str, Any]:
@@ -155,15 +213,17 @@ def exact_mcnemar(a: int, b: int) -> float:
     return float(min(1.0, 2 * sum(comb(n, k) for k in range(few + 1)) / 2**n))
 
 
-def tell_board(systems: list[System], draws: int, errors: str | None) -> dict[str, Any] | None:
+def tell_board(systems: list[System], own: PageSettings, audit: Any = None) -> dict[str, Any] | None:
     """How sure the order is; nothing of one system, without draws, or where the protocol cannot be drawn again."""
-    if len(systems) < 2 or draws < 1:
+    if len(systems) < 2 or own.draws < 1:
         return None
     results = {one.name: one.results for one in systems}
     metrics = [key for key, score in systems[0].results.scores.items() if np.isfinite(score.value)][:METRICS]
-    doubt = verite.truth_errors.Detection.parse(errors) if errors else None
+    doubt = verite.truth_errors.Detection.parse(own.errors) if own.errors else None
     try:
-        board = verite.leaderboard(results, errors=doubt, metrics=metrics, draws=draws, audit_size=MOST_RECORDS)
+        board = verite.leaderboard(
+            results, errors=doubt, audit=audit, metrics=metrics, draws=own.draws, audit_size=MOST_RECORDS
+        )
     except BadParameter:
         return None
     told = board.to_dict()
@@ -209,13 +269,28 @@ def negate(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def tell_suspects(systems: list[System]) -> list[dict[str, Any]]:
-    """Records that are probably wrong, each once, the most suspicious first."""
-    best: dict[Any, dict[str, Any]] = {}
+def tell_suspects(systems: list[System], audit: Any) -> list[dict[str, Any]]:
+    """Records that are probably wrong, each once, the most suspicious first; and what somebody said about them."""
+    best: dict[Any, tuple[float, System, dict[str, Any]]] = {}
     for system in systems:
-        part = getattr(system.analysis, "suspicious", None)
-        for one in [] if part is None else part.to_dict():
+        if system.analysis is None or "suspicious" not in system.analysis.settings.only:
+            continue
+        for one in system.analysis.suspicious.to_dict():
             key = ("truth", one["truth"]) if one["truth"] is not None else (one["image"], *one["box"])
-            if one["probability"] > best.get(key, {"probability": -1.0})["probability"]:
-                best[key] = system.tell_suspect(one)
-    return sorted(best.values(), key=lambda one: -one["probability"])[:MOST_SUSPECTS]
+            if key not in best or one["probability"] > best[key][0]:
+                best[key] = one["probability"], system, one
+    chosen = sorted(best.values(), key=lambda one: -one[0])[:MOST_SUSPECTS]
+    said = {row.place: row.verdict for row in read_rows(audit)} if audit else {}
+    found = []
+    for _, system, one in chosen:
+        row = audit_row(system, one)
+        found.append(system.tell_suspect(one) | {"audit": list(row.place), "verdict": said.get(row.place, "")})
+    return found
+
+
+def audit_row(system: System, one: dict[str, Any]) -> AuditRow:
+    """As a table of checked records has it."""
+    truth, row = one["truth"], one["truth"] if one["truth"] is not None else one["pred"]
+    side = system.results.pred if truth is None else system.results.truth
+    kind = CHECKED.get(one["kind"], "box")
+    return AuditRow.of(one["image"], one["label"], side.regions.sizes[row], kind, one["probability"], one["reason"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from verite.model.elements import Markup, element, escape, join_elements
 
@@ -12,6 +12,11 @@ ABSENT = "–"
 GAP = "\u00a0"  # a number stays with its unit
 LONGEST = 120  # characters of a name on the page; the whole name is in its data
 NAMELESS = "(no name)"
+
+
+def is_known(value: Any) -> TypeGuard[float]:
+    """Is there a number?"""
+    return value is not None and isfinite(value)
 
 
 def number(value: Any, digits: int = 3) -> str:
@@ -53,6 +58,11 @@ def whole(value: Any) -> str:
     ('36,781', '–')
     """
     return ABSENT if value is None else f"{int(value):,}"
+
+
+def overlap_at(doc: dict[str, Any], overlap: float) -> str:
+    """A threshold by the name of what the page's systems were compared by: IoU 0.5, OKS 0.5."""
+    return f"{doc['words']['overlap']} {overlap:g}"
 
 
 def count_of(value: int, one: str, many: str = "") -> str:

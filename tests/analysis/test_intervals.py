@@ -1,0 +1,161 @@
+"""Intervals over the choice of images: what is drawn, of what, and what groups of images change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.analysis.worlds import sides, write_pair
+from tests.oracles.analysis import random_world
+from verite.analysis.intervals import ImageDraws
+from verite.analysis.operating import FROC
+from verite.cli import run
+
+
+def doubled(seed: int, images: int = 40) -> tuple[Any, Any]:
+    """Every image twice, the copies of a scene in one group."""
+    truth, results = random_world(seed, images=images)
+    copies = [i | {"id": i["id"] + 1000, "file_name": f"again{i['id']}.jpg"} for i in truth["images"]]
+    listed = [i | {"scene": f"s{i['id'] % 1000}"} for i in [*truth["images"], *copies]]
+    again = [a | {"id": a["id"] + 10_000, "image_id": a["image_id"] + 1000} for a in truth["annotations"]]
+    both = {**truth, "images": listed, "annotations": truth["annotations"] + again}
+    return both, [*results, *(d | {"image_id": d["image_id"] + 1000} for d in results)]
+
+
+def test_images_that_belong_together_are_drawn_together(tmp_path: Path) -> None:
+    known, _ = sides(*doubled(1), tmp_path)
+    drawn = ImageDraws(known, 50, 3, "scene")
+    assert (drawn.weights[:, :40] == drawn.weights[:, 40:]).all()
+    assert (drawn.weights.sum(axis=1) == 80).all()
+    assert not (ImageDraws(known, 50, 3).weights[:, :40] == ImageDraws(known, 50, 3).weights[:, 40:]).all()
+
+
+def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: Path) -> None:
+    """Drawn one by one, twice as many images would narrow an interval by √2 and a deviation, too."""
+    truth, results = doubled(2)
+    pair = sides(truth, results, tmp_path)
+    (tmp_path / "once").mkdir()
+    once = sides(*random_world(2, images=40), tmp_path / "once")
+    alone = vt.analyse(*once, draws=2000)
+    grouped, apart = (vt.analyse(*pair, draws=2000, resample=by) for by in ("scene", "images"))
+
+    def width(found: Any) -> float:
+        low, high = found.operating.intervals(0.3)["recall"]
+        return high - low
+
+    assert width(grouped) == pytest.approx(width(alone), rel=0.1)
+    assert width(apart) == pytest.approx(width(alone) / 2**0.5, rel=0.1)
+    deviations = [found.errors.deviation["sd"] for found in (alone, grouped, apart)]
+    assert deviations[1] == pytest.approx(deviations[0], rel=0.1)
+    assert deviations[2] == pytest.approx(deviations[0] / 2**0.5, rel=0.1)
+    assert "2,000 draws of groups of images (scene)" in str(grouped)
+
+
+def test_the_deviation_of_ap_is_that_of_the_leaderboards_draws(tmp_path: Path) -> None:
+    from verite.leaderboards.resampling import redraw
+
+    results = vt.coco(*sides(*random_world(4, images=20), tmp_path))
+    found = results.analyse(draws=300, seed=5).errors.deviation
+    drawn = redraw([results], ["AP"], draws=300, seed=5)[:, 0, 0]
+    assert found["sd"] == pytest.approx(np.std(drawn, ddof=1), abs=1e-12)
+    assert found["bias"] == pytest.approx(drawn.mean() - results["AP"].value, abs=1e-12)
+
+
+def test_intervals_of_precision_recall_f_and_froc_are_those_of_a_loop_over_draws(tmp_path: Path) -> None:
+    """Images repeated as often as they were drawn, counted one by one."""
+    truth, results = random_world(6, images=12, ties=True)
+    known, pred = sides(truth, results, tmp_path)
+    found = vt.analyse(known, pred, draws=40, seed=1, iou=0.5).operating
+    matches, weights = found.matches, found.drawn.weights
+    image = matches.pred.image
+    rows: dict[str, list[float]] = {"precision": [], "recall": [], "f": [], "cpm": []}
+    froc = []
+    for weight in weights:
+        asked = sum(weight[i] for i in matches.truth.image[matches.is_asked])
+        points = []
+        for c in sorted(set(matches.confidence[matches.is_counted]), reverse=True):
+            kept = np.flatnonzero(matches.is_counted & (matches.confidence >= c))
+            right = sum(weight[image[k]] for k in kept if matches.is_right[k])
+            points.append((c, right, sum(weight[image[k]] for k in kept) - right))
+        _, right, wrong = [p for p in points if p[0] >= 0.4][-1]
+        rows["precision"].append(right / (right + wrong))
+        rows["recall"].append(right / asked)
+        rows["f"].append(2 * right / (asked + right + wrong))
+        line = [max([r for _, r, w in points if w <= k * weight.sum()], default=0.0) / asked for k in FROC]
+        froc.append(line)
+        rows["cpm"].append(float(np.mean(line)))
+
+    def between(values: Any) -> Any:
+        return pytest.approx(np.quantile(values, [0.025, 0.975]), abs=1e-12)
+
+    told = found.intervals(0.4)
+    for key in ("precision", "recall", "f"):
+        assert told[key] == between(rows[key])
+    each, mean = found.froc_intervals
+    assert mean == between(rows["cpm"])
+    for values, interval in zip(np.transpose(froc), each, strict=True):
+        assert interval == between(values)
+
+
+def test_froc_of_few_images_with_many_wrong_ones_looks_at_all_that_matter(tmp_path: Path) -> None:
+    """Draws in which images with few wrong predictions are frequent need more of the list than others."""
+    truth, results = random_world(7, images=10, extra=40)
+    found = vt.analyse(*sides(truth, results, tmp_path), draws=60, iou=0.5).operating
+    ones = vt.analyse(*sides(truth, results, tmp_path), draws=2, iou=0.5).operating
+    ones.drawn.weights = np.ones((2, 10))
+    assert [low for low, _ in ones.froc_intervals[0]] == pytest.approx(found.froc)
+    assert all(low <= recall <= high for recall, (low, high) in zip(found.froc, found.froc_intervals[0], strict=True))
+
+
+def test_slices_have_drawn_intervals_too(tmp_path: Path) -> None:
+    pair = sides(*doubled(3), tmp_path)
+    plain, drawn = (vt.analyse(*pair, slice="size", resample=by).slices for by in (None, "scene"))
+    for one, two in zip(plain.rows, drawn.rows, strict=True):
+        assert one["recall"] == two["recall"]
+        assert one["recall_high"] - one["recall_low"] != two["recall_high"] - two["recall_low"]
+    assert "resample:scene|draws:1000" in str(drawn.signature)
+
+
+def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> None:
+    from verite.leaderboards.resampling import paired_interval
+
+    known, pred = sides(*doubled(5, images=20), tmp_path)
+    half = pred.take(np.arange(0, len(pred), 2))
+    pair = vt.analyse(known, {"all": pred, "half": half}, draws=100, seed=2).comparison[0]
+    expected = paired_interval(pair.one.results, pair.two.results, "AP", draws=100, seed=2)
+    assert pair.lead_interval == pytest.approx(expected, abs=1e-12)
+    assert pair.to_dict()["AP"]["low"] == pair.lead_interval[0]
+    grouped = vt.analyse(known, {"all": pred, "half": half}, resample="scene", draws=100).comparison[0]
+    assert grouped.p_images > pair.p_images  # copies are no evidence
+    assert grouped.p_objects == pair.p_objects
+
+
+@pytest.mark.parametrize("option", ["--resample", "--group"])
+def test_what_is_drawn_is_asked_for_on_the_command_line(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = write_pair(tmp_path, *doubled(1, images=10))
+    words = ["analyse", *paths, option, "scene", "--only", "errors,operating", "--draws", "20", "--json"]
+    assert run(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["errors"]["deviation"]["resample"] == "groups of images (scene)"
+    assert "resample:scene|draws:20|seed:0" in told["signatures"]["operating"]
+    assert set(told["operating"]["intervals"]) == {"precision", "recall", "f"}
+    assert set(told["operating"]["classes"]["c1"]["intervals"]) == {"precision", "recall", "f"}
+
+
+def test_a_column_that_is_not_there_and_draws_of_nothing_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = write_pair(tmp_path, *doubled(1, images=4))
+    assert run(["analyse", *paths, "--resample", "scenes"]) == 2
+    assert "did you mean 'scene'?" in capsys.readouterr().err
+    assert run(["analyse", *paths, "--resample", "none", "--draws", "10"]) == 2
+    assert "draws: expected 0 where nothing is drawn again, found 10" in capsys.readouterr().err
+    assert run(["analyse", *paths, "--resample", "none", "--only", "errors", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"]["deviation"] is None

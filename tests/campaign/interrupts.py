@@ -1,0 +1,116 @@
+"""How soon does Ctrl-C end long work? Every verb that may take long is started and interrupted at any moment."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from tests.campaign.processes import VERITE, Ran, cases, work_for, write_data
+
+SOON = 0.3  # seconds from an interrupt to the end
+PATIENCE = 10.0  # seconds after which it was not heard
+
+
+def wait_for(running: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Seconds to its end, and how many of them others had the processors that it waited for."""
+    start, before, waited = time.monotonic(), waiting_time(running.pid), 0.0
+    while running.poll() is None and time.monotonic() < start + PATIENCE:
+        now = waiting_time(running.pid)
+        waited = now - before if now >= before else waited  # nothing is known of what is over
+        time.sleep(0.004)
+    return time.monotonic() - start, waited
+
+
+def waiting_time(process: int) -> float:
+    """Seconds that a process was ready to run and did not, where the system counts them."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return -1.0
+
+
+def write_inputs(home: Path) -> None:
+    """Data for each verb, of a size that takes it seconds."""
+    truth, pred = write_data(home, 6000)
+    chance, numbers = random.Random(1), np.random.default_rng(1)
+    lines = [f"{i},1,{','.join(str(int(chance.random() < p)) for p in (0.9, 0.88, 0.8))}" for i in range(20_000)]
+    (home / "table.csv").write_text("\n".join(["item,truth,a,b,c", *lines]))
+    subprocess.run([*VERITE, "partial", "coco", str(truth), str(pred), "-o", str(home / "a.part"), "-q"], check=True)
+    for side in ("labels", "found"):
+        (home / side).mkdir()
+        for i in range(100):
+            tiles = numbers.integers(0, 20, (16, 16)).astype(np.uint8)
+            Image.fromarray(tiles.repeat(64, axis=0).repeat(64, axis=1)).save(home / side / f"{i}.png")
+    steps = np.ogrid[:320, :320, :320]
+    for side in ("one", "two"):
+        middle = numbers.uniform(120, 200, 3)
+        np.save(home / f"{side}.npy", sum((s - m) ** 2 for s, m in zip(steps, middle, strict=True)) < 100**2)
+
+
+# Each command with the seconds of work during which it is interrupted; short ones have taken no longer alone.
+COMMANDS: tuple[tuple[float, str], ...] = (
+    (2.0, "rank table.csv --epsilon 0.1 --method montecarlo --draws 30000000"),
+    (2.0, "rank table.csv --audit 5/50 --method montecarlo --draws 3000000"),
+    (2.0, "localize truth.json pred.json --all"),
+    (2.0, "localize one.npy two.npy --all"),
+    (2.0, "study -m iou -m baddeley"),
+    (2.0, "convert truth.json out --to voc"),
+    (2.0, "leaderboard truth.json pred.json pred.json --errors missing=0.05"),
+    (1.2, "report truth.json pred.json -o page.html"),
+    (1.0, "analyse truth.json pred.json"),
+    (2.0, "explain truth.json pred.json --number 0.1234"),
+    (2.0, "semantic labels found"),
+    (0.6, "interpret truth.json pred.json"),
+    (1.5, "draw truth.json pred.json -o drawn"),
+    (1.5, "demo tour"),
+    (0.5, "inspect truth.json pred.json"),
+    (2.0, "coco truth.json pred.json pred.json --resample images"),
+    (0.6, "coco truth.json pred.json --on mask --threads 1"),
+    (0.5, "voc truth.json pred.json --threads 1"),
+    (0.3, "partial coco truth.json pred.json -o b.part"),
+    (0.3, "merge a.part"),
+)
+
+
+def interrupt_commands(seed: int, count: int, until: float) -> Ran:
+    """How soon long work ends after Ctrl-C, in a line and with status 130: within .3 s, or late.
+
+    What it takes is what it would take alone: waits for processors that others have do not count, and are told apart.
+    """
+    chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
+    # What a shell starts in the background ignores interrupts, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as home:
+        write_inputs(Path(home))
+        for number in cases("interrupts", count, until):
+            most, line = COMMANDS[number % len(COMMANDS)]
+            for name in ("out", "drawn", "tour"):
+                shutil.rmtree(Path(home) / name, ignore_errors=True)
+            words = [*VERITE, *line.split()]
+            with subprocess.Popen(words, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+                work_for(running, chance.uniform(0.1, most))
+                running.send_signal(signal.SIGINT)
+                took, waited = wait_for(running)
+                if is_deaf := running.poll() is None:
+                    running.kill()
+                _, said = running.communicate()
+            done += 1
+            outcomes["delayed"] += took > SOON
+            took -= waited
+            is_told = running.returncode == 0 or (
+                running.returncode == 130 and said.decode().endswith("verite: interrupted\n")
+            )
+            word = "hang" if is_deaf else "undocumented" if not is_told else "fine" if took <= SOON else "late"
+            outcomes[word] += 1
+            if word != "fine":
+                wrong.append(f"interrupt {number}: {word}: {line}: {took:.2f} s, {running.returncode}, {said[-300:]!r}")
+    return done, outcomes, wrong

@@ -1,0 +1,369 @@
+"""Tables of any make: which columns are what, what is missing, and back again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.formats.in_memory import COLUMNS, RESULTS, TRUTH, same
+from verite import cli
+from verite.model.regions import MASK
+
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def truth():
+    return vt.read(TRUTH)
+
+
+def tables():
+    yield "pyarrow", lambda c: pyarrow.table(c)
+    yield "pandas", lambda c: pandas.DataFrame(c)
+    yield "columns", lambda c: {name: np.array(values) for name, values in c.items()}
+    yield "old pandas", lambda c: WithoutArrow(pandas.DataFrame(c))
+    yield "pandas without pyarrow", lambda c: WithoutPyarrow(pandas.DataFrame(c))
+    for name, make in (("polars", lambda c, m: m.DataFrame(c)), ("duckdb", duckdb_table)):
+        try:
+            module = __import__(name)
+        except ImportError:
+            yield name, None
+            continue
+        yield name, lambda c, make=make, module=module: make(c, module)
+
+
+def duckdb_table(columns, duckdb):
+    frame = pyarrow.table(columns)
+    return duckdb.connect().from_arrow(frame)
+
+
+class WithoutArrow:
+    """pandas as it was before it spoke Arrow."""
+
+    def __init__(self, frame):
+        self.frame, self.columns = frame, frame.columns
+
+    def __getitem__(self, name):
+        return self.frame[name]
+
+    def to_numpy(self):
+        raise NotImplementedError
+
+
+class WithoutPyarrow(WithoutArrow):
+    """pandas 2, which offers a stream but cannot give one by itself."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise ImportError("pyarrow is required")
+
+
+@pytest.mark.parametrize(("name", "make"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
+def test_tables_are_predictions(name, make, truth):
+    if make is None:
+        pytest.skip(f"{name} is not installed")
+    same(vt.read(make(COLUMNS), like=truth), truth)
+    same(vt.read(make({**COLUMNS, "image_id": [7, 7], "extra": ["a", "b"]}), like=truth), truth)
+
+
+@pytest.mark.parametrize(("name", "make"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
+def test_tables_of_names_and_corners(name, make, truth):
+    if make is None:
+        pytest.skip(f"{name} is not installed")
+    columns = {
+        "file_name": ["pier.jpg", "pier.jpg"],
+        "label": ["boat", "gull"],
+        "x1": [10, 50],
+        "y1": [10, 5],
+        "x2": [30, 60],
+        "y2": [30, 15],
+        "confidence": [0.9, 0.5],
+    }
+    same(vt.read(make(columns), like=truth), truth)
+
+
+def test_list_column_is_a_box(truth):
+    columns = {"image": [7, 7], "class": [3, 5], "score": [0.9, 0.5], "bbox": [[10, 10, 20, 20], [50, 5, 10, 10]]}
+    fixed = pyarrow.array(columns["bbox"], pyarrow.list_(pyarrow.float32(), 4))
+    large = pyarrow.array(columns["bbox"], pyarrow.large_list(pyarrow.int16()))
+    for boxes in (columns["bbox"], fixed, large):
+        same(vt.read(pyarrow.table({**columns, "bbox": boxes}), like=truth), truth)
+    corners = [[10, 10, 30, 30], [50, 5, 60, 15]]
+    same(vt.read(pyarrow.table({**columns, "bbox": corners}), like=truth, boxes="xyxy"), truth)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pyarrow.string(),
+        pyarrow.large_string(),
+        pyarrow.string_view(),
+        pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+    ],
+    ids=str,
+)
+def test_every_kind_of_text(text, truth):
+    names = ["boat", "a name of more than twelve bytes", "gull"]
+    columns = {**COLUMNS, **{key: [*COLUMNS[key], COLUMNS[key][0]] for key in COLUMNS}}
+    columns["label"] = pyarrow.array([names[0], names[2], names[1]]).cast(text)
+    del columns["category_id"]
+    table = pyarrow.table(columns)
+    assert vt.read(table).labels.names == ("boat", "gull", names[1])
+    assert vt.read(table.slice(1)).labels.names == ("gull", names[1])  # an offset into every buffer
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int32", "uint64", "float32", "float64"])
+def test_every_kind_of_number(kind, truth):
+    columns = {k: pyarrow.array(v).cast(pyarrow.type_for_alias(kind)) for k, v in COLUMNS.items() if k != "score"}
+    table = pyarrow.concat_tables([pyarrow.table({**columns, "score": COLUMNS["score"]})] * 2)  # several chunks
+    read = vt.read(table, like=truth)
+    assert read.regions.boxes.tolist() == [[10, 10, 30, 30], [50, 5, 60, 15]] * 2
+    assert read.label.tolist() == [0, 1, 0, 1]
+
+
+def test_decimals_and_nulls(truth):
+    from decimal import Decimal
+
+    table = pyarrow.table({**COLUMNS, "score": [Decimal("0.9"), None], "iscrowd": [True, None]})
+    read = vt.read(table)
+    assert read.confidence[0] == 0.9
+    assert np.isnan(read.confidence[1])
+    assert read.crowd.tolist() == [True, False]
+
+
+def test_large_ids_keep_every_bit():
+    big = 2**60 + 1
+    assert vt.read(pyarrow.table({**COLUMNS, "image_id": [big, 7]})).images.ids.tolist() == [7, big]
+
+
+def test_mapping_names_unusual_columns(truth):
+    columns = {**COLUMNS, "left": COLUMNS["x"]}
+    del columns["x"]
+    same(vt.read(pandas.DataFrame(columns), like=truth, columns={"x": "left"}), truth)
+    with pytest.raises(vt.BadParameter, match=r"expected a column 'lft', found .*; did you mean 'left'\?"):
+        vt.read(columns, columns={"x": "lft"})
+    with pytest.raises(vt.BadParameter, match=r"expected names out of .* found 'skore'; did you mean 'score'\?"):
+        vt.read(columns, columns={"skore": "score"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"image_id": None, "imageid": [7, 7]}, r"a column image_id, image or file_name, .*; did you mean 'imageid'\?"),
+        (
+            {"category_id": None},
+            r"a column category_id, label or class, .*; name it with columns={'category_id': '…'}",
+        ),
+        ({"width": None, "widht": [1, 2]}, r"columns x, y, width, height or x1, y1, x2, y2 or bbox, .*'widht'\?"),
+        ({"score": ["high", 1]}, "row 1: expected a number in score, found 'high'"),
+        ({"label": ["boat", None], "category_id": None}, "row 2: expected a text in label, found none"),
+        ({"image_id": [None, 7]}, "row 1: expected a value in image_id, found none"),
+        ({"iscrowd": [0, 3]}, r"row 2: expected 0 or 1 in iscrowd, found 3\.0"),
+        ({"image_width": [640.5, 640.5], "image_height": [4, 4]}, r"row 1: expected whole pixels, found 640\.5 x 4"),
+        ({"file_name": ["a", "b"]}, "row 2: expected 'a', as this image id has, found 'b'"),
+    ],
+)
+def test_table_that_lacks_something_is_refused(changes, message):
+    columns = {key: values for key, values in {**COLUMNS, **changes}.items() if values is not None}
+    with pytest.raises(vt.ReadError, match=message):
+        vt.read(columns)
+
+
+def test_columns_of_different_lengths_are_no_table():
+    with pytest.raises(vt.BadParameter, match=r"expected a path or .*; found a dict with the keys 'image_id, "):
+        vt.read({**COLUMNS, "score": [1.0]})
+
+
+def test_structured_array(truth):
+    rows = np.array(
+        [(7, 3, 10, 10, 20, 20, 0.9), (7, 5, 50, 5, 10, 10, 0.5)],
+        dtype=[(name, float if name == "score" else int) for name in COLUMNS],
+    )
+    same(vt.read(rows, like=truth), truth)
+    names = np.array([(b"a.jpg", b"boat", (0, 0, 4, 3))], [("image", "S5"), ("label", "S9"), ("bbox", "f8", 4)])
+    assert vt.read(names).images.names == ("a.jpg",)
+    assert vt.read(names).labels.names == ("boat",)
+
+
+def test_annotations_go_out_as_tables_and_come_back(truth):
+    pred = vt.read(RESULTS, like=truth)
+    for out in (pred.to_pandas(), pred.to_arrow()):
+        same(vt.read(out, like=truth), truth)
+    frame = truth.to_pandas()
+    assert list(frame.columns) == [
+        "image_id",
+        "file_name",
+        "category_id",
+        "label",
+        "x",
+        "y",
+        "width",
+        "height",
+        "area",
+        "id",
+    ]
+    assert vt.read(frame).ids.tolist() == [1, 2]
+
+
+def outlined():
+    """A polygon of two rings, a mask, a box alone, and a pose."""
+    image, category = {"id": 7, "file_name": "a.jpg", "width": 4, "height": 3}, {"id": 1, "name": "boat"}
+    pose = {"keypoints": [1, 1, 2, 0, 0, 0], "num_keypoints": 1}
+    rings = [[0, 0, 2, 0, 2, 2], [3, 0, 4, 0, 4, 1, 3, 1]]
+    shapes = [{"segmentation": rings}, {"segmentation": {"size": [3, 4], "counts": [2, 3, 7]}}, {}, pose]
+    objects = [{"id": i, "image_id": 7, "category_id": 1, "bbox": [0, 0, 4, 3], "area": 5, "iscrowd": 0, **shape}
+               for i, shape in enumerate(shapes)]  # fmt: skip
+    return vt.read({"images": [image], "categories": [category], "annotations": objects})
+
+
+def outlines_of(read):
+    regions = read.regions
+    rings = [[ring.ravel().tolist() for ring in regions.polygons[row]] for row in range(4)]
+    masks = [regions.runs[row].tolist() for row in range(4) if regions.kinds[row] == MASK]
+    return rings, masks, regions.runs.sizes[1].tolist(), [regions.keypoints[row].tolist() for row in range(4)]
+
+
+def test_outlines_go_out_as_tables_and_come_back():
+    truth = outlined()
+    polars = pytest.importorskip("polars")
+    for out in (truth.to_pandas(), truth.to_arrow(), polars.from_arrow(truth.to_arrow())):
+        read = vt.read(out)
+        assert outlines_of(read) == outlines_of(truth)
+        assert read.regions.boxes.tolist() == truth.regions.boxes.tolist()
+    table = truth.to_arrow()
+    assert table["segmentation"].to_pylist() == [[[0, 0, 2, 0, 2, 2], [3, 0, 4, 0, 4, 1, 3, 1]], None, None, None]
+    assert table["mask"].to_pylist() == [None, "237", None, None]  # 2, 3 and 7 as COCO writes them
+    assert table["keypoints"].to_pylist()[3] == [1, 1, 2, 0, 0, 0]
+
+
+def test_cells_may_have_runs_and_single_rings():
+    boxes = [[0, 0, 4, 3]] * 2
+    ragged = {"image": ["a", "a"], "label": ["boat"] * 2, "bbox": boxes, "segmentation": [[[0, 0, 2, 0, 2, 2]], None]}
+    assert vt.read(ragged).regions.polygons[0][0].tolist() == [[0, 0], [2, 0], [2, 2]]
+    rows = {"image": ["a", "a"], "label": ["boat"] * 2, "bbox": [[0, 0, 4, 3]] * 2}
+    runs = {"size": [3, 4], "counts": [2, 3, 7]}
+    read = vt.read(pandas.DataFrame({**rows, "segmentation": [[0, 0, 2, 0, 2, 2], runs]}))
+    assert read.regions.polygons[0][0].tolist() == [[0, 0], [2, 0], [2, 2]]
+    assert read.regions.runs[1].tolist() == [2, 3, 7]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"segmentation": [None, [[0, 0, 1, 1]]]}, r"table: row 2: expected an even number of coordinates, at least 6"),
+        ({"segmentation": [None, [["a"]]]}, "table: row 2: expected lists of numbers as rings"),
+        ({"segmentation": [None, {"counts": [12]}]}, "table: row 2: expected counts and a size of a mask, found"),
+        ({"segmentation": [None, {"size": [3, 4], "counts": [9]}]}, r"row 2: expected runs of 3 x 4 = 12 pixels"),
+        ({"mask": [None, "237"]}, "expected a column mask_height beside mask"),
+        ({"mask": [None, "237"], "mask_height": [3, 3], "mask_width": [4, 99999]}, "row 2: expected a size of at most"),
+    ],
+)
+def test_wrong_outlines_are_placed(more, said):
+    rows = {"image": ["a", "a"], "label": ["boat"] * 2, "bbox": [[0, 0, 4, 3]] * 2}
+    with pytest.raises(vt.ReadError, match=said):
+        vt.read(pandas.DataFrame({**rows, **more}))
+
+
+BARE = {
+    "image": ["pier.jpg", "fog.jpg", "pier.jpg"],
+    "label": ["boat", None, "gull"],
+    "x": [10.0, None, 50.0],
+    "y": [10.0, None, 5.0],
+    "width": [20.0, None, 10.0],
+    "height": [20.0, None, 10.0],
+}
+
+
+@pytest.mark.parametrize(("name", "make"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
+def test_row_without_class_and_box_is_an_image_without_objects(name, make):
+    if make is None:
+        pytest.skip(f"{name} is not installed")
+    read = vt.read(make(BARE))
+    assert read.images.names == ("pier.jpg", "fog.jpg")
+    assert read.image.tolist() == [0, 0]
+    assert read.labels.names == ("boat", "gull")
+    # A prediction on it is a false alarm, not one on an image that nobody knows (V213).
+    pred = {"image": ["fog.jpg", "pier.jpg"], "label": ["boat"] * 2, "bbox": [[1, 1, 5, 5], [10, 10, 20, 20]]}
+    found = vt.voc(make(BARE), {**pred, "score": [0.9, 0.8]})
+    assert found.class_scores()["mAP"][0] == 0.5  # right, but behind a false alarm
+    objects = make({key: [values[0], values[2]] for key, values in BARE.items()})
+    with pytest.raises(vt.DataError, match="V213"):
+        vt.voc(objects, {**pred, "score": [0.9, 0.8]})
+
+
+def test_row_with_half_an_object_is_refused():
+    for gone, said in (("label", "row 1: expected a value in label, found none"), ("bbox", "row 1: expected 4")):
+        columns = {"image": ["a", "b"], "label": ["boat", None], "bbox": [[0, 0, 4, 3], None]}
+        columns[gone] = [None, None]
+        with pytest.raises(vt.ReadError, match=said):
+            vt.read(columns)
+
+
+def test_table_of_images_alone_is_a_truth_without_objects():
+    for make in (dict, pandas.DataFrame, pyarrow.table):
+        read = vt.read(make({"image_id": [3, 1], "category_id": [None, None], "bbox": [None, None]}))
+        assert read.images.ids.tolist() == [1, 3]
+        assert len(read) == 0
+
+
+def test_large_ids_beside_nothing_keep_every_bit():
+    big = 2**60 + 1
+    read = vt.read(pyarrow.table({"image": ["a", "b"], "category_id": [big, None], "bbox": [[0, 0, 1, 1], None]}))
+    assert read.labels.ids.tolist() == [big]
+
+
+def test_sizes_of_an_image_agree():
+    columns = {**COLUMNS, "image_width": [100, 100], "image_height": [50, 60]}
+    with pytest.raises(vt.ReadError, match="row 2: expected an image of 100 x 50, as another row says, found 100 x 60"):
+        vt.read(columns)
+    assert vt.read({**columns, "image_height": [50, 50]}).images.heights.tolist() == [50]
+    assert vt.read({**columns, "image_width": [None] * 2, "image_height": [None] * 2}).images.heights.tolist() == [0]
+
+
+def test_pictures_give_sizes_and_fractions_become_pixels(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    image.new("L", (100, 50)).save(tmp_path / "pier.png")
+    columns = {"file_name": ["pier.jpg"], "label": ["boat"], "bbox": [[0.1, 0.2, 0.5, 0.5]]}
+    read = vt.read(columns, images=tmp_path, coords="rel")
+    assert read.regions.boxes.tolist() == [[10, 10, 60, 35]]
+
+
+def test_option_without_use_is_named():
+    assert vt.read(COLUMNS, split="val").source.notes == (
+        "split='…' not used: a dictionary of columns has no use for it",
+    )
+    with pytest.raises(vt.BadParameter, match="label offset: expected ids to add 1 to, found only names"):
+        vt.read(BARE, label_offset=1)
+
+
+@pytest.mark.parametrize("way", ["pandas", "arrow", "table", "parquet"])
+def test_images_without_objects_and_sizes_go_out_and_come_back(way, truth, tmp_path):
+    if way in ("table", "parquet"):
+        assert vt.write(truth, tmp_path / way, way) == ()
+        read = vt.read(tmp_path / way)
+    else:
+        read = vt.read(getattr(truth, f"to_{way}")(images=True))
+    assert read.images.names == truth.images.names == ("pier.jpg", "fog.jpg")
+    assert read.images.widths.tolist() == [100, 0]
+    assert read.regions.boxes.tolist() == truth.regions.boxes.tolist()
+    assert read.ids.tolist() == [1, 2]
+    assert read.labels.ids.tolist() == [3, 5]
+
+
+def test_annotations_come_from_arrow(truth):
+    same(vt.Annotations.from_arrow(pyarrow.table(COLUMNS), truth), truth)
+    with pytest.raises(vt.BadParameter, match=r"expected one with __arrow_c_stream__, found dict; verite\.read takes"):
+        vt.Annotations.from_arrow(COLUMNS)
+
+
+def test_mapping_on_the_command_line_may_be_meant_for_one_side(tmp_path, capsys):
+    (tmp_path / "truth.csv").write_text("image,label,x,y,width,height\na,boat,0,0,4,3\n")
+    (tmp_path / "pred.csv").write_text("image,kind,x,y,width,height,score\na,boat,0,0,4,3,0.9\n")
+    words = ["voc", str(tmp_path / "truth.csv"), str(tmp_path / "pred.csv"), "--columns"]
+    assert cli.run([*words, "label=kind"]) == 0
+    assert "no column 'kind' here: label is taken as it is" in capsys.readouterr().err
+    assert cli.run([*words, "label=kin"]) == 2
+    assert "pred.csv: expected a column 'kin', found 'kind, image, " in capsys.readouterr().err
+    with pytest.raises(vt.BadParameter, match="expected a column 'kind'"):
+        vt.read(tmp_path / "truth.csv", columns={"label": "kind"})
