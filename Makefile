@@ -62,8 +62,8 @@ sanitize: .venv/developing  ## the same on a core in which every read beyond a b
 	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only "COCO files" --only tables \
 	  --only parts --only masks
 
-mutants: .venv/developing  ## would the tests notice a mistake? a seeded sample of 300 changes in four rooms
-	$(BIN)/python tools/mutants.py
+mutants: .venv/developing  ## would the tests notice a mistake? 300 changes in four rooms, drawn by SEED=1
+	$(BIN)/python -m tools.mutants --seed $(SEED)
 
 cross: .venv/installed  ## the kernels for Windows and 64-bit ARM, and COCO's numbers under qemu
 	$(BIN)/python tools/cross.py

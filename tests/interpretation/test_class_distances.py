@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -185,3 +188,84 @@ def test_a_table_that_is_no_table_is_one_line(tmp_path, content):
     (tmp_path / "d.csv").write_bytes(content.encode())
     with pytest.raises(vt.ReadError, match="expected comma-separated values"):
         read_matrix(tmp_path / "d.csv")
+
+
+def test_the_name_of_a_file_may_be_text(tmp_path):
+    assert vt.class_distances(str(written(tmp_path, GOOD)))["cat", "dog"] == 0.25
+
+
+@pytest.mark.parametrize(("name", "between"), [("d.csv", ";"), ("d.tsv", "\t"), ("D.TSV", "\t")])
+def test_semicolons_and_tabs_separate_as_well(tmp_path, name, between):
+    assert vt.class_distances(written(tmp_path, GOOD.replace(",", between), name))["cat", "dog"] == 0.25
+
+
+def test_a_matrix_cannot_be_changed_afterwards(tmp_path):
+    distances = vt.class_distances(written(tmp_path, GOOD))
+    with pytest.raises(ValueError, match="read-only"):
+        distances.matrix[0, 1] = 1
+
+
+def test_a_matrix_has_a_row_and_a_column_for_each_name():
+    with pytest.raises(ReadError, match=r"expected a matrix of 2 × 2, found \(1, 2\)"):
+        vt.ClassDistances.of(["cat", "dog"], [[0, 1]])
+
+
+@pytest.mark.parametrize("off", [0.9e-9, 1.05e-9])
+def test_a_difference_of_a_billionth_is_rounding_and_no_more(off):
+    matrix = [[0, 0.5], [0.5 + off, 0]]
+    if off < 1e-9:
+        assert vt.ClassDistances.of(["cat", "dog"], matrix)["dog", "cat"] == 0.5 + off
+    else:
+        with pytest.raises(ReadError, match="expected a symmetric matrix"):
+            vt.ClassDistances.of(["cat", "dog"], matrix)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "is_similarity"),
+    [
+        ([[0.5, 0.2], [0.2, 0.5]], True),
+        ([[1, 1], [1, 1]], True),
+        ([[0.5, 0.2], [0.2, 0.1]], False),  # the second class is more like the first than like itself
+        ([[0.3]], False),
+    ],
+)
+def test_similarities_are_told_from_a_wrong_diagonal(matrix, is_similarity):
+    with pytest.raises(ReadError) as told:
+        vt.ClassDistances.of(["cat", "dog"][: len(matrix)], matrix)
+    assert ("1 - S" in str(told.value)) is is_similarity
+
+
+def test_several_classes_without_distances_are_counted(tmp_path):
+    path = written(tmp_path, "class,ape,owl\nape,0,1\nowl,1,0\n")
+    box = [(0, 0, 4, 4)]
+    with pytest.raises(DataError, match=r"found none for 'cat' and 1 more"):
+        judged(scene(box * 2, ["cat", "dog"]), scene([]), distance=path)
+    with pytest.raises(DataError, match=r"found none for 'cat'$"):
+        judged(scene(box, ["cat"]), scene([]), distance=path)
+
+
+def test_distances_are_shown_as_a_table(tmp_path):
+    first, table = vt.class_distances(written(tmp_path, GOOD)).contents()
+    assert first == "3 classes, distances"
+    assert table.head == ("class", "cat", "dog", "car")
+    assert table.rows[1] == ("dog", 0.25, 0, 1)
+    assert vt.class_distances(None).contents() == ["1 for any two classes that differ, 0 for the same"]
+
+
+def test_a_signature_has_eight_digits_of_the_matrix(tmp_path):
+    named = vt.class_distances(written(tmp_path, GOOD, "a|b.csv"))
+    assert re.fullmatch(r"a-b#[0-9a-f]{8}", named.spelled)
+
+
+def test_a_mapping_must_have_every_two_classes_but_not_the_same_twice():
+    with pytest.raises(ReadError, match="a number for every two classes, found none for 'cat' and 'car'"):
+        vt.class_distances({"cat": {"dog": 0.2}, "dog": {"cat": 0.2, "car": 1}, "car": {"cat": 1, "dog": 1}})
+    assert vt.class_distances({"cat": {"dog": 0.2}, "dog": {"cat": 0.2}})["cat", "cat"] == 0
+
+
+def test_distances_as_a_document(tmp_path):
+    told = json.loads(vt.class_distances(written(tmp_path, GOOD)).to_json())
+    assert told == {
+        "source": "distances", "classes": ["cat", "dog", "car"], "distances": [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]]
+    }  # fmt: skip
+    assert json.loads(vt.class_distances(None).to_json()) == {"source": "", "classes": [], "distances": []}

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.interpretation.descriptors import drawn_pairs, pictures_of, shared_points
+from verite.interpretation.descriptors import distinct, drawn_pairs, grey, pictures_of, shared_points
 
 pytest.importorskip("cv2", reason="needs OpenCV, the extra [vision]")
 
@@ -115,3 +115,30 @@ def test_without_opencv_the_extra_is_named(monkeypatch, pictures):
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(BadParameter, match=r"pip install 'verite\[vision\]'"):
         vt.learn_distances(pictures_of([pictures]))
+
+
+def test_where_every_pair_fits_no_chance_is_spent():
+    rng = np.random.default_rng(0)
+    assert drawn_pairs(3, 3, True, 3, rng) == [(0, 1), (0, 2), (1, 2)]
+    assert rng.integers(1 << 30) == np.random.default_rng(0).integers(1 << 30)
+
+
+def test_large_pictures_are_made_smaller_and_small_ones_stay(tmp_path):
+    for size, found in (((1024, 600), (300, 512)), ((400, 512), (512, 400))):
+        Image.new("RGB", size).save(tmp_path / "a.png")
+        assert grey(tmp_path / "a.png").shape == found
+
+
+def test_a_match_is_nearer_than_the_share_of_the_second():
+    # From 0: 4 and 5 away, a share of exactly 0.8.
+    mine, theirs = np.array([[0.0]], np.float32), np.array([[4.0], [5.0]], np.float32)
+    squared = (mine - theirs.T) ** 2
+    assert distinct(squared, 0.8 + 1e-6).tolist() == [True]
+    assert distinct(squared, 0.8 - 1e-6).tolist() == [False]
+
+
+def test_hidden_folders_are_no_classes(tmp_path):
+    for name in ("cat", ".git"):
+        (tmp_path / name).mkdir()
+        Image.new("L", (8, 8)).save(tmp_path / name / "a.png")
+    assert list(pictures_of([tmp_path])) == ["cat"]

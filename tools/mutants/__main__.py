@@ -1,0 +1,187 @@
+"""Would the tests notice a mistake? Changes one operator or number at a time and runs the tests that go through it.
+
+    make mutants                     # a seeded sample of 300 in four rooms, each against its room's tests
+    .venv/bin/python -m tools.mutants --count 50 --room checks --seed 7
+    .venv/bin/python -m tools.mutants --file checks/boxes.py        # every place of one file
+
+A survivor is printed with its place, the change and how many tests went through it; then a line for each room, and one
+for all. Tests that noticed are run once more without any change, so that none fails for another reason. No file is
+changed at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from tools.mutants.children import Children
+from tools.mutants.equivalents import EQUIVALENT
+from tools.mutants.places import Place, places_of
+from tools.mutants.reach import ROOT, SOURCE
+from tools.mutants.trials import EXAMPLES, OPTIONS, Room, load_others, tidy, try_import
+
+ROOMS = ("checks", "ranking", "interpretation", "formats")
+
+
+def name_of(place: Place) -> str:
+    return str(place.path.relative_to(SOURCE))
+
+
+def is_equivalent(place: Place) -> bool:
+    return any((name_of(place), place.text, change) in EQUIVALENT for change in (place.change, ""))
+
+
+def choose(room: str, given: argparse.Namespace) -> list[Place]:
+    """A sample of the places of a room, the same for the same seed and sources."""
+    paths = sorted((SOURCE / room).rglob("*.py"))
+    wanted = [path for path in paths if not given.file or str(path.relative_to(SOURCE)) in given.file]
+    places = [place for path in wanted for place in places_of(path) if not is_equivalent(place)]
+    count = len(places) if given.file else min(len(places), -(-given.count // len(given.room)))
+    return sorted(random.Random(f"{given.seed}{room}").sample(places, count))
+
+
+class Tally:
+    """What became of each change, told as it comes."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.noticed_by: set[str] = set()
+
+    def tell(self, place: Place, tests: int, status: int, test: str) -> None:
+        kind = "survived" if status == 0 else "did not end" if status in (-27, -14, -24) else "noticed"
+        self.counts[kind] += 1
+        if kind == "survived":
+            where = f"{place.path.relative_to(ROOT)}:{place.line}"
+            print(f"{where}: {place.change}: not noticed by {tests} tests: {place.text}", flush=True)
+        elif kind == "noticed" and "::" in test:
+            self.noticed_by.add(test)
+
+    def __str__(self) -> str:
+        total = self.counts.total()
+        found = total - self.counts["survived"]
+        slow = f", {self.counts['did not end']} of them for they did not end" if self.counts["did not end"] else ""
+        return f"{found} of {total} changes noticed{slow} ({100 * found / max(total, 1):.1f} %)"
+
+
+class Functions(Room):
+    """The room's process: tries what can be tried in it, and leaves a file of what needs a new process."""
+
+    def __init__(self, name: str, places: list[Place], folder: Path, workers: int) -> None:
+        super().__init__(name, folder, workers)
+        self.places, self.tally = places, Tally()
+        self.later = list[tuple[int, list[str]]]()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            sys.exit(f"mutants: the tests of {self.name} cannot be collected")
+        self.follow_all(session)
+        with Children(self.workers) as children:
+            for index, place in enumerate(self.places):
+                self.start(session, children, index, place)
+        self.leave()
+        return True
+
+    def start(self, session: pytest.Session, children: Children, index: int, place: Place) -> None:
+        answer, tests = self.folder / f"{self.name}{index}", self.tests(place)
+        if not tests:
+            self.tally.tell(place, 0, 0, "")
+        elif self.is_imported(place):
+            self.later.append((index, tests))
+        else:
+            children.start(
+                lambda: self.try_function(session, place, answer),
+                lambda status: self.tally.tell(place, len(tests), status, tidy(answer)),
+            )
+
+    def leave(self) -> None:
+        told = [self.later, self.tally.counts, sorted(self.tally.noticed_by), self.reach.seconds, sorted(sys.modules)]
+        (self.folder / self.name).write_text(json.dumps(told))
+
+
+def try_room(room: str, given: argparse.Namespace, folder: Path) -> Tally:
+    places = choose(room, given)
+    plugin = Functions(room, places, folder, given.workers)
+    failed = list[int]()
+    with Children(1) as children:
+        children.start(lambda: collect(room, plugin), failed.append)
+    if any(failed):
+        sys.exit(f"mutants: the tests of {room} cannot be followed (status {failed[0]})")
+    later, counts, noticed_by, seconds, modules = json.loads((folder / room).read_text())
+    tally = Tally()
+    tally.counts, tally.noticed_by = Counter(counts), set(noticed_by)
+    load_others(modules)
+    try_later(places, later, seconds, tally, folder, given.workers)
+    check(room, tally, seconds, folder)
+    return tally
+
+
+def collect(room: str, plugin: Any) -> int:
+    return int(pytest.main([*OPTIONS, "--no-summary", f"tests/{room}", EXAMPLES], plugins=[plugin]))
+
+
+def try_later(
+    places: list[Place], later: list[Any], seconds: dict[str, float], tally: Tally, folder: Path, workers: int
+) -> None:
+    """What runs with an import."""
+    with Children(workers) as children:
+        for index, tests in later:
+            answer, place = folder / f"later{index}", places[index]
+            answer.unlink(missing_ok=True)
+            children.start(
+                lambda place=place, tests=tests, answer=answer: try_import(place, tests, seconds, answer),
+                lambda status, place=place, tests=tests, answer=answer: tally.tell(
+                    place, len(tests), status, tidy(answer)
+                ),
+            )
+
+
+def check(room: str, tally: Tally, seconds: dict[str, float], folder: Path) -> None:
+    """The tests that noticed pass without a change, in the same order of speed."""
+    tests = sorted(tally.noticed_by, key=lambda test: (seconds[test], test))
+    answer, failed = folder / "check", list[int]()
+    with Children(1) as children:
+        children.start(lambda: try_import(None, tests, seconds, answer), failed.append)
+    if any(failed):
+        sys.exit(f"mutants: {tidy(answer)} fails without a change, so the count of {room} says nothing")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--room", action="append", choices=ROOMS)
+    parser.add_argument("--file", action="append", help="All places of one file, as checks/boxes.py.")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    given.room = given.room or [room for room in ROOMS if not given.file or any(f.startswith(room) for f in given.file)]
+    os.chdir(ROOT)
+    os.nice(10)
+    hypothesis.settings.register_profile(
+        "mutants",
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    )
+    hypothesis.settings.load_profile("mutants")
+    total = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        for room in given.room:
+            tally = try_room(room, given, Path(folder))
+            print(f"{room}: {tally}", flush=True)
+            total.counts += tally.counts
+    print(total)
+
+
+if __name__ == "__main__":
+    main()
