@@ -137,7 +137,7 @@ def hash_fields(record: Any) -> int:
 
 
 class LazyFields:
-    """What `dataclasses` looks at, made when it does."""
+    """What `dataclasses` looks at, made when it first does: it compiles, and `replace` looks every time."""
 
     def __get__(self, instance: object, cls: Any) -> Any:
         from dataclasses import field, make_dataclass
@@ -149,7 +149,8 @@ class LazyFields:
 
         declared: dict[str, Field] = cls.__record_fields__
         twin = make_dataclass(cls.__name__, [(f.name, f.type, spell(f)) for f in declared.values()], kw_only=True)
-        return twin.__dataclass_fields__  # type: ignore[attr-defined]
+        cls.__dataclass_fields__ = twin.__dataclass_fields__  # type: ignore[attr-defined]
+        return cls.__dataclass_fields__
 
 
 class LazySignature:
