@@ -24,7 +24,10 @@ html_title = f"verite {version}"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 100  # longer ones have a parameter a line
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}  # the name, not what it stands for
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
+from verite.protocols import HOMES, protocol_named
 
 RIGHT = """
 import verite as vt
@@ -47,6 +49,19 @@ def test_a_type_checker_sees_names_and_settings(tmp_path: Path) -> None:
     for line, message in WRONG.items():
         assert message in said, line
     assert f"Found {len(WRONG)} errors" in said
+
+
+def test_help_shows_the_type_of_every_setting() -> None:
+    for protocol in map(protocol_named, HOMES):
+        found = inspect.signature(protocol)
+        assert found.return_annotation.endswith("Results")
+        assert not [one for one in found.parameters.values() if one.annotation is one.empty]
+    types = {name: str(one.annotation) for name, one in inspect.signature(vt.openimages).parameters.items()}
+    assert types["truth"] == "Readable"
+    assert types["metric"] == "typing.Literal['challenge', 'v2']"
+    assert types["unverified"] == "typing.Literal['drop', 'count', None]"
+    assert types["iou"] == "float | collections.abc.Sequence[float] | None"
+    assert types["labels"] == "Iterable[str] | None"
 
 
 def test_every_public_name_is_there_and_nothing_else() -> None:

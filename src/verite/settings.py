@@ -14,9 +14,22 @@ verite.errors.BadParameter: pixel: expected plus1 or continuous, found 'plus2'; 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, get_args, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    overload,
+)
 
 from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.signature import Signature
@@ -315,10 +328,33 @@ def count_of(setting: Setting[Any, Any], value: Any) -> int:
     return int(number_of(setting, value, lambda v: 1 <= v < 2**31 and v == int(v), expected))
 
 
-def call_signature(settings: type[Settings], first: Sequence[str]) -> CallSignature:
+def call_signature(settings: type[Settings], first: Mapping[str, str], returns: str) -> CallSignature:
     """What `help` and documentation show of a function that takes these settings after its first arguments."""
     from inspect import Parameter, Signature
 
-    leading = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in first]
-    named = [Parameter(s.name, Parameter.KEYWORD_ONLY, default=s.default) for s in settings.declared.values()]
-    return Signature([*leading, *named])
+    leading = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind) for name, kind in first.items()]
+    named = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=setting.default, annotation=given_type(settings, name))
+        for name, setting in settings.declared.items()
+    ]
+    return Signature([*leading, *named], return_annotation=returns)
+
+
+def given_type(settings: type[Settings], name: str) -> object:
+    """The type of what may be given for a setting, as its declaration says it; of a choice, its words."""
+    setting = settings.declared[name]
+    if isinstance(setting, Choice):
+        return Literal[setting.choices if setting.default else (*setting.choices, None)]
+    owner = next(one for one in settings.__mro__ if name in vars(one))
+    said = vars(owner).get("__annotations__", {}).get(name, type(setting).__name__)
+    if said.startswith(("Option[", "Setting[")):
+        return first_argument(said.partition("[")[2][:-1])
+    alias = getattr(sys.modules[owner.__module__], said)
+    return getattr(alias, "__orig_bases__", [alias])[0].__args__[0]
+
+
+def first_argument(text: str) -> str:
+    """``a[b, c]`` of ``a[b, c], d``."""
+    depths = accumulate((char in "[(") - (char in "])") for char in text)
+    end = next((at for at, depth in enumerate(depths) if depth == 0 and text[at] == ","), len(text))
+    return text[:end]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import verite as vt
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -23,6 +25,13 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reference" / "command-line.html").exists()
     assert "hausdorff" in (tmp_path / "reference" / "metrics.html").read_text()
+
+
+def test_every_public_name_is_in_the_reference_once():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    named = re.findall(r"^\.\. auto\w+:: verite\.(\w+)$", page, re.MULTILINE)
+    modules = {"errors", "__version__", "truth_errors"}
+    assert sorted(name for name in named if name not in modules) == sorted(set(vt.__all__) - modules)
 
 
 def test_every_picture_is_drawn_by_the_script_and_shown():

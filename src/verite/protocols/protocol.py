@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 S = TypeVar("S", bound=Settings)
 R = TypeVar("R", bound="Results")
+SIDES = {"truth": "Readable", "pred": "Readable"}
 FILES = "TRUTH and PRED are files, folders or quoted globs of shards in any known format"
 
 
@@ -79,7 +80,7 @@ class Protocol(Generic[P, R]):
 
     @property
     def __signature__(self) -> Signature:
-        return call_signature(self.settings, ("truth", "pred"))
+        return call_signature(self.settings, SIDES, self.evaluate.__annotations__["return"])
 
     def __reduce__(self) -> str:
         return self.__name__  # found again by its name, as functions are
