@@ -251,7 +251,8 @@ def system_names(paths: tuple[str, ...]) -> list[str]:
     ['a', 'b', 'c', 'd']
     """
     paths = tuple(path.lstrip("@") if not is_pattern(path) else fixed_part(path) for path in paths)
-    parts = [without_suffix(path).parts for path in paths]
+    # The folder one is in is called `.`, and has no part of a name.
+    parts = [without_suffix(path).parts or Path(path).resolve().parts for path in paths]
     lengths = [1] * len(parts)
     names = [p[-1] for p in parts]
     for _ in range(max(map(len, parts))):

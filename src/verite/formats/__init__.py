@@ -100,13 +100,16 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
     if unread is not None:
         found = f"{unread.title}, which is recognised but not read"
         raise ReadError(path, expected=KNOWN, found=found, remedy=unread.remedy)
-    remedy = f"name it with {options.spell('format', 'NAME')}: {', '.join(HOMES)}"
-    if look.is_folder and len(look.files) == 1:
-        remedy = f"name the file itself: {look.files[0]}"
-    raise ReadError(path, expected=KNOWN, found=kind_of(look), remedy=remedy)
+    raise ReadError(path, expected=KNOWN, found=kind_of(look), remedy=way_out(look, options))
 
 
 KNOWN = "annotations in a format known to verite (V401)"
+# What files of a kind must have to be one of the formats most people mean.
+MEANT = {
+    ".json": "COCO's truth is an object with images, annotations and categories, COCO's results are a list of records "
+    "with image_id, category_id, bbox and score",
+    ".csv": "the first line of a table names its columns, e.g. image,label,x,y,width,height,score",
+}
 
 
 def kind_of(look: Look) -> str:
@@ -116,6 +119,18 @@ def kind_of(look: Look) -> str:
         return f"files ending in {', '.join(kinds[:5])}"
     start = look.head[:30]
     return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
+
+
+def way_out(look: Look, options: Options) -> str:
+    """What to do with a path that nobody recognises: the formats it may be in, by its suffix."""
+    if look.is_folder and len(look.files) == 1:
+        return f"name the file itself: {look.files[0]}"
+    suffix = "" if look.is_folder else look.path.suffix.lower()
+    fitting = [
+        format.name for format in all_formats() if (suffix in format.suffixes if suffix else not format.suffixes)
+    ]
+    named = f"name its format with {options.spell('format', 'NAME')}" + (f": {', '.join(fitting)}" if fitting else "")
+    return f"{MEANT[suffix]}; or {named}" if suffix in MEANT else named
 
 
 def read(

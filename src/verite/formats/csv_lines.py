@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ def header_columns(look: Look, known: Sequence[str]) -> dict[str, int]:
     files = [look.path] if not look.is_folder else look.with_suffix(".csv")
     if len(files) != 1:
         return {}
-    header = Look(files[0]).head.partition("\n")[0]
+    header = header_of(Look(files[0]).head)
     return find_columns(cells(header, separator_of(header)), known)
 
 
@@ -78,6 +79,19 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
     return CsvTable(file, len(header), columns, list(lines))
 
 
+# The first line of a file that Excel is told the separator by.
+SAID = re.compile(r"sep=.\r?\n", re.IGNORECASE)
+
+
+def header_of(text: str) -> str:
+    """The line that names the columns."""
+    return SAID.sub("", text, count=1).partition("\n")[0] if SAID.match(text) else text.partition("\n")[0]
+
+
+def separator_in(file: Path) -> str:
+    return separator_of(header_of(Look(file).head))
+
+
 def separator_of(header: str) -> str:
     return max(",;\t", key=header.count)
 
@@ -102,10 +116,11 @@ def lines_of(file: Path, longest: int) -> Iterator[Line]:
     """The lines with their numbers, those that are empty left out."""
     text = read_text(file)
     before = csv.field_size_limit(longest)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text.partition("\n")[0]), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(header_of(text)), strict=True)
+    is_said = SAID.match(text) is not None
     try:
         for line in reader:
-            if line:
+            if line and not (is_said and reader.line_num == 1):
                 yield reader.line_num, line
     except csv.Error as error:
         raise ReadError(f"{file}:{reader.line_num}", expected="CSV", found=str(error)) from None

@@ -19,11 +19,12 @@ from verite.errors import BadParameter, excerpt
 from verite.faults import is_listing
 from verite.formats import coco, coco_results, frameworks, lvis, mask_pictures, tables
 from verite.formats.arrow_stream import read_stream
+from verite.formats.column_names import IMAGE, LABEL, Columns
 from verite.formats.format import Options, check_offsets, name_unused
 from verite.formats.frameworks import take_supervision, take_torchvision, to_array
 from verite.formats.mask_reading import are_arrays, take_arrays
 from verite.formats.packages import Package, new_folder
-from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
+from verite.formats.tables import read_columns
 from verite.limits import limit
 from verite.model.annotations import Annotations
 from verite.model.complaints import in_our_words

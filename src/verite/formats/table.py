@@ -10,24 +10,30 @@ import numpy as np
 
 from verite.faults import Tolerance
 from verite.files import write_atomically
-from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, the_file
+from verite.formats.column_names import BOX, BOX_SIDES, IMAGE, KNOWN, LABEL, UNREADABLE, box_columns
+from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, separator_in, the_file
 from verite.formats.format import Format, Look, Options
-from verite.formats.tables import HONOURS, IMAGE, KNOWN, LABEL, NESTED, read_columns
+from verite.formats.tables import HONOURS, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
-from verite.model.frames import SIDES, object_columns
+from verite.model.frames import object_columns
 from verite.model.styles import csv_text
 
 LONGEST = 131_072
+SUFFIXES = (".csv", ".tsv")
 TEXTS = ("file_name", "label")  # also where they look like numbers
 
 
 def recognise(look: Look) -> str | None:
+    """All columns that are needed; or, of a file that can be nothing else, some: the reader says what is missing."""
     found = header_columns(look, KNOWN)
-    sides = next((sides for sides in SIDES.values() if all(side in found for side in sides)), None)
-    if sides is None or not any(name in found for name in IMAGE) or not any(name in found for name in LABEL):
+    needed = (any(name in found for name in IMAGE), any(name in found for name in LABEL))
+    if all(needed) and (box_columns(found) or BOX in found):
+        return f"a CSV file with the columns {', '.join(found)}"
+    some = sum(needed) + any(name in found for name in (*BOX_SIDES, BOX))
+    if look.path.suffix.lower() not in SUFFIXES or look.is_folder or some < 2:
         return None
-    return f"a CSV file with the columns {', '.join(found)}"
+    return f"a CSV file with some of the columns of a table: {', '.join(found)}"
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -46,16 +52,20 @@ def read(path: Path, options: Options) -> Annotations:
             for name, i in at.items():
                 cells[name].append(line[i].strip())
     others = {name.strip(): ["" for _ in next(iter(cells.values()), [])] for name in header if name.strip() not in at}
+    has_commas = separator_in(file) != ","  # between whole numbers and fractions, as spreadsheets of half of Europe
     columns = {
-        name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values)
+        name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values, has_commas)
         for name, values in cells.items()
-        if name not in NESTED
+        if name not in UNREADABLE
     }
     return read_columns(str(path), {**others, **columns}, options, "table", rows=numbers, tolerance=tolerance)
 
 
-def guess(values: Sequence[str]) -> Any:
+def guess(values: Sequence[str], has_commas: bool = False) -> Any:
     """Numbers where every cell is one or empty, texts where one is not."""
+    if has_commas and any("," in value for value in values):
+        plain = [value.replace(",", ".") for value in values]
+        values = plain if all(not value or is_number(value) for value in plain) else values
     if all(value.lstrip("-").isdecimal() and len(value) < 19 for value in values):
         return np.array([int(value) for value in values], dtype=np.int64)
     if all(not value or is_number(value) for value in values) and any(values):
@@ -100,5 +110,5 @@ FORMAT = Format(
     write=write,
     holds=HOLDS,
     honours=HONOURS,
-    suffixes=(".csv",),
+    suffixes=SUFFIXES,
 )

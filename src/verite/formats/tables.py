@@ -4,8 +4,9 @@ Needed are an image (`image_id`, `image` or `file_name`), a class (`category_id`
 width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left, top, width and height unless said
 otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation`
 (lists of rings x, y, …, or COCO's runs), `mask` (COCO's run-length text) with `mask_height` and `mask_width`,
-`keypoints` (a list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). A column of another name is named by a
-mapping. A row with an image and neither class nor box is an image without objects.
+`keypoints` (a list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). Other names that can mean one thing
+only are taken as well (column_names.py); all others are named by a mapping. A row with an image and neither class nor
+box is an image without objects.
 """
 
 from __future__ import annotations
@@ -21,10 +22,28 @@ from verite.faults import Tolerance, is_listing
 from verite.formats.building import build, name_numbers, size_images
 from verite.formats.cell_outlines import CellOutlines, is_absent
 from verite.formats.class_names import check_name, check_names
+from verite.formats.column_names import (
+    BOX,
+    BOX_SIDES,
+    FLAG_NAMES,
+    IMAGE,
+    KNOWN,
+    LABEL,
+    POSE,
+    RINGS,
+    RUN_SIZE,
+    RUNS,
+    SCORE,
+    SIZE,
+    Columns,
+    box_columns,
+    name_image_sizes,
+    numbers_of,
+)
 from verite.formats.format import Options
 from verite.formats.sizes import check_size
 from verite.formats.words import is_number
-from verite.model.annotations import FLAGS, Annotations, Source
+from verite.model.annotations import Annotations, Source
 from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
@@ -32,17 +51,7 @@ from verite.model.labels import Labels
 from verite.model.outlines import Polygons, Runs
 from verite.records import replace
 
-Columns = Mapping[str, Any]
-
-IMAGE = ("image_id", "image", "file_name")
-LABEL = ("category_id", "label", "class")
-SCORE = ("score", "confidence")
-SIZE = ("image_width", "image_height")
-BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
-NESTED = (BOX, POSE, RINGS, RUNS, *RUN_SIZE)  # what no cell of a CSV file holds
-FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
 HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"})
-KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *SIDES["xywh"], *SIDES["xyxy"], *NESTED, "area", "id", *FLAG_NAMES)
 
 
 def read_columns(
@@ -95,7 +104,7 @@ def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any],
             near = did_you_mean(theirs, columns)
             raise BadParameter(f"columns: {name}: expected a column {theirs!r}, found {list_names(columns)}{near}")
         columns[ours] = columns.pop(theirs)
-    return columns, tuple(notes)
+    return columns, (*notes, *name_image_sizes(columns))
 
 
 def list_names(names: Columns | Sequence[str]) -> str:
@@ -144,7 +153,7 @@ class ColumnRows:
 
     def are_bare(self) -> NDArray[np.bool_]:
         """Rows that name an image and nothing in it: neither class nor box, which every object has."""
-        told = [key for key in (*LABEL, *SIDES["xywh"], *SIDES["xyxy"], BOX) if key in self.columns]
+        told = [key for key in (*LABEL, *BOX_SIDES, BOX) if key in self.columns]
         bare = np.full(self.count, bool(told))
         for key in told:
             if bare.any():
@@ -178,8 +187,7 @@ class ColumnRows:
         """The first of these columns that is there."""
         found = next((key for key in names if key in self.columns), None)
         if found is None:
-            expected = f"a column {', '.join(names[:-1])} or {names[-1]}"
-            raise self.complaint(expected, names)
+            raise self.complaint(f"a column {', '.join(names[:2])} or {names[2]}", names)
         return found
 
     def complaint(self, expected: str, names: Sequence[str]) -> ReadError:
@@ -202,7 +210,8 @@ class ColumnRows:
             return np.array([np.nan if v is None else v for v in values] if is_objects(values) else values, np.float64)
         except (TypeError, ValueError):
             odd = {i: excerpt(str(v)) for i, v in enumerate(values) if not is_numeric(v)}
-            self.refuse(f"a number in {key}", odd)
+            has_comma = any(is_numeric(str(values[i]).replace(",", ".")) for i in odd)
+            self.refuse(f"a number in {key}" + (", with a decimal point" if has_comma else ""), odd)
             raise
 
     def is_whole(self, key: str) -> bool:
@@ -309,16 +318,16 @@ class ColumnRows:
 
     def boxes(self) -> tuple[str, NDArray[np.float64]]:
         """The four numbers and what they are."""
-        for layout, sides in SIDES.items():
-            if all(side in self.columns for side in sides):
-                return layout, np.stack([self.numbers(side) for side in sides], axis=1)
+        if (found := box_columns(self.columns)) is not None:
+            layout, names = found
+            return layout, np.stack([self.numbers(side) for side in names], axis=1)
         if BOX not in self.columns:
             some = [side for sides in SIDES.values() for side in sides if side in self.columns]
             sides = next((s for s in SIDES.values() if some and some[0] in s), SIDES["xywh"])
             missing = [side for side in sides if side not in self.columns]
             expected = f"columns x, y, width, height or x1, y1, x2, y2 or {BOX}"
             raise self.complaint(expected, [*missing, BOX])
-        values = list(self.columns[BOX])
+        values = [numbers_of(box) for box in self.columns[BOX]]
         odd = {row: box for row, box in enumerate(values) if box is None or np.size(box) != 4}
         self.refuse(f"4 numbers in {BOX}", {row: "none" if b is None else f"{np.size(b)}" for row, b in odd.items()})
         return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)

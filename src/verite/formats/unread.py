@@ -35,8 +35,25 @@ def has_suffix(*suffixes: str) -> Callable[[Look], bool]:
     )
 
 
+def is_utf16(look: Look) -> bool:
+    """Letters with an empty byte each, as some programs on Windows save texts; a mark of two bytes may go before."""
+    start = look.head.lstrip("\ufffd\x00")[:40]
+    return len(start) > 3 and start[1::2].count("\x00") == len(start) // 2
+
+
+def is_web_page(look: Look) -> bool:
+    return look.head.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
+
+
 # First what can be told for certain.
 UNREAD = (
+    Unread("UTF-16 text", is_utf16, "save it as UTF-8"),
+    Unread("a web page", is_web_page, "open it: did a download end in a message?"),
+    Unread("a pointer of Git LFS", begins("version https://git-lfs."), "get the file itself: git lfs pull"),
+    Unread("Python's notation", begins("[{'", "{'"), "write JSON: json.dump, not str"),
+    Unread("a spreadsheet", has_suffix("xlsx", "xls", "ods"), "save it as CSV"),
+    Unread("a zip file of another name", begins("PK\x03\x04"), "let its name end in .zip"),
+    Unread("a gzip file of another name", begins("\x1f\ufffd\x08"), "let its name end in .gz"),
     Unread("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
     Unread("a NIfTI volume", has_suffix("nii", r"nii\.gz"), "verite localize compares two volumes, a file each"),
     Unread(
