@@ -33,6 +33,15 @@ def test_a_perfectly_calibrated_label_is_in_the_mean() -> None:
     assert found.mean["laece"] == pytest.approx(0.2)
 
 
+def test_confidences_of_whole_tenths_lie_in_the_bins_that_begin_there() -> None:
+    """One right prediction at each tenth: [0.3, 0.4) has that of 0.3, and the last bin that of 1.0 as well."""
+    boxes = [[20 * k, 0, 10, 10] for k in range(11)]
+    preds = [("a", k / 10, box) for k, box in enumerate(boxes)]
+    found = vt.analyse(*scene([("a", box) for box in boxes], preds), iou=0.5).calibration
+    assert [one["preds"] for one in found.reliability] == [1] * 9 + [2]
+    assert [one["low"] for one in found.reliability] == [k / 10 for k in range(10)]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
     hotcoco = pytest.importorskip("hotcoco", reason="hotcoco is in the group 'peers'")

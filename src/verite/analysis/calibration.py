@@ -104,7 +104,7 @@ class Calibration(AnalysisPart):
         }
 
     def edges(self, confidence: Floats) -> Floats:
-        return quantile_edges(confidence) if self.bins == "quantile" else np.linspace(0, 1, BINS + 1)
+        return quantile_edges(confidence) if self.bins == "quantile" else equal_edges(BINS)
 
     def split_brier(self, rows: Ints) -> dict[str, float]:
         """Murphy's parts: reliability − resolution + uncertainty is exactly the Brier score, by distinct values."""
@@ -127,7 +127,7 @@ class Calibration(AnalysisPart):
         """LaECE: is the confidence the overlap that is to be expected? Wrong predictions overlap by 0."""
         confidence = self.matches.confidence[rows]
         met = np.where(is_right[rows], np.nan_to_num(overlap[rows]), 0.0)
-        edges = np.linspace(0, 1, LOCATED_BINS + 1)
+        edges = equal_edges(LOCATED_BINS)
         place = np.maximum(np.searchsorted(edges, confidence) - 1, 0)  # (low, high], the first closed
         gaps = np.bincount(place, confidence - met)
         found = {f"laece{ending}": float(np.abs(gaps).sum() / len(rows))}
@@ -272,6 +272,13 @@ def fill_bins(confidence: Floats, right: Floats, edges: Floats) -> Bins:
     return Bins(edges[kept], edges[kept + 1], count[kept], *sums)
 
 
+def equal_edges(count: int) -> Floats:
+    """Edges of equally wide bins, each the double next to its decimal: numpy's linspace has 0.30000000000000004, so
+    that a confidence of 0.3 would lie below it.
+    """
+    return np.arange(count + 1) / count
+
+
 def quantile_edges(confidence: Floats) -> Floats:
     """Edges of bins of equally many predictions, as far as equal confidences allow."""
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)))
@@ -279,5 +286,5 @@ def quantile_edges(confidence: Floats) -> Floats:
 
 
 def expected_error(confidence: Floats, right: NDArray[Any]) -> float:
-    bins = fill_bins(confidence, right.astype(np.float64), np.linspace(0, 1, BINS + 1))
+    bins = fill_bins(confidence, right.astype(np.float64), equal_edges(BINS))
     return float((np.abs(bins.accuracy - bins.confidence) * bins.count).sum() / len(confidence))
