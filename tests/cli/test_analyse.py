@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -72,6 +73,85 @@ def test_several_systems_are_analysed_under_their_names(capsys: pytest.CaptureFi
     kept = json.loads((tmp_path / "mole" / "analysis.json").read_text())
     assert kept["name"] == "mole"
     assert (tmp_path / "hawk" / "worst-preds.csv").read_text().startswith("image,label,error,confidence,")
+
+
+MAGPIE = str(DEMO / "magpie.json")
+
+
+def test_all_pairs_of_systems_are_in_one_file_of_each_kind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["analyse", TRUTH, HAWK, MOLE, MAGPIE, "--only", "errors,comparison"]
+    assert run([*words, "--json", "-o", str(tmp_path), "--no-plot"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert json.loads((tmp_path / "analysis.json").read_text()) == shown
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {
+        "analysis.json", "costs.csv", "flips.csv", "labels.csv", "migration.csv"
+    }  # fmt: skip
+    rows = list(csv.DictReader((tmp_path / "flips.csv").read_text().splitlines()))
+    for pair in shown["comparison"]:
+        mine = [row for row in rows if (row["first system"], row["second system"]) == (pair["first"], pair["second"])]
+        found_by = [row["found by"] for row in mine]
+        counts = pair["objects"]["only_first"], pair["objects"]["only_second"]
+        assert (found_by.count("first"), found_by.count("second")) == counts
+
+
+def test_systems_with_very_long_names_are_kept(tmp_path: Path) -> None:
+    preds = [tmp_path / f"{'x' * 140}-{k}.json" for k in range(3)]
+    for path in preds:
+        path.write_bytes(Path(HAWK).read_bytes())
+    words = ["analyse", TRUTH, *map(str, preds), "--only", "errors,comparison", "--quiet", "-o", str(tmp_path / "out")]
+    assert run(words) == 0
+    assert (tmp_path / "out" / "systems.png").exists()
+    assert len([path for path in (tmp_path / "out").iterdir() if path.is_dir()]) == 3
+
+
+def test_of_many_systems_neighbours_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(Path(MOLE).read_bytes())
+    words = ["analyse", TRUTH, HAWK, MOLE, MAGPIE, str(copy), "--only", "errors,comparison", "--quiet"]
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("objects found by both") == 3
+    assert "all 6 pairs are in -o DIR and --json" in shown
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ("slices", "size: small "),
+        ("lrp", "at confidence"),
+        ("operating", "FP per image"),
+        ("confusion", "nothing there"),
+        ("calibration", "0.90–1.00"),
+    ],
+)
+def test_a_part_that_is_asked_for_alone_shows_its_table(
+    part: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["analyse", TRUTH, HAWK, "--only", part, "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert told in shown
+    assert shown.splitlines()[-1].startswith(f"{part}|of:coco_ap|")
+
+
+def test_a_matrix_that_is_too_wide_for_a_screen_is_elsewhere(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    many = [{"id": k, "name": f"c{k}"} for k in range(40)]
+    places = [{"image_id": 1, "category_id": k, "bbox": [20 * k, 0, 10, 10]} for k in range(40)]
+    truths = [one | {"id": i + 1, "area": 100, "iscrowd": 0} for i, one in enumerate(places)]
+    images = [{"id": 1, "file_name": "a.png", "width": 900, "height": 20}]
+    truth, pred = tmp_path / "truth.json", tmp_path / "pred.json"
+    truth.write_text(json.dumps({"images": images, "annotations": truths, "categories": many}))
+    pred.write_text(json.dumps([one | {"score": 0.5} for one in places]))
+    assert run(["analyse", str(truth), str(pred), "--only", "confusion", "--quiet", "--checks", "off"]) == 0
+    shown = capsys.readouterr().out
+    assert "more than 24 columns" in shown
+    assert "nothing there" not in shown
+
+
+def test_one_system_alone_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyse", TRUTH, HAWK, "--only", "comparison"]) == 2
+    assert "only: expected two PREDs or more to compare, found one" in capsys.readouterr().err
 
 
 def test_only_the_parts_that_are_asked_for_are_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from matplotlib.axes import Axes
@@ -76,3 +78,50 @@ def test_nothing_is_drawn_of_nothing_without_a_complaint(kind: str) -> None:
     truth = vt.Annotations.of([], [], [], images=["i"], labels=["a"])
     pred = vt.Annotations.of([], [], [], confidence=[])
     assert vt.analyse(truth, pred, checks="off").plot(kind, new_axes()).get_title()
+
+
+LONG = [f"a rather long name of the industrial part number {k} (on the left, rusty)" for k in range(80)]
+
+
+def many_labels(count: int = 80) -> vt.Analysis:
+    """Everything is found, and the last label is taken for the first one once."""
+    boxes = [[20 * k, 0, 20 * k + 10, 10] for k in range(count)]
+    truth = vt.Annotations.of(["i"] * count, LONG[:count], boxes)
+    labels = [*LONG[: count - 1], LONG[0]]
+    pred = vt.Annotations.of(["i"] * count, labels, boxes, confidence=[0.9] * count)
+    return vt.analyse(truth, pred, checks="off", name="detector-of-a-very-long-name-with-its-version-and-date-v7")
+
+
+@pytest.mark.parametrize("kind", ["errors", "froc", "confusion", "calibration", "slices", "lrp", "worst", "suspicious"])
+def test_titles_and_names_stay_inside_the_picture_and_apart(kind: str) -> None:
+    axes = many_labels().plot(kind)
+    figure: Any = axes.figure
+    figure.draw_without_rendering()
+    title = axes.title.get_window_extent()
+    assert title.x0 >= 0
+    assert title.x1 <= figure.bbox.x1
+    for axis in (axes.xaxis, axes.yaxis):
+        ticks = [label for label in axis.get_ticklabels() if label.get_text()]
+        assert len({label.get_text() for label in ticks}) == len(ticks)
+    rows = [label.get_window_extent() for label in axes.yaxis.get_ticklabels() if label.get_text()]
+    rows = sorted(rows, key=lambda one: one.y0)
+    assert all(low.y1 <= high.y0 + 1.5 for low, high in pairwise(rows))
+
+
+def test_of_very_many_labels_the_most_confused_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verite.reporting.analysis_plots.MOST_CONFUSED", 2)
+    axes = many_labels(9).plot("confusion", new_axes())
+    counts = [int(text.get_text()) for text in axes.texts]
+    assert counts == [1, 1]  # the first label is found, and the last one taken for it
+    assert "most confused 2 of 9" in axes.get_title()
+
+
+def test_bars_of_several_systems_add_up_to_one_and_the_best_is_on_top(results: vt.CocoResults) -> None:
+    demo = files("verite") / "data" / "demo"
+    preds = {name: vt.read(str(demo / f"{name}.json"), like=results.truth) for name in ("mole", "hawk", "magpie")}
+    found = vt.analyse(results.truth, preds)
+    axes = found.plot(ax=new_axes())
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == sorted(preds, key=lambda name: -found[name].errors.base)
+    ends = [bar.get_x() + bar.get_width() for bar in axes.patches][-3:]
+    assert ends == pytest.approx([1, 1, 1])

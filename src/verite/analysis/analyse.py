@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import verite
 from verite.analysis.calibration import Calibration
 from verite.analysis.comparison import SystemPair, compare_pairs
 from verite.analysis.confusion import Confusion
-from verite.analysis.errors import WORDS as ABOUT_COSTS
 from verite.analysis.errors import Errors
 from verite.analysis.intervals import ImageDraws
 from verite.analysis.lrp import LRP
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 WORST_CLASSES = 10
 WORST_SHOWN = 5
 CONFUSED_SHOWN = 3
+MOST_COLUMNS = 24  # of a table on the screen
+MOST_PAIRS = 3  # of systems, told one by one
 
 
 class Saving:
@@ -162,11 +164,13 @@ class Analysis(Saving, Display):
         return [self.errors.bar_table()] if len(self.matches.present) else []
 
     def contents(self) -> list[Part]:
-        """One screen: the headline, and the beginning of every part."""
+        """One screen: the headline, and the beginning of every part; of one part that is asked for alone, all of it."""
         asked = self.settings.only
+        if len(asked) == 1 and asked[0] != "errors":
+            return [self.tell_headline(), *self.tell_alone(asked[0])]
         shown: list[Part] = [self.tell_headline()]
         if "errors" in asked:
-            shown += [self.errors.bar_table(), ABOUT_COSTS, self.errors.class_table(WORST_CLASSES)]
+            shown += [*self.errors.breakdown(), self.errors.class_table(WORST_CLASSES)]
         if "worst" in asked:
             shown += [self.worst.image_table(WORST_SHOWN), ABOUT_SINGLES]
         if "operating" in asked:
@@ -182,6 +186,16 @@ class Analysis(Saving, Display):
         if "suspicious" in asked:
             shown += self.suspicious.sentences()
         return [*shown, tell_set_aside(self.matches), self.signature]
+
+    def tell_alone(self, name: str) -> list[Part]:
+        """One part without its widest tables; where systems are compared, that is told elsewhere."""
+        part: AnalysisPart | None = getattr(self, name, None)
+        if part is None:
+            return [tell_set_aside(self.matches), self.signature]
+        listed = part.contents()
+        fit = [one for one in listed if not isinstance(one, Table) or len(one.head) <= MOST_COLUMNS]
+        hidden = [] if len(fit) == len(listed) else [f"more than {MOST_COLUMNS} columns are in -o DIR, --json and csv"]
+        return [*fit[:-2], *hidden, *fit[-2:]]
 
     def tell_headline(self) -> str:
         score = next(iter(self.results.scores))
@@ -240,8 +254,17 @@ class Analyses(Saving, Display):
 
     def audit(self, most: int | None = None) -> list[AuditRow]:
         """Records to be checked, those that would change a lead most likely first."""
+        count = self.settings.audit if most is None else most
+        return list_audit(list(self.systems.values()), self.comparison, count)
+
+    @property
+    def signature(self) -> Signature:
         first, *_ = self.systems.values()
-        return list_audit(list(self.systems.values()), self.comparison, first.settings.audit if most is None else most)
+        return first.signature
+
+    def plot(self, kind: str = "systems", ax: Any = None) -> Any:
+        """What errors cost each of them, on matplotlib's axes, which are returned."""
+        return verite.plot(self, kind, ax)
 
     def main_table(self) -> Table:
         """What each type of error costs each system."""
@@ -254,13 +277,27 @@ class Analyses(Saving, Display):
         listed: list[Part] = []
         for one in self.systems.values():
             listed += one.contents()
-        told = [sentence for pair in self.comparison for sentence in pair.sentences()] if self.is_compared else []
+        told = self.tell_pairs() if self.is_compared else []
         return [self.main_table(), *told, *listed]
+
+    def tell_pairs(self) -> list[str]:
+        """What differs between every two; of many systems between neighbours in the order by AP."""
+        few, pairs = self.comparison, len(self.comparison)
+        if pairs > MOST_PAIRS:
+            order = sorted(self.systems, key=lambda name: -self.systems[name].errors.base)
+            near = [{a, b} for a, b in pairwise(order)]
+            few = [pair for both in near for pair in self.comparison if set(pair.names) == both]
+        rest = [f"neighbours by AP; all {pairs:,} pairs are in -o DIR and --json"] if len(few) < pairs else []
+        return [*(sentence for pair in few for sentence in pair.sentences()), *rest]
+
+    @property
+    def settings(self) -> AnalyseSettings:
+        first, *_ = self.systems.values()
+        return first.settings
 
     @property
     def is_compared(self) -> bool:
-        first, *_ = self.systems.values()
-        return "comparison" in first.settings.only
+        return "comparison" in self.settings.only
 
     def to_dict(self) -> dict[str, Any]:
         first, *_ = self.systems.values()
@@ -269,7 +306,7 @@ class Analyses(Saving, Display):
             "signature": str(first.results.signature),
             "systems": {name: one.to_dict() for name, one in self.systems.items()},
             "comparison": [pair.to_dict() for pair in self.comparison] if self.is_compared else None,
-            "suspicious": self.suspicious if "suspicious" in first.settings.only else None,
+            "suspicious": self.suspicious if "suspicious" in self.settings.only else None,
         }
 
     def to_json(self, *, indent: int = 0) -> str:

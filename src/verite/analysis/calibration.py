@@ -58,10 +58,9 @@ class Calibration(AnalysisPart):
         outside = np.flatnonzero((self.matches.confidence < 0) | (self.matches.confidence > 1))
         if len(outside):
             row = int(outside[0])
-            return (
-                f"expected confidences from 0 to 1, found {self.matches.confidence[row]:g} in prediction {row} "
-                f"and {len(outside) - 1:,} others"
-            )
+            more = f" and in {len(outside) - 1:,} more" if len(outside) > 1 else ""
+            value = self.matches.confidence[row]
+            return f"expected confidences from 0 to 1, found {value:g} in prediction {row}{more}"
         return None
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -283,6 +284,19 @@ class SystemPair(Display):
 def compare_pairs(systems: dict[str, Analysis]) -> list[SystemPair]:
     """Every two systems, the order they were given in."""
     return [SystemPair(systems[a], systems[b], (a, b)) for a, b in combinations(systems, 2)]
+
+
+def join_tables(pairs: Sequence[SystemPair]) -> dict[str, Table]:
+    """The tables of all pairs by the names of the files they are kept in; rows begin with the two they are about."""
+    found: dict[str, Table] = {}
+    for pair in pairs:
+        alike = copy(pair)  # with what it has found already
+        alike.names = ("first", "second")
+        for name, table in alike.tables().items():
+            before = found[name].rows if name in found else ()
+            rows = tuple((*pair.names, *row) for row in table.all_rows)
+            found[name] = Table(("first system", "second system", *table.head), (*before, *rows))
+    return found
 
 
 def find_objects(system: Analysis) -> Bools:

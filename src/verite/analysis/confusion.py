@@ -8,6 +8,7 @@ right prediction is called confused because it also overlaps something else.
 from __future__ import annotations
 
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,10 +101,14 @@ class Confusion(AnalysisPart):
             for one in self.pairs(most)
         ]
 
+    def tell_floor(self) -> str:
+        """From which confidence on predictions are there."""
+        if isinstance(self.confidence, LabelFloors):
+            return "from their class's confidence on"
+        return "of any confidence" if self.confidence == -inf else f"from confidence {self.confidence:.4g} on"
+
     def contents(self) -> list[Part]:
-        of_label = isinstance(self.confidence, LabelFloors)
-        floor = "their class's confidence" if of_label else f"confidence {self.confidence:.4g}"
-        head = f"predictions from {floor} on, at {self.matches.words.at(self.matches.iou)}"
+        head = f"predictions {self.tell_floor()}, at {self.matches.words.at(self.matches.iou)}"
         return [head, self.table(), *self.sentences(), tell_set_aside(self.matches), self.signature]
 
     def to_dict(self) -> dict[str, Any]:

@@ -151,7 +151,14 @@ class Errors(AnalysisPart):
         return {"errors": self.table(), "error-classes": self.class_table()}
 
     def contents(self) -> list[Part]:
-        return [self.bar_table(), WORDS, self.class_table(), tell_set_aside(self.matches), self.signature]
+        return [*self.breakdown(), self.class_table(), tell_set_aside(self.matches), self.signature]
+
+    def breakdown(self) -> list[Part]:
+        """What each type costs, drawn, and how to read it."""
+        count, first = len(self.matches.thresholds), self.matches.words.at(self.matches.iou)
+        means = f"costs are means over {count} thresholds, errors are counted at {first} alone: what is close enough "
+        means += "there may still cost at the higher ones"
+        return [self.bar_table(), WORDS, *([means] if count > 1 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         special = self.mean(self.label_special)

@@ -22,6 +22,7 @@ from verite.records import record
 
 if TYPE_CHECKING:
     from verite.analysis.matches import Floats, Matches
+    from verite.model.display import Part
     from verite.signature import Signature
 
 
@@ -75,6 +76,9 @@ class LRP(AnalysisPart):
             f"{show_cell(mean.loc)} (1 − {words.overlap}), {show_cell(mean.fp)} of predictions are wrong, "
             f"{show_cell(mean.fn)} of truths are not found"
         )
+
+    def contents(self) -> list[Part]:
+        return [self.sentence(), *super().contents()]
 
     def to_dict(self) -> dict[str, Any]:
         return {

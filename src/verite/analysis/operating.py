@@ -23,6 +23,7 @@ from verite.statistics.intervals import wilson
 if TYPE_CHECKING:
     from verite.analysis.intervals import ImageDraws
     from verite.analysis.matches import Floats, Ints, Matches
+    from verite.model.display import Part
     from verite.signature import Signature
 
 FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
@@ -227,6 +228,9 @@ class Operating(AnalysisPart):
             f"(95 %, {how}), {kept['fp_per_image']:.3g} wrong per image; {f} of all at a threshold chosen on half of "
             f"the images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}"
         )
+
+    def contents(self) -> list[Part]:
+        return [self.sentence(), *super().contents()]
 
     def to_dict(self) -> dict[str, Any]:
         best = self.micro.tell(self.best_of(self.micro), self.beta)

@@ -167,7 +167,15 @@ class Slices(AnalysisPart):
         notes = [one.note for one in self.properties if one.note]
         few = f"slices under {LEAST_TRUTHS} truths are listed, not ranked; AP of slices with other numbers of truths "
         few += "compares only as normalised AP"
-        return [self.table(), *notes, *self.absent, few, tell_set_aside(self.matches), self.signature]
+        return [
+            self.table(),
+            *self.sentences(),
+            *notes,
+            *self.absent,
+            few,
+            tell_set_aside(self.matches),
+            self.signature,
+        ]
 
     def to_dict(self) -> list[dict[str, Any]]:  # type: ignore[override]
         return self.rows

@@ -10,6 +10,7 @@ import click
 from verite.analysis.settings import AnalyseSettings
 from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
 from verite.cli.options import output_options, reading_options, settings_given, settings_options
+from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.analysis.analyse import Analyses, Analysis
@@ -46,6 +47,8 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.cli.output import emit, note, wants_plots
 
     settings = AnalyseSettings(**settings_given(AnalyseSettings, given))
+    if settings.only == ("comparison",) and len(pred) == 1:
+        raise BadParameter("only: expected two PREDs or more to compare, found one")
 
     def evaluate_one(truths: Annotations, preds: Annotations, *, name: str, checks: str) -> Results:
         return evaluate(truths, preds, settings, name)
@@ -59,36 +62,57 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
 
 def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, Any], *, draw: bool) -> None:
-    """Each system's JSON, tables and plots in a folder of its own where there are several, and what differs."""
+    """JSON, tables and plots; each system's in a folder of its own where there are several, beside what differs."""
     from verite.analysis.analyse import Analysis
+    from verite.files import fill_folder, make_folder
+    from verite.reporting.plots import file_names
+
+    with fill_folder(folder) as place:
+        if isinstance(outcome, Analysis):
+            save_one(outcome, place, given, draw=draw)
+            return
+        for system, one in zip(file_names(outcome.systems), outcome.systems.values(), strict=True):
+            save_one(one, make_folder(place / system), given, draw=draw)
+        save_differences(outcome, place, given, draw=draw)
+
+
+def save_one(analysis: Analysis, home: Path, given: dict[str, Any], *, draw: bool) -> None:
+    """What there is of one system."""
     from verite.cli.output import keep_table
-    from verite.files import fill_folder, make_folder, write_atomically
+    from verite.files import write_atomically
     from verite.leaderboards.audit import audit_table
     from verite.model.results import to_json
 
-    systems = {"": outcome} if isinstance(outcome, Analysis) else outcome.systems
-    first = next(iter(systems.values()))
-    with fill_folder(folder) as place:
-        for system, one in systems.items():
-            home = make_folder(place / system) if system else place
-            write_atomically(home / "analysis.json", one.to_json(indent=1) + "\n")
-            if "operating" in one.settings.only:
-                write_atomically(home / "thresholds.json", to_json(one.operating.thresholds, indent=1) + "\n")
-            for name, table in one.tables().items():
-                keep_table(home / f"{name}.csv", table, given)
-            if "suspicious" in one.settings.only:
-                keep_table(home / "audit.csv", audit_table(one.suspicious.audit(one.settings.audit)), given)
-            if draw:
-                save_plots(one, home, given["plot_format"])
-        if not isinstance(outcome, Analysis) and outcome.is_compared:
-            for pair in outcome.comparison:
-                ending = f"-{pair.names[0]}-{pair.names[1]}" if len(outcome.comparison) > 1 else ""
-                for name, table in pair.tables().items():
-                    keep_table(place / f"{name}{ending}.csv", table, given)
-                if draw:
-                    save_plot(pair, place / f"comparison{ending}", given["plot_format"])
-            if "suspicious" in first.settings.only:
-                keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
+    asked = analysis.settings.only
+    write_atomically(home / "analysis.json", analysis.to_json(indent=1) + "\n")
+    if "operating" in asked:
+        write_atomically(home / "thresholds.json", to_json(analysis.operating.thresholds, indent=1) + "\n")
+    for name, table in analysis.tables().items():
+        keep_table(home / f"{name}.csv", table, given)
+    if "suspicious" in asked:
+        keep_table(home / "audit.csv", audit_table(analysis.suspicious.audit(analysis.settings.audit)), given)
+    if draw:
+        save_plots(analysis, home, given["plot_format"])
+
+
+def save_differences(outcome: Analyses, place: Path, given: dict[str, Any], *, draw: bool) -> None:
+    """The document of all systems, and what differs between them: all pairs in one file of each kind."""
+    from verite.analysis.comparison import join_tables
+    from verite.cli.output import keep_table
+    from verite.files import write_atomically
+    from verite.leaderboards.audit import audit_table
+
+    write_atomically(place / "analysis.json", outcome.to_json(indent=1) + "\n")
+    if not outcome.is_compared:
+        return
+    for name, table in join_tables(outcome.comparison).items():
+        keep_table(place / f"{name}.csv", table, given)
+    if draw:
+        save_plot(outcome, place / "systems", given["plot_format"])
+        if len(outcome.comparison) == 1:
+            save_plot(outcome.comparison[0], place / "comparison", given["plot_format"])
+    if "suspicious" in outcome.settings.only:
+        keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
 
 
 def save_plots(analysis: Analysis, home: Path, format: str) -> None:
@@ -97,7 +121,7 @@ def save_plots(analysis: Analysis, home: Path, format: str) -> None:
         save_plot(part, home / (part.picture or part.name), format)
 
 
-def save_plot(part: AnalysisPart | SystemPair, stem: Path, format: str) -> None:
+def save_plot(part: AnalysisPart | Analyses | SystemPair, stem: Path, format: str) -> None:
     from matplotlib.figure import Figure
 
     from verite.files import write_atomically

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.analyse import Analysis, analyse
+from verite.analysis.analyse import Analyses, Analysis, analyse
 from verite.analysis.comparison import SystemPair
 from verite.analysis.confusion import MISSED, NOTHING
 from verite.analysis.operating import FROC
 from verite.analysis.part import AnalysisPart
 from verite.analysis.suspicious import KINDS
 from verite.model.results import Results
-from verite.reporting.plots import COLOURS, label_axes, shorten
+from verite.reporting.plots import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from verite.analysis.confusion import Confusion
     from verite.analysis.errors import Errors
     from verite.analysis.lrp import LRP
+    from verite.analysis.matches import Floats, Ints
     from verite.analysis.operating import Operating
     from verite.analysis.slices import Slices
     from verite.analysis.suspicious import Suspicious
@@ -61,31 +62,46 @@ def draw_errors(errors: Errors, axes: Axes) -> None:
     axes.margins(x=0.12)
     axes.set_yticks(at, types)
     axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
-    axes.set_title(f"{errors.matches.results.name}: AP {errors.base:.3f}, missing {1 - errors.base:.3f}")
+    set_title(axes, errors, f"AP {errors.base:.3f}, missing {1 - errors.base:.3f}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 MOST_LABELS, MOST_IMAGES = 30, 20  # below each other
-MOST_CELLS = 30  # labels whose counts are written into their cells
+PALE = ("#56B4E9", "#E69F00", "#CC79A7", "#F0E442", "#009E73", "#D55E00")  # behind black figures
+LEAST_WRITTEN = 0.05  # of a bar that has room for its figure
+MOST_CONFUSED = 100  # labels of a confusion that is drawn
 
 
 def draw_confusion(confusion: Confusion, axes: Axes) -> None:
-    """Truths by row, predictions by column, shaded by the share of the row."""
-    shares = np.nan_to_num(confusion.by_truth())
+    """Truths by row, predictions by column, shaded by the share of the row; of very many labels the most confused."""
+    chosen = most_confused(confusion)
+    shares = np.nan_to_num(confusion.by_truth())[np.ix_(chosen, chosen)]
     axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
-    rows, columns = [*confusion.labels, NOTHING], [*confusion.labels, MISSED]
-    size = 8 if len(rows) <= MOST_CELLS else 5
-    axes.set_xticks(np.arange(len(columns)), [shorten(name, 20) for name in columns], rotation=90, fontsize=size)
-    axes.set_yticks(np.arange(len(rows)), [shorten(name, 20) for name in rows], fontsize=size)
-    if len(rows) <= MOST_CELLS:
-        for i, j in zip(*np.nonzero(confusion.matrix), strict=True):
-            colour = "white" if shares[i, j] > 0.4 else "black"
-            axes.text(j, i, f"{confusion.matrix[i, j]:,}", ha="center", va="center", fontsize=6, color=colour)
+    labels = [confusion.labels[k] for k in chosen[:-1]]
+    for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, NOTHING, 0)):
+        set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=8)
+    write_counts(axes, confusion.matrix[np.ix_(chosen, chosen)], shares)
     axes.set(xlabel="predicted", ylabel="truth")
-    axes.set_title(
-        f"{confusion.matches.results.name}: confusion at {confusion.matches.words.at(confusion.matches.iou)}"
-    )
+    few = "" if len(labels) == len(confusion.labels) else f", most confused {len(labels)} of {len(confusion.labels):,}"
+    at = confusion.matches.words.at(confusion.matches.iou)
+    set_title(axes, confusion, f"confusion{few}\nat {at}, {confusion.tell_floor()}")
+
+
+def most_confused(confusion: Confusion) -> Ints:
+    """The labels that are drawn, and the last row and column: all, or those with most that is not on the diagonal."""
+    inside = confusion.matrix[:-1, :-1]
+    wrong = inside.sum(axis=0) + inside.sum(axis=1) - 2 * np.diag(inside)
+    chosen = np.sort(np.argsort(-wrong, kind="stable")[:MOST_CONFUSED])
+    return np.append(chosen, len(inside))
+
+
+def write_counts(axes: Axes, matrix: Ints, shares: Floats) -> None:
+    """Each count into its cell, the larger the fewer there are."""
+    size = min(11, max(5, 90 / len(matrix)))
+    for i, j in zip(*np.nonzero(matrix), strict=True):
+        colour = "white" if shares[i, j] > 0.4 else "black"
+        axes.text(j, i, f"{matrix[i, j]:,}", ha="center", va="center", fontsize=size, color=colour)
 
 
 def draw_calibration(calibration: Calibration, axes: Axes) -> None:
@@ -97,7 +113,7 @@ def draw_calibration(calibration: Calibration, axes: Axes) -> None:
     gaps = [[one["right"] - one["right_low"] for one in bins], [one["right_high"] - one["right"] for one in bins]]
     axes.errorbar(at, right, np.maximum(gaps, 0), color=COLOURS[0], marker="o", ms=4, lw=1.5, capsize=2, label="all")
     error = calibration.pooled.get("ece", float("nan"))
-    axes.set_title(f"{calibration.matches.results.name}: {calibration.absent or f'calibration error {error:.3f}'}")
+    set_title(axes, calibration, calibration.absent or f"calibration error {error:.3f}")
     axes.legend(frameon=False, fontsize=8, loc="upper left")
 
 
@@ -113,7 +129,7 @@ def draw_froc(operating: Operating, axes: Axes) -> None:
     axes.set_xticks(FROC, [f"{k:g}" for k in FROC])
     axes.grid(color="0.9", lw=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(f"{operating.matches.results.name}: recall against wrong predictions")
+    set_title(axes, operating, "recall against wrong predictions")
     axes.legend(frameon=False, fontsize=8, loc="lower right")
 
 
@@ -127,7 +143,7 @@ def draw_slices(slices: Slices, axes: Axes) -> None:
     label_rows(axes, [f"{one['slice']}: {one['bin']}" for one in rows])
     axes.set(xlim=(-0.02, 1.02), xlabel="recall")
     axes.grid(color="0.9", lw=0.6, axis="x")
-    axes.set_title(f"{slices.matches.results.name}: recall at {slices.matches.words.at(slices.matches.iou)}")
+    set_title(axes, slices, f"recall at {slices.matches.words.at(slices.matches.iou)}")
 
 
 def draw_lrp(lrp: LRP, axes: Axes) -> None:
@@ -141,7 +157,7 @@ def draw_lrp(lrp: LRP, axes: Axes) -> None:
         axes.plot(values, at, ls="none", marker="osD"[i], ms=4, color=COLOURS[i], clip_on=False, label=label)
     label_rows(axes, [names[k] for k in order])
     axes.set(xlim=(0, 1.02), xlabel="error")
-    axes.set_title(f"{lrp.matches.results.name}: optimal LRP {lrp.mean.olrp:.3f}")
+    set_title(axes, lrp, f"optimal LRP {lrp.mean.olrp:.3f}")
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
@@ -155,7 +171,7 @@ def draw_worst(worst: Worst, axes: Axes) -> None:
     label_rows(axes, [worst.matches.image_name(i) for i in chosen.tolist()])
     axes.margins(x=0.15)
     axes.set(xlabel="AP gained if all errors of the image were mended one by one")
-    axes.set_title(f"{worst.matches.results.name}: images to look at first")
+    set_title(axes, worst, "images to look at first")
 
 
 def draw_suspicious(suspicious: Suspicious, axes: Axes) -> None:
@@ -169,26 +185,50 @@ def draw_suspicious(suspicious: Suspicious, axes: Axes) -> None:
         axes.text(sum(values), i + 0.2, f" {sum(values):.1f}", va="center", fontsize=8)
     label_rows(axes, kinds)
     axes.set(xlabel="records")
-    axes.set_title(f"{suspicious.matches.results.name}: records that look wrong")
+    set_title(axes, suspicious, "records that look wrong")
     axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 def draw_pair(pair: SystemPair, axes: Axes) -> None:
     """What each type of error costs two systems."""
     at = np.arange(len(pair.difference))
-    for i, (name, system) in enumerate(zip(pair.names, (pair.one, pair.two), strict=True)):
-        label = f"{shorten(name, 24)}, AP {system.errors.base:.3f}"
+    names = shorten_apart(pair.names, MOST_OF_NAME)
+    for i, (name, system) in enumerate(zip(names, (pair.one, pair.two), strict=True)):
+        label = f"{name}, AP {system.errors.base:.3f}"
         axes.barh(at + 0.4 * i - 0.2, list(system.errors.cost.values()), 0.38, color=COLOURS[i], label=label)
     label_rows(axes, list(pair.difference))
     axes.set(xlabel="cost in AP (adds up to 1 − AP)")
-    axes.set_title(f"{shorten(pair.names[0], 24)} and {shorten(pair.names[1], 24)}")
+    axes.set_title(" and ".join(names))
     axes.legend(frameon=False, fontsize=8, loc="best")
+
+
+def draw_systems(shown: Analyses, axes: Axes) -> None:
+    """Of each system what it has and what each type of error costs it: all bars add up to 1; the best on top."""
+    systems = sorted(shown.systems.items(), key=lambda one: -one[1].errors.base)
+    at, left = np.arange(len(systems)), np.zeros(len(systems))
+    pieces = {"AP": [one.errors.base for _, one in systems]}
+    pieces |= {key: [one.errors.cost[key] for _, one in systems] for key in systems[0][1].errors.cost}
+    for (label, widths), colour in zip(pieces.items(), ("0.25", *PALE), strict=True):
+        axes.barh(at, widths, 0.8, left, color=colour, edgecolor="white", lw=0.6, label=label)
+        for i, width in enumerate(widths):
+            if width >= LEAST_WRITTEN:
+                ink = "white" if label == "AP" else "black"
+                axes.text(left[i] + width / 2, i, f"{width:.2f}", ha="center", va="center", fontsize=8, color=ink)
+        left = left + np.nan_to_num(widths)
+    label_rows(axes, shorten_apart([name for name, _ in systems], MOST_OF_NAME))
+    axes.set(xlim=(0, 1), xlabel="AP, and what each type of error takes from it")
+    axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1)
+
+
+def set_title(axes: Axes, part: AnalysisPart, told: str) -> None:
+    """Whose part it is, as far as there is room, and what it says."""
+    axes.set_title(f"{shorten(part.matches.results.name, MOST_OF_NAME)}: {told}")
 
 
 def label_rows(axes: Axes, names: list[str]) -> None:
     """Bars from top to bottom."""
     small: dict[str, Any] = {"fontsize": 7} if len(names) > 16 else {}
-    axes.set_yticks(np.arange(len(names)), [shorten(name, 30) for name in names], **small)
+    axes.set_yticks(np.arange(len(names)), shorten_apart(names, 30), **small)
     axes.set(ylim=(max(len(names), 1) - 0.5, -0.5))
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -204,7 +244,19 @@ DRAWN: dict[str, tuple[str, Callable[[Any, Axes], None]]] = {
     "worst": ("worst", draw_worst),
     "suspicious": ("suspicious", draw_suspicious),
 }
+
+
+def count_rows(kind: str, shown: Any) -> int:
+    """How many rows a picture has, below each other."""
+    if kind == "confusion":
+        return len(most_confused(find_part("confusion", shown)))
+    if kind == "slices":
+        return len(find_part("slices", shown).rows)
+    return 0
+
+
 PARTS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Axes], None]]] = {
     kind: (partial(can_draw_part, name), partial(draw_part, name, draw)) for kind, (name, draw) in DRAWN.items()
 }
+PARTS["systems"] = (lambda shown: isinstance(shown, Analyses), draw_systems)
 PARTS["comparison"] = (lambda shown: isinstance(shown, SystemPair), draw_pair)

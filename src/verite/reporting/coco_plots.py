@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, render, shorten
+from verite.reporting.plots import COLOURS, MOST_OF_NAME, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,9 @@ def draw_precision(results: CocoResults, axes: Axes) -> None:
         axes.plot(recall, curve, lw=1.6, color=shade, label=f"{threshold:g}")
     axes.set(xlabel="recall", ylabel="precision")
     axes.set_title(
-        f"{results.name}: precision, mean over classes, at each {results.words.overlap}", fontsize=10, loc="left"
+        f"{shorten(results.name, MOST_OF_NAME)}: precision, mean over classes, at each {results.words.overlap}",
+        fontsize=10,
+        loc="left",
     )
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=results.words.overlap)
 
@@ -90,19 +92,25 @@ def draw_panels(results: CocoResults) -> Figure | None:
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     table, mean = results.precision[0, :, :, 0, -1], mean_curves(results)[0]
     recall, ap = np.linspace(0, 1, len(mean)), results.class_scores()[next(iter(results.scores))]
-    for axes, k in zip(panels, order, strict=False):
+    names = shorten_apart([results.class_names[k] for k in order], 16)
+    for axes, name, k in zip(panels, names, order, strict=False):
         frame(axes)
         axes.plot(recall, mean, color=QUIET, lw=1)
         axes.fill_between(recall, table[:, k], color=ACCENT, alpha=0.12, lw=0)
         axes.plot(recall, table[:, k], color=ACCENT, lw=1.5)
-        axes.set_title(f"{shorten(results.class_names[k], 16)}  {ap[k]:.3f}", fontsize=8, loc="left")
+        axes.set_title(f"{name}  {ap[k]:.3f}", fontsize=8, loc="left")
         axes.set(xticks=[0, 1], yticks=[0, 1])
         axes.tick_params(labelsize=7, length=0)
     for axes in panels[len(order) :]:
         axes.axis("off")
     more = f"; the worst {len(order)} of {len(results.class_names)} classes" if len(order) == MOST_PANELS else ""
     at = results.words.at(results.settings.iou[0])
-    figure.suptitle(f"{results.name}: precision against recall at {at}, and AP{more}", fontsize=9, x=0.01, ha="left")
+    figure.suptitle(
+        f"{shorten(results.name, MOST_OF_NAME)}: precision against recall at {at}, and AP{more}",
+        fontsize=9,
+        x=0.01,
+        ha="left",
+    )
     return figure
 
 
@@ -122,14 +130,14 @@ def draw_classes(results: CocoResults) -> Figure | None:
         values = np.array([scores.get(key, [np.nan] * len(results.class_names))[k] for k in order])
         if not np.isnan(values).all():
             axes.plot(values, places, ls="none", marker="|", ms=9, mew=1.6, color=colour, label=key)
-    axes.set_yticks(places, [shorten(results.class_names[k], 32) for k in order], fontsize=7.5)
+    axes.set_yticks(places, shorten_apart([results.class_names[k] for k in order], 32), fontsize=7.5)
     axes.set(xlim=(0, 1), ylim=(-0.6, len(order) - 0.4))
     axes.grid(axis="x", color="0.9", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     more = f", the worst {len(order)} of {len(results.class_names)}" if len(order) == MOST_BARS else ""
-    axes.set_title(f"{results.name}: {headline} of each class{more}", fontsize=10, loc="left")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: {headline} of each class{more}", fontsize=10, loc="left")
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8)
     return figure
 
@@ -154,7 +162,7 @@ def draw_sizes(results: CocoResults) -> Figure | None:
     axes.set(xlim=(0, 1.08))
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(f"{results.name}: AP and AR by size of objects", fontsize=10, loc="left")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: AP and AR by size of objects", fontsize=10, loc="left")
     axes.legend(loc="lower right", frameon=False, fontsize=8)
     return figure
 

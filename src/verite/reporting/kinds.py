@@ -13,22 +13,24 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
-from verite.reporting.analysis_plots import PARTS, can_draw_part, find_part
+from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
 from verite.reporting.plots import (
     COLOURS,
     MOST_IN_LEGEND,
+    MOST_OF_NAME,
     draw_curves,
     label_axes,
     line_style,
     save_stamped,
     shorten,
+    shorten_apart,
     take_literally,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from verite.analysis.analyse import Analysis
+    from verite.analysis.analyse import Analyses, Analysis
     from verite.analysis.comparison import SystemPair
     from verite.analysis.part import AnalysisPart
 
@@ -43,22 +45,26 @@ class PlotKind:
     fits: Callable[[Any], bool]
     draw: Callable[[Any, Axes], None]
     rows: Callable[[Any], int] = lambda results: 0  # bars one below the other, which need room
+    is_square: bool = False  # as many columns as rows
 
 
 def plot(
-    results: Results | Comparison | Analysis | AnalysisPart | SystemPair, kind: str | None = None, ax: Any = None
+    results: Results | Comparison | Analysis | Analyses | AnalysisPart | SystemPair,
+    kind: str | None = None,
+    ax: Any = None,
 ) -> Axes:
     """A picture of results on matplotlib's axes, which are returned: by default the first kind that fits them.
 
     `pr`: precision against recall; `f1`: F1 against confidence; `classes`: the first score of each class;
-    `compare`: the same of several systems; `errors` and the other parts of an analysis by their names.
+    `compare`: the same of several systems; `errors` and the other parts of an analysis by their names; `systems`: what
+    errors cost each of several.
     """
     fitting = [name for name, one in KINDS.items() if one.fits(results)]
     chosen = kind or (fitting[0] if fitting else None)
     if chosen not in fitting:
         near = did_you_mean(str(kind), fitting)
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
-    axes = new_axes(KINDS[chosen].rows(results)) if ax is None else ax
+    axes = new_axes(KINDS[chosen].rows(results), is_square=KINDS[chosen].is_square) if ax is None else ax
     KINDS[chosen].draw(results, axes)
     first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
@@ -69,9 +75,10 @@ def plot(
     return axes
 
 
-def new_axes(rows: int = 0) -> Axes:
+def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
     """Axes of a new figure, tall enough for its rows, which a notebook shows where it is set up to show figures."""
-    size = (6.4, max(4.8, 0.16 * rows + 1.2))
+    height = max(4.8, 0.16 * rows + (2.4 if is_square else 1.2))
+    size = (max(6.4, height) if is_square else 6.4, height)
     if "matplotlib.pyplot" in sys.modules:
         from matplotlib import pyplot
 
@@ -101,7 +108,7 @@ def draw_f1(shown: Any, axes: Axes) -> None:
     for i, name in enumerate(sorted(best, key=lambda n: -best[n])):
         label = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
         axes.plot(*lines[name], label=label, drawstyle="steps-post", **line_style(i))
-    axes.set_title(f"{shown.name}: F1 at {at}")
+    axes.set_title(f"{shorten(shown.name, MOST_OF_NAME)}: F1 at {at}")
     if best:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="best F1")
 
@@ -109,7 +116,7 @@ def draw_f1(shown: Any, axes: Axes) -> None:
 def draw_classes(results: Results, axes: Axes) -> None:
     """The first score of each class, the best on top."""
     draw_bars(Comparison([results]), axes)
-    axes.set_title(f"{results.name}: {next(iter(results.scores))} of each class")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: {next(iter(results.scores))} of each class")
 
 
 def draw_bars(comparison: Comparison, axes: Axes) -> None:
@@ -120,11 +127,11 @@ def draw_bars(comparison: Comparison, axes: Axes) -> None:
     hidden = max(0, len(rows) * systems - MOST_BARS) // systems
     rows = rows[hidden:]  # of very many, the worst
     height = 0.8 / systems
-    for i, name in enumerate(comparison.names):
+    for i, name in enumerate(shorten_apart(comparison.names, MOST_OF_NAME)):
         at = np.arange(len(rows)) + (i - (systems - 1) / 2) * height
         axes.barh(at, [row[1 + i] for row in rows], height, color=COLOURS[i % len(COLOURS)], label=name)
     small: dict[str, Any] = {"fontsize": 8} if len(rows) > 16 else {}
-    axes.set_yticks(np.arange(len(rows)), [shorten(row[0], 32) for row in rows], **small)
+    axes.set_yticks(np.arange(len(rows)), shorten_apart([row[0] for row in rows], 32), **small)
     axes.set(xlabel=comparison.headline, ylim=(len(rows) - 0.5, -0.5))
     axes.set_title(f"{comparison.headline} of each class" + (f", the worst {len(rows)}" if hidden else ""))
     axes.spines[["top", "right"]].set_visible(False)
@@ -161,5 +168,8 @@ KINDS = {
     "f1": PlotKind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), draw_f1),
     "classes": PlotKind(lambda results: isinstance(results, Results), draw_classes, count_bars),
     "compare": PlotKind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
-    **{name: PlotKind(fits, draw) for name, (fits, draw) in PARTS.items()},
+    **{
+        name: PlotKind(fits, draw, partial(count_rows, name), is_square=name == "confusion")
+        for name, (fits, draw) in PARTS.items()
+    },
 }

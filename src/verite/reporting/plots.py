@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
 MOST_IN_LEGEND = 20
+MOST_OF_NAME = 24  # letters of a system in a title
 
 
 def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
@@ -57,7 +58,7 @@ def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
         values = np.append(curve.envelope, 0.0)[at]
         axes.plot(levels, values, color=COLOURS[1], ls="none", marker="o", ms=6, label="interpolated, 11 points")
     reached = results.words.at(results.settings.iou[threshold])
-    axes.set_title(f"{label}: AP = {100 * results.ap(label, threshold):.2f} % at {reached}")
+    axes.set_title(f"{shorten(label, 32)}: AP = {100 * results.ap(label, threshold):.2f} % at {reached}")
     axes.legend(loc="best", frameon=False)
     note = f"{results.name} · {curve.truths} truths · {curve.tp} TP · {curve.fp} FP"
     figure.text(0.99, 0.01, note, ha="right", va="bottom", fontsize=7, color="0.4")
@@ -78,9 +79,8 @@ def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
         shown = f"{name} {100 * aps[name]:.1f} %" if i < MOST_IN_LEGEND else None
         axes.plot(*stairs(results.curves[threshold][name]), label=shown, **line_style(i))
     score = list(results.scores.values())[threshold]
-    axes.set_title(
-        f"{results.name}: mAP = {100 * score.value:.2f} % at {results.words.at(results.settings.iou[threshold])}"
-    )
+    at, name = results.words.at(results.settings.iou[threshold]), shorten(results.name, MOST_OF_NAME)
+    axes.set_title(f"{name}: mAP = {100 * score.value:.2f} % at {at}")
     if aps:
         hidden = f" (best {MOST_IN_LEGEND} of {len(aps)})" if len(aps) > MOST_IN_LEGEND else ""
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=f"AP{hidden}")
@@ -94,11 +94,39 @@ def line_style(i: int) -> dict[str, Any]:
 
 
 def shorten(name: str, most: int) -> str:
-    """A name that fits.
+    """A name that fits; both ends stay, since versions are told apart by theirs.
 
-    >>> shorten("wheelbarrow", 6)
-    'wheel…'
+    >>> shorten("wheelbarrow-v2", 9)
+    'whee…w-v2'
     """
+    return name if len(name) <= most else name[: most // 2] + "…" + name[most // 2 + 1 - most :]
+
+
+def shorten_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names that fit and differ: those whose ends are alike are cut around the place where they begin to differ.
+
+    >>> shorten_apart(["a bolt of type 1 on the left", "a bolt of type 2 on the left", "nut"], 12)
+    ['…ype 1 on t…', '…ype 2 on t…', 'nut']
+    """
+    cut = [shorten(name, most) for name in names]
+    alike: dict[str, list[str]] = {}
+    for name, short in zip(names, cut, strict=True):
+        alike.setdefault(short, []).append(name)
+    starts = {short: max(count_alike(same) - most // 3, 1) for short, same in alike.items() if len(set(same)) > 1}
+    return [
+        short if short not in starts else "…" + shorten_end(name[starts[short] :], most - 1)
+        for name, short in zip(names, cut, strict=True)
+    ]
+
+
+def count_alike(names: Sequence[str]) -> int:
+    """How many letters names begin with alike."""
+    return next(
+        (i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), min(map(len, names))
+    )
+
+
+def shorten_end(name: str, most: int) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 

@@ -16,7 +16,7 @@ from verite.protocols.confusion_counts import NOTHING
 from verite.protocols.semantic import SemanticResults, find_ignored
 from verite.protocols.shared_pixels import segment_masks
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import file_names, render, shorten
+from verite.reporting.plots import MOST_OF_NAME, file_names, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,14 +63,14 @@ def draw_matrix(results: SemanticResults, axes: Axes) -> None:
     axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
     rows, columns = results.class_names, [*results.class_names, NOTHING]
     size = 8 if len(rows) <= MOST_CELLS else 5
-    axes.set_xticks(np.arange(len(columns)), [shorten(name, 20) for name in columns], rotation=90, fontsize=size)
-    axes.set_yticks(np.arange(len(rows)), [shorten(name, 20) for name in rows], fontsize=size)
+    axes.set_xticks(np.arange(len(columns)), shorten_apart(columns, 20), rotation=90, fontsize=size)
+    axes.set_yticks(np.arange(len(rows)), shorten_apart(rows, 20), fontsize=size)
     if len(rows) <= MOST_CELLS:
         for i, j in zip(*np.nonzero(matrix), strict=True):
             colour = "white" if shares[i, j] > 0.4 else "black"
             axes.text(j, i, f"{100 * shares[i, j]:.3g}", ha="center", va="center", fontsize=7, color=colour)
     axes.set(xlabel="predicted", ylabel="truth")
-    axes.set_title(f"{results.name}: where the pixels of each class went, in %")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: where the pixels of each class went, in %")
 
 
 def draw_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
@@ -105,10 +105,11 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
     panels[2].set_title(f"wrong (orange): {100 * share:.1f} %; grey: not asked for", fontsize=9)
     for axes in panels:
         axes.set_axis_off()
-    patches = [Patch(color=colours[k], label=shorten(results.pred.labels.name(k), 20)) for k in used[:MOST_NAMES]]
+    names = shorten_apart([results.pred.labels.name(k) for k in used[:MOST_NAMES]], 20)
+    patches = [Patch(color=colours[k], label=name) for k, name in zip(used, names, strict=False)]
     patches += [Patch(color=NONE, label="nothing")]
     figure.legend(handles=patches, loc="outside lower center", ncols=6, fontsize=7, frameon=False)
-    figure.suptitle(f"{results.name}: {shorten(image, 60)}", fontsize=10)
+    figure.suptitle(f"{shorten(results.name, MOST_OF_NAME)}: {shorten(image, 60)}", fontsize=10)
     figure.set_label(str(results.signature))
     return figure
 
