@@ -279,6 +279,24 @@ def test_keypoints_without_classes_are_refused():
         evaluation.evaluate()
 
 
+def of_no_image(m, truth, results, *, look):
+    """As a rank that got no image, or a filter that left none."""
+    gt = load(m.coco, truth)
+    evaluation = m.cocoeval.COCOeval(gt, gt.loadRes(results), "bbox")
+    evaluation.params.imgIds = []
+    evaluation.evaluate()
+    if look:
+        assert len(evaluation.evalImgs) == 0
+    evaluation.accumulate()
+    evaluation.summarize()
+    return evaluation.stats, evaluation.eval["precision"], evaluation.eval["recall"]
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_no_image_has_the_text_and_numbers_of_the_original(look):
+    same_bits(*compare(of_no_image, *random_set(5), look=look))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

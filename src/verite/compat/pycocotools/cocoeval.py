@@ -151,8 +151,9 @@ class COCOeval:
         start = time.time()
         print("Accumulating evaluation results...")
         was_looked_at = "evalImgs" in vars(self)
-        if not self._paramsEval or (was_looked_at and not len(self.evalImgs)):
+        if not self._paramsEval or not self._has_images(was_looked_at):
             print("Please run evaluate() first")
+        if not self._paramsEval:
             raise BadParameter("accumulate: expected evaluated images, found none; run evaluate() first")
         p = p or self.params
         p.catIds = p.catIds if p.useCats == 1 else [-1]
@@ -169,6 +170,13 @@ class COCOeval:
             "scores": scores,
         }
         print(f"DONE (t={time.time() - start:0.2f}s).")
+
+    def _has_images(self, was_looked_at: bool) -> bool:
+        """Whether there is anything to accumulate; a rank or a filter may leave none, and all numbers are -1."""
+        if was_looked_at:
+            return len(self.evalImgs) > 0
+        asked: Any = self._paramsEval
+        return len(asked.imgIds) > 0 and len(asked.areaRng) > 0
 
     def summarize(self) -> None:
         """Print the twelve numbers (ten of keypoints) and keep them in `stats`; what is absent is -1."""
