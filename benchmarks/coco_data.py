@@ -121,9 +121,9 @@ def drawn(rings: list[Floats], height: int, width: int) -> dict[str, Any]:
 
 
 def uncompressed(rle: dict[str, Any]) -> dict[str, Any]:
-    from verite.compat.pycocotools import mask
+    from verite.compat.pycocotools import _mask
 
-    return {"size": rle["size"], "counts": mask.counts_of(rle).tolist()}
+    return {"size": rle["size"], "counts": _mask.counts_of(rle).tolist()}
 
 
 def image_records(scene: Scene) -> list[dict[str, Any]]:

@@ -1,25 +1,20 @@
 #include "evaluation/draws.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "columns/parallel.hpp"
 #include "evaluation/constants.hpp"
+#include "evaluation/hit_ranks.hpp"
 #include "evaluation/rematch.hpp"
 
 namespace verite {
 namespace {
 
-// What became of a prediction at up to sixteen thresholds, in one range: hits in the low half, in the high half where
-// it counts for nothing.
-using Word = std::uint32_t;
-
-// Counts for nothing at any threshold: as if it were not there.
-constexpr Word nobody = 0xFFFF0000;
+// How often an image may be there for its predictions to be repeated one by one.
+constexpr double most_copies = std::numeric_limits<std::uint8_t>::max();
 
 Word word_of(const Brief& brief, const Outcome& outcome, std::size_t range) {
     const Thresholds spared = brief.is_outside(range) ? Thresholds(~Thresholds{0}) : outcome.spared;
@@ -31,11 +26,20 @@ Outcome outcome_of(const Flags& flags, const Brief& brief, std::size_t range) {
                              : flags.outcomes[static_cast<std::size_t>(brief.outcome) * flags.ranges + range];
 }
 
+// What is asked for in one area range.
+struct AskedRange {
+    std::size_t range;
+    std::vector<Thresholds> precision;  // [block]
+    bool has_recall = false;
+    std::vector<std::int32_t> truth_images;  // of truths to be found, class by class
+    std::vector<std::size_t> truth_offsets;
+};
+
 // What all draws share, class by class and by falling confidence.
 struct Shared {
     Shared(const Evaluation& evaluation, std::span<const DrawnChoice> choices) : evaluation(evaluation) {
-        for (const auto& [choice, classes] : choices)
-            if (std::ranges::find(ranges, choice.range) == ranges.end()) ranges.push_back(choice.range);
+        for (const auto& [choice, classes] : choices) ask(choice);
+        for (AskedRange& asked : ranges) list_truths(asked);
         const auto& order = evaluation.preds().by_label;
         place.resize(order.size());
         limit.resize(order.size());
@@ -50,20 +54,53 @@ struct Shared {
                 limit[i] = static_cast<std::uint8_t>(brief.limit());
                 for (std::size_t r = 0; r < ranges.size(); ++r)
                     words[block * ranges.size() + r][i] =
-                        word_of(brief, outcome_of(flags, brief, ranges[r]), ranges[r]);
+                        word_of(brief, outcome_of(flags, brief, ranges[r].range), ranges[r].range);
             }
         }
     }
 
+    void ask(const Choice& choice) {
+        const std::size_t r = range_at(choice.range);
+        if (r == ranges.size()) {
+            ranges.push_back({choice.range, {}, false, {}, {}});
+            ranges[r].precision.assign(evaluation.flags().size(), 0);
+        }
+        ranges[r].has_recall |= !choice.is_precision;
+        for (std::size_t block = 0; block < evaluation.flags().size() && choice.is_precision; ++block)
+            for (std::size_t t = 0; t < evaluation.flags()[block].thresholds; ++t)
+                if (!choice.threshold || static_cast<std::size_t>(*choice.threshold) == block * most_thresholds + t)
+                    ranges[r].precision[block] |= static_cast<Thresholds>(1u << t);
+    }
+
+    // The images of truths that are to be found in a range, class by class.
+    void list_truths(AskedRange& asked) const {
+        const Grouped& truths = evaluation.truths();
+        const auto visit = [&](const auto& see) {
+            for (std::size_t image = 0; image < evaluation.images(); ++image)
+                for (auto slot = static_cast<std::size_t>(truths.images[image]);
+                     slot < static_cast<std::size_t>(truths.images[image + 1]); ++slot)
+                    if (!(evaluation.ignored()[slot] >> asked.range & 1))
+                        see(static_cast<std::size_t>(truths.labels[slot]), static_cast<std::int32_t>(image));
+        };
+        asked.truth_offsets.assign(evaluation.labels() + 2, 0);
+        visit([&](std::size_t label, std::int32_t) { ++asked.truth_offsets[label + 2]; });
+        for (std::size_t i = 2; i < asked.truth_offsets.size(); ++i)
+            asked.truth_offsets[i] += asked.truth_offsets[i - 1];
+        asked.truth_images.resize(asked.truth_offsets.back());
+        visit([&](std::size_t label, std::int32_t image) {
+            asked.truth_images[asked.truth_offsets[label + 1]++] = image;
+        });
+    }
+
     std::size_t range_at(std::size_t range) const {
-        return static_cast<std::size_t>(std::ranges::find(ranges, range) - ranges.begin());
+        return static_cast<std::size_t>(std::ranges::find(ranges, range, &AskedRange::range) - ranges.begin());
     }
 
     const Evaluation& evaluation;
-    std::vector<std::size_t> ranges;  // those that are asked for
-    Array<std::int32_t> place;        // of each slot in the order
-    Array<std::uint8_t> limit;        // the lowest one a prediction is within
-    std::vector<Array<Word>> words;   // [block][range]
+    std::vector<AskedRange> ranges;
+    Array<std::int32_t> place;       // of each slot in the order
+    Array<std::uint8_t> limit;       // the lowest one a prediction is within
+    std::vector<Array<Word>> words;  // [block][range]
 };
 
 // One draw after the other, each thread with its own.
@@ -72,33 +109,34 @@ class Drawer {
     Drawer(const Shared& shared, const Truths& addable, std::span<const DrawnChoice> choices)
         : shared_(shared),
           choices_(choices),
+          addable_(addable),
           evaluation_(shared.evaluation),
           rules_(evaluation_.rules()),
           labels_(evaluation_.labels()),
           limits_(rules_.limits.size()),
           words_(shared.words),
           rematch_(evaluation_, addable),
-          best_(most_thresholds * (rules_.recalls.size() + 1)),
-          needed_(rules_.recalls.size() + 1) {
+          ranks_(rules_.recalls, rules_.recalls.empty() ? 0 : epsilon) {
         const std::size_t cells = shared.ranges.size() * rules_.thresholds.size() * labels_;
         for (auto* table : {&base_.precision, &now_.precision}) table->assign(cells, absent);
         for (auto* table : {&base_.recall, &now_.recall}) table->assign(cells * limits_, absent);
-        positives_ = evaluation_.weigh_positives({});
+        positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
         for (std::size_t label = 0; label < labels_; ++label) walk(label, nullptr, base_);
     }
 
     void draw(const Drawn& drawn, std::span<double> out) {
         std::optional<Weighting> weighting;
         if (!drawn.weights.empty()) weighting = evaluation_.weighting(drawn.weights);
-        weigh(drawn.weights);
+        if (weighting && !repeats(drawn.weights)) return draw_once(drawn, out);
+        weigh(weighting ? &*weighting : nullptr);
         match(drawn.changes);
         if (changes_) rematch_.count(drawn.weights, positives_);
-        const bool is_all = weighting.has_value();
-        now_ = is_all ? now_ : base_;
-        if (is_all)
+        if (weighting) {
             for (std::size_t label = 0; label < labels_; ++label) walk(label, &*weighting, now_);
-        else
+        } else {
+            now_ = base_;
             for (const std::int32_t label : touched_) walk(static_cast<std::size_t>(label), nullptr, now_);
+        }
         for (std::size_t i = 0; i < choices_.size(); ++i) out[i] = mean(choices_[i]);
     }
 
@@ -112,12 +150,38 @@ class Drawer {
         Array<double> recall;     // [limit][range][threshold][label]
     };
 
+    // Whether images are there so often that their predictions can be repeated; how often each is.
+    bool repeats(std::span<const double> weights) {
+        copies_.resize(weights.size());
+        for (std::size_t image = 0; image < weights.size(); ++image) {
+            if (weights[image] > most_copies || weights[image] != std::floor(weights[image])) return false;
+            copies_[image] = static_cast<std::uint8_t>(weights[image]);
+        }
+        const double most = weights.empty() ? 0 : std::ranges::max(weights);
+        return most * static_cast<double>(evaluation_.preds().by_label.size()) < 0x1p31;
+    }
+
+    // Weights of other kinds, which nobody draws a thousand times.
+    void draw_once(const Drawn& drawn, std::span<double> out) const {
+        if (rules_.recalls.empty())
+            throw std::invalid_argument(
+                "weights: expected whole numbers up to 255 where precision is summed wherever recall changes");
+        const TruthChanges none{};
+        const Numbers found = evaluation_.change(drawn.changes ? *drawn.changes : none, addable_, drawn.weights, 1);
+        for (std::size_t i = 0; i < choices_.size(); ++i) out[i] = found.mean(choices_[i].choice, choices_[i].classes);
+    }
+
     // The truths to be found: those of the record without weights.
-    void weigh(std::span<const double> weights) {
-        if (weights.empty())
-            positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
-        else
-            positives_ = evaluation_.weigh_positives(weights);
+    void weigh(const Weighting* weighting) {
+        positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
+        if (!weighting) return;
+        for (const AskedRange& asked : shared_.ranges)
+            for (std::size_t label = 0; label < labels_; ++label) {
+                std::uint32_t sum = 0;
+                for (std::size_t i = asked.truth_offsets[label]; i < asked.truth_offsets[label + 1]; ++i)
+                    sum += copies_[static_cast<std::size_t>(asked.truth_images[i])];
+                positives_[label * rules_.range_count() + asked.range] = sum;
+            }
     }
 
     // Matches the truth as these changes have it, unless that was done for the draw before.
@@ -138,7 +202,7 @@ class Drawer {
         const Flags& flags = evaluation_.flags()[block];
         const Brief& brief = flags.briefs[slot];
         for (std::size_t r = 0; r < shared_.ranges.size(); ++r) {
-            const std::size_t range = shared_.ranges[r];
+            const std::size_t range = shared_.ranges[r].range;
             const Word before = word_of(brief, outcome_of(flags, brief, range), range);
             const Word word = word_of(brief, outcomes[range], range);
             if (word == before) continue;
@@ -155,117 +219,41 @@ class Drawer {
 
     void walk(std::size_t label, const Weighting* weighting, Tables& tables) {
         for (std::size_t r = 0; r < shared_.ranges.size(); ++r) {
-            const double positives = positives_[label * rules_.range_count() + shared_.ranges[r]];
-            const std::size_t levels = rules_.recalls.size();
-            for (std::size_t i = 0; i < levels && positives > 0; ++i) needed_[i] = needed(i, positives, weighting);
-            needed_[levels] = never;
+            const AskedRange& asked = shared_.ranges[r];
+            const double positives = positives_[label * rules_.range_count() + asked.range];
             for (std::size_t block = 0; block < evaluation_.flags().size(); ++block) {
-                const std::size_t count = evaluation_.flags()[block].thresholds;
-                if (positives > 0) start(words_[block * shared_.ranges.size() + r], label, weighting);
-                for (std::size_t t = 0; t < count; ++t) {
-                    const std::size_t at = cell(r, block * most_thresholds + t, label);
-                    tables.precision[at] = positives > 0 ? levels > 0 ? average(t) : sum_hits(t, positives) : absent;
-                    double sum = 0;
-                    for (std::size_t m = 0; m < limits_; ++m) {
-                        sum += within_[m][t];
-                        tables.recall[m * base_.precision.size() + at] = positives > 0 ? sum / positives : absent;
-                    }
+                const auto given = words_of(words_[block * shared_.ranges.size() + r], label, weighting);
+                means_.assign(evaluation_.flags()[block].thresholds, absent);
+                if (positives > 0 && asked.precision[block]) {
+                    ranks_.read(given);
+                    ranks_.average(asked.precision[block], positives, means_);
+                }
+                write_means(tables.precision, cell(r, block * most_thresholds, label));
+                for (std::size_t limit = 0; limit < limits_ && asked.has_recall; ++limit) {
+                    if (positives > 0) count_hits(given, limit, means_);
+                    for (double& mean : means_) mean = positives > 0 ? mean / positives : absent;
+                    write_means(tables.recall,
+                                limit * base_.precision.size() + cell(r, block * most_thresholds, label));
                 }
             }
         }
     }
 
-    double needed(std::size_t i, double positives, const Weighting* weighting) const {
-        const double level = rules_.recalls[i];
-        if (weighting && !weighting->is_whole) return level <= 1 ? level * positives * (1 - 1e-12) : never;
-        return find_needed(level, positives);
+    void write_means(std::span<double> table, std::size_t first) const {
+        for (std::size_t t = 0; t < means_.size(); ++t) table[first + t * labels_] = means_[t];
     }
 
-    // Walks the predictions of a class.
-    void start(std::span<const Word> words, std::size_t label, const Weighting* weighting) {
-        for (auto* counts : {&found_, &spared_, &top_}) counts->fill(0);
-        below_.fill(1);
-        next_.fill(needed_[0]);
-        level_.fill(0);
-        within_.resize(limits_ + 1);
-        for (auto& counts : within_) counts.fill(0);
-        for (auto& hits : hits_) hits.clear();
-        seen_ = 0;
+    ClassWords words_of(std::span<const Word> words, std::size_t label, const Weighting* weighting) const {
         const auto first = static_cast<std::size_t>(evaluation_.preds().label_offsets[label]);
         const auto last = static_cast<std::size_t>(evaluation_.preds().label_offsets[label + 1]);
-        if (!weighting) {
-            for (std::size_t i = first; i < last; ++i) look(words[i], i, 1);
-            return;
+        const auto of_class = [&](auto all) { return all.subspan(first, last - first); };
+        ClassWords given{of_class(words), of_class(std::span(shared_.limit)), {}, {}, {}};
+        if (weighting) {
+            given.image = of_class(weighting->image);
+            given.runs = of_class(weighting->runs);
+            given.copies = copies_;
         }
-        const double* const weights = weighting->weights.data();
-        for (std::size_t i = first; i < last; ++i) {
-            const double weight = weights[weighting->image[i]];
-            if (weighting->runs[i] > 1 && weight > 1 && weighting->is_whole) {
-                const std::size_t end = i + weighting->runs[i];
-                for (double copy = 0; copy < weight; ++copy)
-                    for (std::size_t k = i; k < end; ++k) look(words[k], k, 1);
-                i = end - 1;
-            } else {
-                look(words[i], i, weight);
-            }
-        }
-    }
-
-    void look(Word word, std::size_t i, double weight) {
-        if (word == nobody) return;
-        seen_ += weight;
-        if (word && weight > 0) step(word, shared_.limit[i], weight);
-    }
-
-    void step(Word word, std::size_t limit, double weight) {
-        for (Word spared = word >> 16; spared; spared &= spared - 1) spared_[std::countr_zero(spared)] += weight;
-        for (Word hits = word & 0xFFFF; hits; hits &= hits - 1) {
-            const int t = std::countr_zero(hits);
-            within_[limit][t] += weight;
-            const double found = found_[t] += weight, all = seen_ - spared_[t];
-            if (rules_.recalls.empty()) {
-                hits_[t].push_back({found / all, weight});
-            } else if (found >= next_[t]) {
-                close(t);
-                std::size_t& level = level_[t];
-                for (; needed_[level] <= found; ++level) best_[t * needed_.size() + level] = 0;
-                next_[t] = needed_[level];
-                top_[t] = found;
-                below_[t] = all;
-            } else if (found * below_[t] > top_[t] * all) {
-                top_[t] = found;
-                below_[t] = all;
-            }
-        }
-    }
-
-    // The best precision since the last level, at that level.
-    void close(std::size_t t) {
-        if (level_[t] > 0) best_[t * needed_.size() + level_[t] - 1] = top_[t] / (below_[t] + epsilon);
-    }
-
-    // The mean over all levels of the best precision at this recall or a higher one.
-    double average(std::size_t t) {
-        close(t);
-        double best = 0, sum = 0, levels = 0;
-        for (std::size_t level = level_[t]; level-- > 0; ++levels) {
-            const double own = best_[t * needed_.size() + level];
-            if (own <= best) continue;
-            sum += best * levels;  // one rounding for all levels of the same precision
-            best = own;
-            levels = 0;
-        }
-        return (sum + best * levels) / static_cast<double>(rules_.recalls.size());
-    }
-
-    // The best precision at this recall or a higher one, summed wherever recall changes.
-    double sum_hits(std::size_t t, double positives) const {
-        double best = 0, sum = 0;
-        for (auto hit = hits_[t].rbegin(); hit != hits_[t].rend(); ++hit) {
-            best = std::max(best, hit->precision);
-            sum += best * hit->weight;
-        }
-        return sum / positives;
+        return given;
     }
 
     double mean(const DrawnChoice& asked) {
@@ -285,12 +273,9 @@ class Drawer {
         return present_.empty() ? absent : sum_pairwise(present_) / static_cast<double>(present_.size());
     }
 
-    struct Hit {
-        double precision, weight;
-    };
-
     const Shared& shared_;
     std::span<const DrawnChoice> choices_;
+    const Truths& addable_;
     const Evaluation& evaluation_;
     const Rules& rules_;
     const std::size_t labels_, limits_;
@@ -299,33 +284,33 @@ class Drawer {
     const TruthChanges* changes_ = nullptr;  // those that `words_` are of
     std::span<const std::int32_t> touched_;  // classes
     Rematch rematch_;
+    HitRanks ranks_;
     Tables base_, now_;
     Array<double> positives_;
-    // Of the class being walked, by threshold
-    using Counts = std::array<double, most_thresholds>;
-    Counts found_, spared_, top_, below_, next_;  // the best precision since the last level is top_ / below_
-    std::array<std::size_t, most_thresholds> level_;
-    std::vector<Counts> within_;         // [limit] truths found within it and not a lower one
-    std::vector<double> best_, needed_;  // [threshold][level], [level]
-    std::array<std::vector<Hit>, most_thresholds> hits_;
-    std::vector<double> present_;
-    double seen_ = 0;
+    std::vector<std::uint8_t> copies_;  // of each image
+    std::vector<double> means_, present_;
 };
+
+void check(const Evaluation& evaluation, std::span<const DrawnChoice> choices) {
+    const auto expect = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("draws: expected ") + what);
+    };
+    const Rules& rules = evaluation.rules();
+    const auto thresholds = static_cast<std::int64_t>(rules.thresholds.size());
+    for (const auto& [choice, classes] : choices) {
+        expect(classes.empty() || classes.size() == evaluation.labels(), "a flag for each class");
+        expect(choice.range < rules.range_count() && choice.limit < rules.limits.size() &&
+                   (!choice.threshold || (*choice.threshold >= -1 && *choice.threshold < thresholds)),
+               "thresholds, area ranges and limits of the evaluation");
+        expect(!choice.is_precision || choice.limit + 1 == rules.limits.size(), "precision at the last limit");
+    }
+}
 
 }  // namespace
 
 std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
                                std::span<const DrawnChoice> choices, unsigned threads) {
-    for (const auto& [choice, classes] : choices) {
-        if (!classes.empty() && classes.size() != evaluation.labels())
-            throw std::invalid_argument("draws: expected a flag for each class");
-        const auto thresholds = static_cast<std::int64_t>(evaluation.rules().thresholds.size());
-        if (choice.range >= evaluation.rules().range_count() || choice.limit >= evaluation.rules().limits.size() ||
-            (choice.threshold && (*choice.threshold < -1 || *choice.threshold >= thresholds)))
-            throw std::invalid_argument("draws: expected thresholds, area ranges and limits of the evaluation");
-        if (choice.is_precision && choice.limit + 1 != evaluation.rules().limits.size())
-            throw std::invalid_argument("draws: expected precision at the last limit");
-    }
+    check(evaluation, choices);
     const Shared shared(evaluation, choices);
     std::vector<double> means(draws.size() * choices.size());
     const std::size_t pieces = std::min<std::size_t>(std::max(threads, 1u), std::max<std::size_t>(draws.size(), 1));

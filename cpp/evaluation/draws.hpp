@@ -21,7 +21,8 @@ struct DrawnChoice {
 // For each draw the mean of each choice, [draw][choice]. Precision is that of the last limit, read at the recalls of
 // the rules, or summed wherever recall changes where they have none. Equal to the means of Evaluation::weight and
 // Evaluation::change but for the order in which numbers are added: a few units in the last place. The same for any
-// number of threads.
+// number of threads. Weights are whole numbers up to 255; others are weighed one draw at a time, slowly, and only where
+// the rules have recalls.
 std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
                                std::span<const DrawnChoice> choices, unsigned threads);
 

@@ -1,7 +1,6 @@
 #include "evaluation/rematch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -25,21 +24,33 @@ Rematch::Rematch(const Evaluation& evaluation, const Truths& addable)
 
 std::span<const std::int32_t> Rematch::run(const TruthChanges& changes, const Write& write) {
     list(changes);
-    labels_.clear();
+    clear();
     for (auto first = touched_.begin(); first != touched_.end();) {
         const auto last = std::find_if(first, touched_.end(), [&](const Touched& other) {
             return other.image != first->image || other.label != first->label;
         });
         labels_.push_back(first->label);
-        match_group({first, last}, write);
+        lay_group({first, last});
         first = last;
     }
+    match(write);
     for (const std::int32_t slot : removed_) is_removed_[static_cast<std::size_t>(slot)] = 0;
     for (const std::int32_t slot : again_)
         labels_.push_back(evaluation_.truths_.labels[static_cast<std::size_t>(slot)]);
     std::ranges::sort(labels_);
     labels_.erase(std::ranges::unique(labels_).begin(), labels_.end());
     return labels_;
+}
+
+void Rematch::clear() {
+    for (auto* list : {&labels_, &slots_}) list->clear();
+    for (auto* flags : {&shared_, &is_void_, &grasping_}) flags->clear();
+    for (auto* images : {&truth_images_, &pred_images_}) images->assign(1, 0);
+    ignored_.clear();
+    least_.clear();
+    candidates_.offsets.assign(1, 0);
+    candidates_.truth.clear();
+    candidates_.overlap.clear();
 }
 
 // Where a truth is; -1 for one that does not count.
@@ -112,13 +123,20 @@ Rematch::Stretch Rematch::group_of(const Grouped& side, const Touched& group) {
             static_cast<std::size_t>(found.end() - side.labels.begin())};
 }
 
-// Truths that stay, in their order, then those that are added.
-void Rematch::add_truths(Stretch truths, std::span<const Touched> group) {
+// Groups lie side by side as if each were an image.
+void Rematch::lay_group(std::span<const Touched> group) {
     const Evaluation& kept = evaluation_;
-    ignored_.clear();
-    shared_.clear();
-    is_void_.clear();
-    least_.clear();
+    const Stretch truths = group_of(kept.truths_, group.front()), preds = group_of(kept.preds_.cells, group.front());
+    if (preds.first == preds.last) return;
+    lay_truths(truths, group);
+    lay_preds(truths, preds);
+    truth_images_.push_back(static_cast<std::int64_t>(ignored_.size()));
+    pred_images_.push_back(static_cast<std::int64_t>(slots_.size()));
+}
+
+// Truths that stay, in their order, then those that are added.
+void Rematch::lay_truths(Stretch truths, std::span<const Touched> group) {
+    const Evaluation& kept = evaluation_;
     place_.clear();
     added_rows_.clear();
     const auto add = [&](Ranges ignored, bool is_shared, bool is_void, double least) {
@@ -133,6 +151,7 @@ void Rematch::add_truths(Stretch truths, std::span<const Touched> group) {
             add(kept.ignored_[slot], kept.shared_[slot], !kept.is_void_.empty() && kept.is_void_[slot],
                 kept.least_.empty() ? 0 : kept.least_[slot]);
     }
+    first_added_ = static_cast<std::int32_t>(ignored_.size());
     for (const Touched& one : group) {
         if (one.added < 0) continue;
         const auto row = static_cast<std::size_t>(one.added);
@@ -142,77 +161,52 @@ void Rematch::add_truths(Stretch truths, std::span<const Touched> group) {
     }
 }
 
-// Pairs that there were with truths that stay, and those with the ones that are added.
-void Rematch::add_candidates(Stretch truths, Stretch preds) {
+// Who meets nobody takes nobody, before and now: most predictions of a long list, which are left out. The others with
+// pairs that there were with truths that stay, and with those that are added.
+void Rematch::lay_preds(Stretch truths, Stretch preds) {
     const Candidates& before = evaluation_.candidates_;
     const auto& rows = evaluation_.preds_.cells.rows;
+    const bool has_added = !added_rows_.empty();
     extra_.offsets.assign(1, 0);
     extra_.truth.clear();
     extra_.overlap.clear();
-    if (!added_rows_.empty())
+    if (has_added)
         comparison_->compare(added_rows_, std::span(rows).subspan(preds.first, preds.last - preds.first), extra_);
-    const auto stay = static_cast<std::int32_t>(ignored_.size() - added_rows_.size());
-    candidates_.offsets.assign(1, 0);
-    candidates_.truth.clear();
-    candidates_.overlap.clear();
+    const auto add = [&](std::int32_t place, double overlap) {
+        candidates_.truth.push(place);
+        candidates_.overlap.push(overlap);
+    };
     for (std::size_t slot = preds.first; slot < preds.last; ++slot) {
-        for (auto c = static_cast<std::size_t>(before.offsets[slot]);
-             c < static_cast<std::size_t>(before.offsets[slot + 1]); ++c) {
-            const std::int32_t place = place_[static_cast<std::size_t>(before.truth[c]) - truths.first];
-            if (place < 0) continue;
-            candidates_.truth.push(place);
-            candidates_.overlap.push(before.overlap[c]);
-        }
-        if (!added_rows_.empty()) {
-            const std::size_t i = slot - preds.first;
-            for (auto c = static_cast<std::size_t>(extra_.offsets[i]);
-                 c < static_cast<std::size_t>(extra_.offsets[i + 1]); ++c) {
-                candidates_.truth.push(stay + extra_.truth[c]);
-                candidates_.overlap.push(extra_.overlap[c]);
-            }
-        }
+        const auto first = static_cast<std::size_t>(before.offsets[slot]);
+        const auto last = static_cast<std::size_t>(before.offsets[slot + 1]);
+        const std::size_t i = slot - preds.first;
+        const auto first_extra = static_cast<std::size_t>(has_added ? extra_.offsets[i] : 0);
+        const auto last_extra = static_cast<std::size_t>(has_added ? extra_.offsets[i + 1] : 0);
+        if (first == last && first_extra == last_extra) continue;
+        for (std::size_t c = first; c < last; ++c)
+            if (const auto place = place_[static_cast<std::size_t>(before.truth[c]) - truths.first]; place >= 0)
+                add(place, before.overlap[c]);
+        for (std::size_t c = first_extra; c < last_extra; ++c) add(first_added_ + extra_.truth[c], extra_.overlap[c]);
         candidates_.offsets.push_back(static_cast<std::int64_t>(candidates_.truth.rows()));
+        slots_.push_back(static_cast<std::int32_t>(slot));
+        if (!evaluation_.grasping_.empty()) grasping_.push_back(evaluation_.grasping_[slot]);
     }
 }
 
-void Rematch::match_group(std::span<const Touched> group, const Write& write) {
+void Rematch::match(const Write& write) {
     const Evaluation& kept = evaluation_;
-    const Stretch truths = group_of(kept.truths_, group.front()), preds = group_of(kept.preds_.cells, group.front());
-    if (preds.first == preds.last) return;
-    add_truths(truths, group);
-    add_candidates(truths, preds);
-    const std::size_t count = preds.last - preds.first;
-    // Who meets nobody takes nobody, before and now: most predictions of a long list.
-    const auto meets = [&](std::size_t i) {
-        return kept.candidates_.offsets[preds.first + i] != kept.candidates_.offsets[preds.first + i + 1] ||
-               candidates_.offsets[i] != candidates_.offsets[i + 1];
-    };
-    if (candidates_.truth.rows() == 0 && kept.candidates_.offsets[preds.first] == kept.candidates_.offsets[preds.last])
-        return;
     const CandidateView pairs{candidates_.offsets, candidates_.truth.values(), candidates_.overlap.values()};
-    const std::array<std::int64_t, 2> truth_images{0, static_cast<std::int64_t>(ignored_.size())};
-    const std::array<std::int64_t, 2> pred_images{0, static_cast<std::int64_t>(count)};
     truth_rows_.resize(ignored_.size());  // which objects these are does not matter
-    const Cells truth_cells{truth_rows_, {}, truth_images};
-    const Cells pred_cells{std::span(kept.preds_.cells.rows).subspan(preds.first, count), {}, pred_images};
-    const auto of_group = [&](const auto& by_slot) {
-        return by_slot.empty() ? std::span<const std::uint8_t>{} : std::span(by_slot).subspan(preds.first, count);
-    };
-    const Standing standing{ignored_, shared_, of_group(kept.grasping_),
+    const Cells truths{truth_rows_, {}, truth_images_}, preds{slots_, {}, pred_images_};
+    const Standing standing{ignored_, shared_, grasping_,
                             kept.least_.empty() ? std::span<const double>{} : std::span<const double>(least_)};
     matched_.resize(pairs.truth.size() * outcomes_.size());
-    const Matched given{std::span(kept.preds_.ranks).subspan(preds.first, count),
-                        std::span(kept.outside_).subspan(preds.first, count),
-                        pairs,
-                        matched_,
-                        ignored_,
-                        is_void_};
+    const Matched given{{}, {}, pairs, matched_, ignored_, is_void_};
     for (std::size_t block = 0; block < kept.flags_.size(); ++block) {
-        match_greedily(truth_cells, pred_cells, pairs, standing, kept.rules_, kept.thresholds(block), 1, matched_);
-        for (std::size_t i = 0; i < count; ++i) {
-            if (!meets(i)) continue;
+        match_greedily(truths, preds, pairs, standing, kept.rules_, kept.thresholds(block), 1, matched_);
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (!find_outcomes(given, i, outcomes_)) std::ranges::fill(outcomes_, Outcome{0, 0});
-            write(block, preds.first + i, outcomes_);
+            write(block, static_cast<std::size_t>(slots_[i]), outcomes_);
         }
     }
 }

@@ -36,9 +36,11 @@ class Rematch {
 
     static Stretch group_of(const Grouped& side, const Touched& group);
     void list(const TruthChanges& changes);
-    void match_group(std::span<const Touched> group, const Write& write);
-    void add_truths(Stretch truths, std::span<const Touched> group);
-    void add_candidates(Stretch truths, Stretch preds);
+    void clear();
+    void lay_group(std::span<const Touched> group);
+    void lay_truths(Stretch truths, std::span<const Touched> group);
+    void lay_preds(Stretch truths, Stretch preds);
+    void match(const Write& write);
     std::int32_t slot_of(std::int32_t row) const;
 
     const Evaluation& evaluation_;
@@ -49,13 +51,18 @@ class Rematch {
     std::vector<Touched> touched_;
     std::vector<std::int32_t> labels_, removed_, again_;  // classes, and slots of truths
     std::vector<std::uint8_t> is_removed_;                // by slot
-    // Of one group: truths that stay, then those that are added.
-    std::vector<std::int32_t> truth_rows_, added_rows_;
-    std::vector<std::int32_t> place_;  // of a truth of the group among those that stay, -1 if it does not
+    // Of one group
+    std::vector<std::int32_t> added_rows_;
+    std::vector<std::int32_t> place_;  // of each of its truths among those that are laid out, -1 if it does not stay
+    std::int32_t first_added_ = 0;
+    Candidates extra_;
+    // Of all that are touched, one after the other
+    std::vector<std::int32_t> truth_rows_, slots_;  // slots of predictions
+    std::vector<std::int64_t> truth_images_, pred_images_;
     std::vector<Ranges> ignored_;
-    std::vector<std::uint8_t> shared_, is_void_;
+    std::vector<std::uint8_t> shared_, is_void_, grasping_;
     std::vector<double> least_;
-    Candidates candidates_, extra_;
+    Candidates candidates_;
     std::vector<Thresholds> matched_;
     std::vector<Outcome> outcomes_;
 };

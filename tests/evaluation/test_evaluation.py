@@ -322,6 +322,25 @@ def test_draws_may_ask_for_some_classes(tmp_path: Path) -> None:
         kept.draw_means([(*PARTS[0], [True])], weights)
 
 
+@pytest.mark.parametrize("weight", [0.5, 1 / 3, 300.0])
+def test_draws_take_weights_that_are_no_small_whole_numbers(tmp_path: Path, weight: float) -> None:
+    for seed in (3, 12, 17):
+        kept = evaluate(*read(tmp_path, *random_set(seed)))
+        rng = np.random.default_rng(seed)
+        weights = weight * rng.integers(0, 3, (2, len(kept.truth.images)))
+        changes = draw_many(kept.truth, seed, 2)
+        found = kept.draw_means(PARTS, weights, changes)
+        for i in range(2):
+            numbers = kept.changed(*one_of(changes, i), weights[i])
+            assert np.allclose(found[i], [numbers.mean(*part) for part in PARTS], rtol=0, atol=1e-15, equal_nan=True)
+
+
+def test_a_sum_over_all_recalls_asks_for_whole_weights(tmp_path: Path) -> None:
+    results = vt.voc(*read(tmp_path, *random_set(12)), checks="off")
+    with pytest.raises(BadParameter, match="whole numbers up to 255"):
+        results.evaluation.draw_means([results.part_of("mAP")], np.full((1, len(results.truth.images)), 0.5))
+
+
 @pytest.mark.parametrize("interpolation", ["all", "11"])
 def test_draws_of_pascal_voc_s_precision_are_its_own_numbers(tmp_path: Path, interpolation: Any) -> None:
     compared = 0
