@@ -132,6 +132,7 @@ def test_every_way_to_write_a_taxonomy(tmp_path, name):
         ("a.json", '{"animal": [', "json:1: expected JSON"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.txt", "animal\n    cat\n  dog\n", "txt:3: expected a depth that a line above has"),
+        ("a.txt", "  animal\n cat\n", "txt:2: expected a depth that a line above has, found 1 characters"),
         ("a.txt", "animal\n \tcat\n", "txt:2: expected spaces or tabs before the name, found both"),
         ("a.txt", "  \n", "found an empty file"),
         ("a.txt", "# nothing\n", "expected names of classes, found none"),
@@ -269,3 +270,8 @@ def test_distances_as_a_document(tmp_path):
         "source": "distances", "classes": ["cat", "dog", "car"], "distances": [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]]
     }  # fmt: skip
     assert json.loads(vt.class_distances(None).to_json()) == {"source": "", "classes": [], "distances": []}
+
+
+def test_empty_lines_and_an_unnamed_first_column_are_read(tmp_path):
+    text = ",cat,dog\n\ncat,0,0.5\n,,\ndog,0.5,0\n"
+    assert vt.class_distances(written(tmp_path, text))["cat", "dog"] == 0.5

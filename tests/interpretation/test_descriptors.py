@@ -10,7 +10,15 @@ from PIL import Image, ImageDraw
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.interpretation.descriptors import distinct, drawn_pairs, grey, pictures_of, shared_points
+from verite.interpretation.descriptors import (
+    check_counts,
+    clouds_of,
+    distinct,
+    drawn_pairs,
+    grey,
+    pictures_of,
+    shared_points,
+)
 
 pytest.importorskip("cv2", reason="needs OpenCV, the extra [vision]")
 
@@ -142,3 +150,17 @@ def test_hidden_folders_are_no_classes(tmp_path):
         (tmp_path / name).mkdir()
         Image.new("L", (8, 8)).save(tmp_path / name / "a.png")
     assert list(pictures_of([tmp_path])) == ["cat"]
+
+
+def test_one_pair_of_pictures_and_one_point_may_be_asked_for():
+    check_counts(pairs=1, points=1)
+
+
+def test_two_points_are_enough_to_compare_a_picture(tmp_path, monkeypatch):
+    for name in "abc":
+        (tmp_path / name).touch()
+    points = {"a": 2, "b": 3, "c": 1}
+    monkeypatch.setattr(
+        "verite.interpretation.descriptors.cloud_of", lambda path, _: np.zeros((points[path.name], 128), np.float32)
+    )
+    assert [len(cloud) for cloud in clouds_of("cat", [tmp_path / name for name in "abc"], 9)] == [2, 3]

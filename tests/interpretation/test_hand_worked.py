@@ -8,6 +8,7 @@ import pytest
 import verite as vt
 from tests.interpretation.scenes import judged, scene
 from verite.errors import BadParameter
+from verite.interpretation.score import recognition_score
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10)
 MOVED = (5, 0, 15, 10)  # shares half of A: overlap 50 / 150 = 1/3, localization 1/2
@@ -217,6 +218,33 @@ def test_more_matches_than_truths_are_explained_where_they_are_shown():
     truth = vt.Annotations.of(["a"], ["x"], [[0, 0, 10, 10]], sizes={"a": (20, 20)})
     halves = vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 10, 5], [0, 5, 10, 10]], sizes={"a": (20, 20)})
     found = vt.interpret(truth, halves, checks="off")
-    assert "2 matches of 1 truth" in str(found)
+    assert "2 matches of 1 truth: with" in str(found)
     assert "an object may have several" in str(found)
     assert "matches of" not in str(vt.interpret(truth, halves, matching="one-to-one", checks="off"))
+
+
+def test_matches_of_several_truths_are_told_as_such():
+    # Two truths, the first found by both its halves.
+    truth, pred = scene([A, C]), scene([(0, 0, 10, 5), (0, 5, 10, 10), C])
+    assert "3 matches of 2 truths: with" in str(judged(truth, pred))
+
+
+def test_a_class_counts_less_the_surer_a_right_one_was():
+    # distance · (1 - confidence) / 2 where it is right, distance · (1 + confidence) / 2 where it is wrong
+    found = recognition_score(np.array([0.4, 0.4]), np.array([True, False]), np.array([0.5, 0.5]))
+    assert found == pytest.approx([0.4 * 0.25, 0.4 * 0.75])
+
+
+def test_boxes_that_share_a_column_of_whole_pixels_overlap():
+    # Columns 0 to 4 and 4 to 8 of 5 rows: 5 pixels of 45.
+    truth, pred = scene([(0, 0, 4, 4)]), scene([(4, 0, 8, 4)])
+    assert judged(truth, pred, iou=0.1, pixel="plus1").score == pytest.approx(0.8 * 20 / 25)
+    assert judged(truth, pred, iou=0.1).score == 1
+
+
+def test_the_trace_leaves_out_preds_on_ignored_truths():
+    # The second pred lies on the ignored truth and touches the other by 10 of 190.
+    far = (9, 0, 19, 10)
+    truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [A, far], difficult=[False, True])
+    trace = judged(truth, scene([A, far])).trace("a")
+    assert trace.overlap.tolist() == [[1]]

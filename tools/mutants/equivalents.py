@@ -1,9 +1,55 @@
-"""Which changes change nothing that anybody could see? By file, line and change, each with the reason.
+"""Which changes change nothing that anybody could see? By file, beginning of the line and change, with the reason.
 
-A line stands here as it is written, without its indentation; where it changes, the entry has to be thought over. An
-empty change stands for all of the line.
+Where a line is not there any more the command says so. An empty change stands for all of the line.
 """
 
 from __future__ import annotations
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
+FIRST_PART = "of the parts only the first is used, however many there are"
+TOGETHER = "names and matrix are there together or not at all; both are asked for the type checker"
+CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
+
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    ("interpretation/class_distances.py", "if self.names is None or self.matrix is None:", "Or → And"): TOGETHER,
+    (
+        "interpretation/class_distances.py",
+        'delimiter = "\\t" if path.suffix.lower() == ".tsv" else ";" if ";" in text.split("\\n", 1)[0] else ","',
+        "1 → 2",
+    ): FIRST_PART,
+    (
+        "interpretation/class_distances.py",
+        "np.array([self.index.get(name, -1) for name in labels.all_names], dtype=np.int64)[used]",
+        "1 → 2",
+    ): "classes that occur are all there, as was checked before",
+    ("interpretation/taxonomy.py", 'bare = line.split("#", 1)[0].rstrip()', "1 → 2"): FIRST_PART,
+    (
+        "interpretation/descriptors.py",
+        "return np.empty((0, 128), np.float32) if descriptors is None",
+        "0 → 1",
+    ): "a picture without two points is left out",
+    (
+        "interpretation/descriptors.py",
+        "return np.empty((0, 128), np.float32) if descriptors is None",
+        "128 → 129",
+    ): "a picture without two points is left out",
+    (
+        "interpretation/overlaps.py",
+        'boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0',
+        "1.0 → 1.1",
+    ): CANDIDATES,
+    (
+        "interpretation/overlaps.py",
+        'boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0',
+        "0.0 → 1",
+    ): CANDIDATES,
+    (
+        "interpretation/overlaps.py",
+        "[np.minimum.reduceat(polygons.points, starts) - 1, np.maximum.reduceat(polygons.points, starts) + 1]",
+        "1 → 2",
+    ): CANDIDATES,
+    (
+        "interpretation/overlaps.py",
+        "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
+        "LtE → Lt",
+    ): "an image has both sides or none",
+}

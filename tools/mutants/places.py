@@ -31,15 +31,14 @@ class Place:
     lines: tuple[int, ...]
     is_imported: bool
 
-    @property
-    def text(self) -> str:
-        return self.path.read_text().splitlines()[self.line - 1].strip()
+    text: str
 
 
 def places_of(path: Path) -> list[Place]:
-    mutator = Mutator()
-    mutator.visit(ast.parse(path.read_text()))
-    return [Place(path, index, *found) for index, found in enumerate(mutator.found)]
+    mutator, source = Mutator(), path.read_text()
+    mutator.visit(ast.parse(source))
+    lines = [line.strip() for line in source.splitlines()]
+    return [Place(path, index, *found, lines[found[0] - 1]) for index, found in enumerate(mutator.found)]
 
 
 def mutate(path: Path, index: int) -> CodeType:
