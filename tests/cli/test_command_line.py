@@ -255,6 +255,7 @@ def test_demo_is_short_leaves_a_page_and_can_be_run_again(typed, tmp_path):
         assert (tmp_path / "tour" / "harbour" / f"{name}.json").exists()
 
 
+@pytest.mark.slow
 def test_long_demo_runs_every_verb(typed, tmp_path):
     status, out, _ = typed("demo", tmp_path / "tour", "--all")
     assert status == 0

@@ -149,12 +149,16 @@ def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
     assert err.count("\n") == 1
 
 
+# One alteration of one truth: enough pairs of five milliseconds to be interrupted in.
+ONE = ("-a", "translation", "--truth", "boxes")
+
+
 def test_an_interrupt_is_told_in_one_line(own):
     (own / "slow_metrics.py").write_text(
         "import pathlib, time\n"
         "def slow(truth, pred):\n    pathlib.Path('begun').touch()\n    time.sleep(0.005)\n    return 0.0\n"
     )
-    words = [sys.executable, "-m", "verite", "study", "-m", "slow_metrics:slow", "--jobs", "2"]
+    words = [sys.executable, "-m", "verite", "study", "-m", "slow_metrics:slow", "--jobs", "2", *ONE]
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if (own / "begun").exists():

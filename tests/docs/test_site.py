@@ -14,6 +14,7 @@ import verite as vt
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.slow
 def test_documentation_builds_without_warnings(tmp_path):
     pytest.importorskip("furo", reason="needs the dependency group 'docs'")
     done = subprocess.run(

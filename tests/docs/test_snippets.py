@@ -11,13 +11,14 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from verite.cli import run as run_verb
 from verite.cli.demo import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,6 +33,12 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in GENERATED),
 ]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SLOW = ("docs/explain/reproduction.md", "docs/howto/study.md")  # whole studies
+
+
+def parameter(page: Path) -> Any:
+    name = str(page.relative_to(ROOT))
+    return pytest.param(page, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
 
 
 @pytest.fixture
@@ -41,7 +48,12 @@ def place(tmp_path, monkeypatch):
     for source, name in FOLDERS.items():
         shutil.copytree(str(bundled / source), tmp_path / name)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.syspath_prepend(tmp_path)  # metrics of one's own are modules of the folder at hand
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        if Path(getattr(sys.modules[name], "__file__", None) or ROOT).is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 def run(command: str) -> str:
@@ -50,10 +62,12 @@ def run(command: str) -> str:
     words = shlex.split(command)
     assert words[0] == "verite", command
     assert "|" not in words, command
-    program = [sys.executable, "-c", "from verite.cli import main; main()", *words[1:]]
-    done = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    assert "(see verite " not in done.stdout, f"{command}: no such command or option"
-    lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        run_verb(words[1:])
+    shown = screen.buffer.getvalue().decode()
+    assert "(see verite " not in shown, f"{command}: no such command or option"
+    lines = [line.rstrip() for line in shown.strip("\n").splitlines()]
     return "\n".join(lines[: int(most) if most else None])
 
 
@@ -72,7 +86,7 @@ def test_there_are_pages():
 
 
 @pytest.mark.usefixtures("leaves_no_trace")
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [parameter(page) for page in PAGES])
 def test_snippets_run_and_show_what_comes_out(page, place):
     names: dict[str, object] = {}
     text = page.read_text()
