@@ -121,9 +121,9 @@ def drawn(rings: list[Floats], height: int, width: int) -> dict[str, Any]:
 
 
 def uncompressed(rle: dict[str, Any]) -> dict[str, Any]:
-    from verite.compat.pycocotools import _mask
+    from verite.compat.pycocotools._mask import counts_of
 
-    return {"size": rle["size"], "counts": _mask.counts_of(rle).tolist()}
+    return {"size": rle["size"], "counts": counts_of(rle).tolist()}
 
 
 def image_records(scene: Scene) -> list[dict[str, Any]]:
@@ -188,8 +188,9 @@ def write_masks(path: Path, scene: Scene, ids: Ints, outlines: list[list[Floats]
     write_records(path, (json.dumps(record, separators=(",", ": ")) for _, record in records))
 
 
-def make_coco(folder: Path, seed: int) -> None:
-    scene = Scene(np.random.default_rng([seed, 1]), 5000, 80, 7.4, 4.3)
+def make_coco(folder: Path, seed: int, images: int = 5000) -> None:
+    """Names of files say how many results there are in 5,000 images; of fewer images there are fewer."""
+    scene = Scene(np.random.default_rng([seed, 1]), images, 80, 7.4, 4.3)
     ids = np.setdiff1d(np.arange(1, 91), [12, 26, 29, 30, 45, 66, 68, 69, 71, 83])
     outlines = outlines_of(scene)
     object_ids = np.sort(scene.rng.choice(2_200_000, len(outlines), replace=False) + 1).tolist()
@@ -212,9 +213,9 @@ def make_coco(folder: Path, seed: int) -> None:
         "categories": [{"supercategory": "thing", "id": int(id), "name": f"class {id}"} for id in ids],
     }
     (folder / "coco_gt.json").write_text(json.dumps(document, separators=(",", ": ")))
-    write_boxes(folder / "coco_dt44k.json", scene, ids, 44_000, 0.8, "short")
-    write_boxes(folder / "coco_dt500k.json", scene, ids, 500_000, 0.92, "long")
-    write_masks(folder / "coco_dtsegm36k.json", scene, ids, outlines, 36_000)
+    write_boxes(folder / "coco_dt44k.json", scene, ids, 44 * images // 5, 0.8, "short")
+    write_boxes(folder / "coco_dt500k.json", scene, ids, 100 * images, 0.92, "long")
+    write_masks(folder / "coco_dtsegm36k.json", scene, ids, outlines, 36 * images // 5)
 
 
 def make_o365(folder: Path, seed: int) -> None:

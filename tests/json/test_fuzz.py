@@ -13,6 +13,7 @@ from tests.json.corpus import write
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow  # compiles with sanitizers
 @pytest.mark.skipif(
     shutil.which("make") is None or shutil.which("c++") is None, reason="no make or no C++ compiler here"
 )

@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from tests.json import oracle
 from tests.json.documents import random_document
 from verite import _core
 
-DATA = Path(os.environ.get("VERITE_JSON_DATA", "bench-data"))
+SIZES = [60, pytest.param(5000, marks=pytest.mark.slow)]  # images
 
 
 def read_all_ways(content):
@@ -58,13 +57,13 @@ def test_documents_with_something_wrong_are_refused_when_python_refuses_them(blo
     assert 0 < accepted < 150
 
 
-@pytest.mark.parametrize("name", ["tiny_gt", "tiny_dt", "coco_gt", "coco_dt44k", "coco_dtsegm36k", "coco_dt500k"])
+@pytest.mark.parametrize("images", SIZES)
+@pytest.mark.parametrize("name", ["coco_gt", "coco_dt44k", "coco_dtsegm36k", "coco_dt500k"])
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_realistic_files_read_as_python_reads_them(name, threads):
-    path = DATA / f"{name}.json"
-    if not path.exists():
-        pytest.skip(f"{path} is made by bench/gen.py")
-    file = _core.read_coco(path, threads, piece_bytes=1 << 18)
+def test_realistic_files_read_as_python_reads_them(realistic, images, name, threads):
+    path = realistic(images) / f"{name}.json"
+    assert path.stat().st_size > 700 * images  # a dozen pieces and more
+    file = _core.read_coco(path, threads, piece_bytes=50 * images)
     document = json.loads(path.read_bytes())
     rows = document if file.is_results else document["annotations"]
     found = file.annotations

@@ -2,9 +2,7 @@
 
 import itertools
 import json
-import os
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from pycocotools import mask as coco_mask
 
 from verite import _core
 
-DATA = Path(os.environ.get("VERITE_JSON_DATA", "bench-data"))
+SIZES = [60, pytest.param(5000, marks=pytest.mark.slow)]  # images
 
 
 def read(*regions):
@@ -88,11 +86,10 @@ def test_runs_as_lists_and_as_text_are_the_same():
     assert sizes.tolist() == [region["size"] for region in regions]
 
 
+@pytest.mark.parametrize("images", SIZES)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_realistic_regions_are_those_of_pycocotools(threads):
-    path = DATA / "coco_dtsegm36k.json"
-    if not path.exists():
-        pytest.skip(f"{path} is made by bench/gen.py")
+def test_realistic_regions_are_those_of_pycocotools(realistic, images, threads):
+    path = realistic(images) / "coco_dtsegm36k.json"
     file = _core.read_coco(path, threads)
     lengths, starts, sizes = file.runs(every(file))
     records = json.loads(path.read_bytes())
@@ -106,11 +103,10 @@ def test_realistic_regions_are_those_of_pycocotools(threads):
     )  # of a list, pycocotools 2.0.11 overflows
 
 
+@pytest.mark.parametrize("images", SIZES)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_realistic_polygons_are_those_of_python(threads):
-    path = DATA / "coco_gt.json"
-    if not path.exists():
-        pytest.skip(f"{path} is made by bench/gen.py")
+def test_realistic_polygons_are_those_of_python(realistic, images, threads):
+    path = realistic(images) / "coco_gt.json"
     file = _core.read_coco(path, threads)
     wanted = np.flatnonzero(file.region_kinds == 2)
     points, rings, objects = file.polygons(wanted)
