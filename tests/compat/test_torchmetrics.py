@@ -16,6 +16,7 @@ import pytest
 from tests.compat.beside import THEIRS, load, modules
 from tests.oracles.coco_sets import random_set
 from verite.compat.torchmetrics import MeanAveragePrecision
+from verite.errors import DataWarning
 
 with_torchmetrics = pytest.mark.skipif(
     not all(find_spec(name) for name in ("torch", "torchvision", "torchmetrics")),
@@ -122,12 +123,27 @@ def test_masks_are_compared_as_pixels() -> None:
             ),
             r"preds\[0\]\['scores'\]: expected 2 as there are labels, found 1",
         ),
+        (
+            lambda: MeanAveragePrecision().update(
+                [{"boxes": np.zeros((4, 3)), "labels": [1, 1, 1], "scores": [0.5] * 3}], [{"boxes": [], "labels": []}]
+            ),
+            r"preds\[0\]\['boxes'\]: expected shape \(n, 4\), found \(4, 3\)",
+        ),
     ],
-    ids=["layout", "kind", "limits", "keys", "lengths", "scores"],
+    ids=["layout", "kind", "limits", "keys", "lengths", "scores", "boxes"],
 )
 def test_what_cannot_be_is_refused_at_once(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("change", [{"boxes": np.array([[0, 0, np.nan, 10]])}, {"scores": np.array([np.nan])}])
+def test_what_is_not_a_number_is_said(change: dict[str, Any]) -> None:
+    """A network that diverged: pycocotools gives its boxes an AP of 1."""
+    truth = {"boxes": np.array([[0.0, 0, 10, 10]]), "labels": np.array([1])}
+    (key,) = change
+    with pytest.warns(DataWarning, match=rf"preds\[0\]\['{key}'\] has NaN or infinity"):
+        MeanAveragePrecision().update([truth | {"scores": np.array([0.5])} | change], [truth])
 
 
 def test_more_predictions_than_count_are_said() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from verite.compat.pycocotools import _mask
 from verite.compat.pycocotools.coco import COCO
 from verite.compat.pycocotools.cocoeval import COCOeval
-from verite.errors import BadParameter, excerpt
+from verite.errors import BadParameter, DataWarning, excerpt
 
 Array = NDArray[Any]
 Item = Mapping[str, Any]
@@ -30,6 +30,9 @@ STATES = tuple(
     for side, more in (("detection", ("scores",)), ("groundtruth", ("crowds", "area")))
     for name in ("counts", "box", "labels", *more, "mask_sizes", "mask_lengths", "mask_letters")
 )
+
+
+NO_NUMBERS = "what follows means nothing: to pycocotools, and so here, a box of NaN overlaps everything"
 
 
 class Collector:
@@ -157,7 +160,7 @@ class MeanAveragePrecision(Base):
         given = {key: to_numpy(value) for key, value in item.items() if key in {*keys, "iscrowd", "area"}}
         count = len(given["labels"].reshape(-1))
         found = {"counts": np.array([count]), "labels": given["labels"].reshape(-1).astype(np.int64)}
-        found["box"] = to_xywh(given.get("boxes", np.zeros((count, 4))).reshape(-1, 4), self.box_format)
+        found["box"] = to_xywh(check_boxes(given.get("boxes", np.zeros((count, 4))), where), self.box_format)
         found["scores"] = given.get("scores", np.zeros(count)).reshape(-1)
         found["crowds"] = given.get("iscrowd", np.zeros(count, np.int64)).reshape(-1)
         found["area"] = given.get("area", np.zeros(count)).reshape(-1).astype(np.float64)
@@ -170,6 +173,8 @@ class MeanAveragePrecision(Base):
         for name, key in shown:
             if len(found[name]) != count:
                 raise BadParameter(f"{where}[{key!r}]: expected {count} as there are labels, found {len(found[name])}")
+            if not np.isfinite(found[name]).all():
+                warnings.warn(f"{where}[{key!r}] has NaN or infinity; {NO_NUMBERS}", DataWarning, stacklevel=3)
         return found
 
     def hold(self, values: Array) -> Any:
@@ -320,6 +325,13 @@ def encode(masks: Array) -> list[dict[str, Any]]:
             return []
         raise BadParameter(f"masks: expected shape (n, height, width), found {masks.shape}")
     return _mask.encode(np.asfortranarray((masks != 0).transpose(1, 2, 0)).view(np.uint8))
+
+
+def check_boxes(boxes: Array, where: str) -> Array:
+    """Boxes [n, 4]; of no object any shape."""
+    if boxes.size and (boxes.ndim > 2 or boxes.shape[-1] != 4):
+        raise BadParameter(f"{where}['boxes']: expected shape (n, 4), found {boxes.shape}")
+    return boxes.reshape(-1, 4)
 
 
 def to_xywh(boxes: Array, layout: str) -> Array:
