@@ -565,3 +565,9 @@ def test_images_of_one_size_are_told_once_and_unknown_sizes_as_such():
 def test_poses_are_counted(tmp_path):
     coco(tmp_path, {"keypoints": [5, 5, 2, 6, 6, 0]}, {"keypoints": [6, 5, 0, 7, 7, 0]}, {})
     assert "  keypoints    2, of 2 objects, 1 with a labelled one" in str(vt.inspect(tmp_path / "truth.json"))
+
+
+def test_an_inspection_as_a_document_is_one_line_unless_told():
+    found = vt.inspect(side(["a"]))
+    assert "\n" not in found.to_json().strip()
+    assert "\n " in found.to_json(indent=1)

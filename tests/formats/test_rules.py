@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from PIL import Image
@@ -17,6 +18,7 @@ from verite.formats.building import name_numbers, size_images
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
 from verite.formats.data_yaml import block_values, label_file, place_of
+from verite.formats.document import check_depth, check_finite, explain_syntax, odd_value
 from verite.formats.facts import facts_of
 from verite.formats.format import HEAD, Look, Options, file_stems, frame_of, head_of, is_list, tail_of
 from verite.formats.joining import join
@@ -213,7 +215,9 @@ def test_what_is_not_read_is_named(tmp_path, text, title):
 # Options and frames.
 
 
-@pytest.mark.parametrize("coords", ["*0", "*-1", "*1e9", "640", "axb", "640x480x3", "-1x5", "1e9x5", "5x1e9", "5x-1"])
+@pytest.mark.parametrize(
+    "coords", ["*0", "*-1", "*1e9", "*1000000000", "640", "axb", "640x480x3", "-1x5", "1e9x5", "5x1e9", "5x-1"]
+)
 def test_frames_that_are_none_are_refused(coords):
     assert f"coords: expected abs, rel, WIDTHxHEIGHT or *FACTOR, found '{coords}'" in refused(frame_of, coords)
 
@@ -224,6 +228,7 @@ def test_frames_are_fractions_or_factors():
     assert (wide.width, wide.height, wide.is_relative) == (640, 480, True)
     assert (rel.width, rel.height) == (1, 1)
     assert not frame_of(None).is_relative
+    assert frame_of("*999999999").factor == frame_of("999999999x1").width == 999_999_999
     assert frame_of("abs").factor == 1
 
 
@@ -655,3 +660,41 @@ def test_objects_of_unknown_images_are_left_out_one_by_one(tmp_path):
         found = vt.read(tmp_path / "truth.json")
     assert found.ids.tolist() == [1, 3]
     assert len(found.source.flaws) == 1
+
+
+# JSON that is none.
+
+
+def test_wrong_json_is_named_by_its_line(tmp_path):
+    path = tmp_path / "a.json"
+    for data, line in ((b'{"a": 1,\n "b": x}', 2), (b"x", 1)):
+        with pytest.raises(msgspec.DecodeError) as error:
+            msgspec.json.decode(data)
+        assert str(explain_syntax(path, data, error.value)).startswith(f"{path}:{line}: expected JSON")
+
+
+def test_json_may_be_nested_so_deeply_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "3")
+    check_depth(tmp_path, b"[[[1]]]")
+    check_depth(tmp_path, b'[[1], [2], [3], [4], {"a": [5]}]')
+    check_depth(tmp_path, b'["[[[[[["]')  # in a text
+    assert "at most 3 levels of nesting, found more" in refused(check_depth, tmp_path, b"[[[[1]]]]")
+    assert "found more" in refused(check_depth, tmp_path, b'[{"a": [{"b": 1}]}]')
+
+
+def test_values_that_json_has_not_are_found_by_their_place():
+    nan = float("nan")
+    assert odd_value({"a": [1, {"b": nan}]}, "", frozenset()) == (".a[1].b", "a number", "nan")
+    assert odd_value({"a": [1, {"b": nan}]}, "", frozenset({"b"})) is None
+    assert odd_value({"a": "\ud800"}, "", frozenset()) == (".a", "text", "half a surrogate pair")
+    assert odd_value({"\ud800": 1}, "", frozenset())[0] == ": key"
+    assert odd_value({"é": "é", "a": [1.5, "x"]}, "", frozenset()) is None
+
+
+def test_numbers_that_json_has_not_are_not_written(tmp_path):
+    check_finite(tmp_path, "boxes", np.zeros((3, 4)))
+    values = np.zeros((3, 4))
+    values[1, 2] = np.nan
+    assert "expected boxes that JSON can hold, found NaN or infinity in object 1" in refused(
+        check_finite, tmp_path, "boxes", values
+    )

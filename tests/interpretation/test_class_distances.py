@@ -275,3 +275,17 @@ def test_distances_as_a_document(tmp_path):
 def test_empty_lines_and_an_unnamed_first_column_are_read(tmp_path):
     text = ",cat,dog\n\ncat,0,0.5\n,,\ndog,0.5,0\n"
     assert vt.class_distances(written(tmp_path, text))["cat", "dog"] == 0.5
+
+
+def test_the_place_of_a_bad_matrix_is_its_file_or_what_was_given(tmp_path):
+    wrong = "class,cat,dog\ncat,0,0.5\ndog,0.4,0\n"
+    with pytest.raises(ReadError, match=r"distances\.csv: expected a symmetric matrix"):
+        vt.class_distances(written(tmp_path, wrong))
+    with pytest.raises(ReadError, match=r"^class distances: expected a symmetric matrix"):
+        vt.ClassDistances.of(["cat", "dog"], [[0, 0.5], [0.4, 0]])
+
+
+def test_documents_are_one_line_unless_told(tmp_path):
+    distances = vt.class_distances(written(tmp_path, GOOD))
+    assert "\n" not in distances.to_json().strip()
+    assert "\n " in distances.to_json(indent=1)

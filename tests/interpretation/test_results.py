@@ -219,6 +219,11 @@ def test_the_trace_of_an_image_tells_how_well_each_match_agrees():
     assert trace.ignored == trace.excused == 0
 
 
+def test_a_trace_as_a_document_is_one_line_unless_told():
+    assert "\n" not in results().trace("a").to_json().strip()
+    assert "\n " in results().trace("a").to_json(indent=1)
+
+
 def test_a_trace_says_in_a_sentence_what_it_counts():
     first, *_, last = results().trace("a").contents()
     assert first == "a   score 0.5000   2 truths, 2 preds: 1 matches, 1 missed, 1 spurious"

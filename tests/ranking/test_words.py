@@ -236,3 +236,8 @@ def test_curves_are_asked_in_the_order_of_the_record():
     assert np.isnan(made_up().kept_at("x", "y", [0.1])).all()
     tied = replace(told, pairs=(couple("x", "y", tied=True),))
     assert np.isnan(tied.kept_at("x", "y", [0.1])).all()
+
+
+def test_a_ranking_as_a_document_is_one_line_unless_told():
+    assert "\n" not in made_up().to_json().strip()
+    assert "\n " in made_up().to_json(indent=1)

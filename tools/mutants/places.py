@@ -118,6 +118,10 @@ class Mutator(ast.NodeTransformer):
             return ast.copy_location(ast.Name(WORDS[node.id], node.ctx), node)
         return node
 
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        # That two sequences are equally long is an assertion of those who write programs.
+        return node if node.arg == "strict" else self.generic_visit(node)
+
     def visit_If(self, node: ast.If) -> ast.AST:
         # What is there for the type checker alone is never run.
         return node if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
