@@ -58,7 +58,7 @@ def test_what_is_written_is_read_again(tmp_path):
         ("class,cat,dog\ncat,0,1\n", "a row for every class of the header, found none for 'dog'"),
         ("class,cat,dog\ncat,0,1\ncow,1,0\n", "csv:3: expected a class of the header, found 'cow'"),
         ("class,cat,dog\ncat,0,1\ncat,0,1\n", "csv:3: expected each class once, found 'cat' twice"),
-        ("class,cat,cat\ncat,0,1\n", "each class once, found 'cat' twice"),
+        ("class,dog,cat,cat\ndog,0,1,1\ncat,1,0,1\n", "each class once, found 'cat' twice"),
         ("", "found no such rows"),
         ("class,cat\n", "found no such rows"),
     ],

@@ -51,7 +51,7 @@ def places_in(room: str, files: Sequence[str] = ()) -> list[Place]:
     if old:
         sys.exit(f"mutants: equivalents.py: expected a place in the sources, found none for {old}")
     left = [place for place in places if not any(is_listed(place, entry) for entry in entries)]
-    return [place for place in left if not files or name_of(place) in files]
+    return [place for place in left if not files or {name_of(place), f"{name_of(place)}:{place.line}"} & set(files)]
 
 
 def choose(room: str, given: argparse.Namespace) -> list[Place]:
@@ -172,7 +172,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", action="append", choices=ROOMS)
-    parser.add_argument("--file", action="append", help="All places of one file, as checks/boxes.py.")
+    parser.add_argument(
+        "--file", action="append", help="All places of one file, or of a line of it, as checks/boxes.py:51."
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     given.room = given.room or [room for room in ROOMS if not given.file or any(f.startswith(room) for f in given.file)]
