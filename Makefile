@@ -68,7 +68,7 @@ mutants: .venv/developing  ## would the tests notice a mistake? 300 changes in f
 cross: .venv/installed  ## the kernels for Windows and 64-bit ARM, and COCO's numbers under qemu
 	$(BIN)/python tools/cross.py
 
-wheel: .venv/installed  ## a wheel into dist/, tried in an empty environment
+wheel:  ## a wheel into dist/, tried in an empty environment
 	rm -rf build/wheel
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
@@ -97,12 +97,12 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.evaluators "$(PEERS)"
 
-lowest: .venv/installed  ## every test with the lowest version of each dependency, in an environment of its own
+lowest:  ## every test that is not slow with the lowest version of each dependency, in an environment of its own
 	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/lowest.py) . \
 	  pytest pytest-xdist hypothesis pycocotools scipy mpmath statsmodels
 	# Old packages warn of what newer ones deprecate; that is not ours to mend. What needs newer peers is left out.
-	build/lowest/bin/python -m pytest -p no:cacheprovider -o filterwarnings=default $(LOWEST)
+	build/lowest/bin/python -m pytest -p no:cacheprovider -o filterwarnings=default -m "not slow" $(LOWEST)
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build docs/_build verite-demo
