@@ -141,6 +141,78 @@ def test_volumes_without_anything_in_them_are_told(tmp_path, capsys):
     assert "warning" not in capsys.readouterr().err
 
 
+def folders(home, kind="npy", cases=3):
+    """Truths and predictions of so many cases, and the dice of each."""
+    sides = [home / "truth", home / "pred"]
+    for side in sides:
+        (side / "ward").mkdir(parents=True)
+    dice = {}
+    for k in range(cases):
+        volumes = random_volumes(k)
+        for side, volume in zip(sides, volumes, strict=True):
+            saved(side / "ward", kind, f"case{k}", volume.astype(np.uint8))
+        dice[f"ward/case{k}"] = float(vt.metric("dice").values(Pairs.of_volumes(*volumes))[0])
+    return *map(str, sides), dice
+
+
+@pytest.mark.parametrize("kind", ["npy", "tif", "nii.gz"])
+def test_folders_of_volumes_are_paired_by_the_names_of_their_files(tmp_path, kind, capsys):
+    truth, pred, dice = folders(tmp_path, kind)
+    assert run(["localize", truth, pred, "-m", "dice", "--json", "-o", str(tmp_path / "out")]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {one["image"]: one["values"]["dice"] for one in document["objects"]} == pytest.approx(dice)
+    assert document["metrics"]["dice"]["mean"] == pytest.approx(np.mean(list(dice.values())))
+    assert {"distributions.png", "worst-dice.png"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert vt.localize(truth, pred, "dice").scores["dice"].value == document["metrics"]["dice"]["mean"]
+
+
+def test_a_case_that_nobody_predicted_counts_as_empty(tmp_path, capsys):
+    truth, pred, dice = folders(tmp_path)
+    (tmp_path / "pred" / "ward" / "case1.npy").unlink()
+    assert run(["localize", truth, pred, "-m", "dice", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["matched"], document["missed"]) == (2, 1)
+    assert document["metrics"]["dice"]["mean"] == pytest.approx((sum(dice.values()) - dice["ward/case1"]) / 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("more", "ward/other.npy: expected cases of the truth, such as 'ward/case0', found 'ward/other'"),
+        ("twice", "expected one file of each case, found case0.npy and case0.tif"),
+        ("file", "case0.npy: expected a folder, as the truth is, found a file"),
+    ],
+)
+def test_folders_that_do_not_fit_are_told_in_one_line(tmp_path, change, sentence, capsys):
+    truth, pred, _ = folders(tmp_path, cases=1)
+    some = random_volumes(7)[0].astype(np.uint8)
+    if change == "more":
+        saved(tmp_path / "pred" / "ward", "npy", "other", some)
+    if change == "twice":
+        saved(tmp_path / "pred" / "ward", "tif", "case0", some)
+    if change == "file":
+        pred = f"{pred}/ward/case0.npy"
+    assert run(["localize", truth, pred, "-m", "dice", "--quiet"]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_spacings_that_differ_from_case_to_case_are_said(tmp_path, capsys):
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed: pip install 'verite[medical]'")
+    volume = np.zeros((5, 5, 5), np.uint8)
+    volume[2, 2, 2] = 1
+    for side, plane in (("truth", 2), ("pred", 3)):
+        (tmp_path / side).mkdir()
+        for case, step in (("a", 1.0), ("b", 3.0)):
+            moved = np.roll(volume, plane - 2, axis=0)
+            nibabel.save(nibabel.Nifti1Image(moved, np.diag([step, 1, 1, 1])), tmp_path / side / f"{case}.nii")
+    words = ["localize", str(tmp_path / "truth"), str(tmp_path / "pred"), "-m", "hausdorff", "--json"]
+    assert run(words) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [one["values"]["hausdorff"] for one in document["objects"]] == [1.0, 3.0]
+    assert "|spacing:each its own mm|" in document["signature"]
+    assert document["metrics"]["hausdorff"]["unit"] == "mm"
+
+
 def test_a_mirrored_nifti_is_refused(tmp_path, capsys):
     nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed: pip install 'verite[medical]'")
     labels, paths = random_volumes(3)[0].astype(np.uint8), []
@@ -177,6 +249,13 @@ def test_broken_volume_gets_one_clear_line(tmp_path, content, message, capsys):
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert message in lines[0]
+
+
+def test_a_threshold_makes_no_mask_of_what_is_not_a_number(tmp_path, capsys):
+    path = tmp_path / "a.npy"
+    np.save(path, np.full((2, 2, 2), np.nan))
+    assert run(["localize", str(path), str(path), "-m", "dice", "--mask-threshold", "0.5", "--quiet"]) == 1
+    assert "a.npy: expected numbers, found NaN or infinity" in capsys.readouterr().err
 
 
 def test_soft_volume_is_cut_at_its_threshold(tmp_path, capsys):

@@ -63,7 +63,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.formats.volumes import are_volumes
 
     if are_volumes(truth, *pred):
-        finish(localize_each(truth, pred, chosen, given), given)
+        finish(localize_each(truth, pred, chosen, given), given, lambda result, home: draw_plots(result, home, given))
         return
 
     def compare(truths: Annotations, preds: Annotations, **about: Any) -> LocalizationResults:
@@ -78,24 +78,31 @@ def localize_each(
     """The results of every volume against the truth's."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import note, warn
-    from verite.formats.volumes import read_volume
     from verite.metrics.catalogue import every_metric
     from verite.metrics.volumes import localize_volumes
 
     if given["every"]:
         chosen = [*chosen, *(m for m in every_metric() if m.record.volumes and m not in chosen)]
     how = {"spacing": given["spacing"], "mask_threshold": given["mask_threshold"]}
-    mine = read_volume(truth, **how)
-    quiet = given["quiet"] or given["as_json"]
-    shape = " × ".join(map(str, mine.values.shape))
-    note(f"truth: {truth}: a volume of {shape} voxels, spacing {mine.spacing or 'not known: distances in voxels'}",
-         quiet=quiet)  # fmt: skip
+    note(f"truth: {truth}: {tell_volumes(truth, how)}", quiet=given["quiet"] or given["as_json"])
     names = system_names(preds)
     results = []
     for pred, name in zip(preds, names, strict=True):
         results.append(localize_volumes(truth, pred, chosen, names=given["names"], name=name, **how))
         warn(results[-1].findings, {"truth": truth, "pred": pred}, set())
     return results
+
+
+def tell_volumes(path: str, how: dict[str, Any]) -> str:
+    """What a file or folder of volumes is."""
+    from verite.formats.volumes import list_cases, read_volume
+
+    cases = list_cases(path)
+    if cases:
+        return f"{len(cases):,} volumes, paired by the names of their files"
+    volume = read_volume(path, **how)
+    shape = " × ".join(map(str, volume.values.shape))
+    return f"a volume of {shape} voxels, spacing {volume.spacing or 'not known: distances in voxels'}"
 
 
 def draw_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:

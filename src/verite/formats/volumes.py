@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import ReadError
+from verite.errors import DataError, ReadError
 from verite.files import check_file, find_path
 from verite.formats.sizes import picture
 from verite.limits import limit
@@ -37,8 +37,55 @@ def is_volume(path: Any) -> bool:
 
 
 def are_volumes(*sides: Any) -> bool:
-    """Is every side a volume, in memory or a file?"""
-    return all(isinstance(s, Volume) or (isinstance(s, (str, PathLike)) and is_volume(s)) for s in sides)
+    """Is every side a volume, in memory or a file, or a folder of such files?"""
+    return all(
+        isinstance(side, Volume) or (isinstance(side, (str, PathLike)) and (is_volume(side) or bool(list_cases(side))))
+        for side in sides
+    )
+
+
+def list_cases(folder: Any) -> dict[str, Path]:
+    """The volumes in a folder and those below it, by their names without endings; none, if the first is none."""
+    place = Path(folder)
+    if not place.is_dir():
+        return {}
+    files = (path for path in sorted(place.rglob("*")) if path.is_file() and not path.name.startswith("."))
+    likely = [path for path in files if path.name.lower().endswith((".npy", *NIFTI, *TIFF))]
+    if not likely or not is_volume(likely[0]):
+        return {}
+    found: dict[str, Path] = {}
+    for path in likely:
+        name = strip_ending(str(path.relative_to(place)))
+        if name in found:
+            raise ReadError(path, expected="one file of each case", found=f"{found[name].name} and {path.name}")
+        found[name] = path
+    return found
+
+
+def strip_ending(name: str) -> str:
+    """The name of a case.
+
+    >>> strip_ending("liver/case_01.nii.gz")
+    'liver/case_01'
+    """
+    ending = next((end for end in (".nii.gz", ".nii", ".npy", *TIFF) if name.lower().endswith(end)), "")
+    return name[: len(name) - len(ending)]
+
+
+def pair_cases(truth: Any, pred: Any) -> dict[str, tuple[Any, Any]]:
+    """Truth and prediction of each case, None where nothing is predicted; of two volumes there is one."""
+    folders = [isinstance(side, (str, PathLike)) and Path(side).is_dir() for side in (truth, pred)]
+    if not any(folders):
+        return {"volume": (truth, pred)}
+    if not all(folders):
+        kinds = ("a folder", "a file") if folders[0] else ("a file", "a folder")
+        raise DataError(f"{pred}: expected {kinds[0]}, as the truth is, found {kinds[1]}")
+    asked, given = list_cases(truth), list_cases(pred)
+    for name, path in given.items():
+        if name not in asked:
+            known = f"cases of the truth, such as {next(iter(asked))!r}"
+            raise ReadError(path, expected=known, found=f"{name!r}", remedy="name files alike on both sides")
+    return {name: (path, given.get(name)) for name, path in asked.items()}
 
 
 def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = None) -> Volume:
@@ -119,6 +166,10 @@ def read_pages(place: Path) -> NDArray[Any]:
 def whole_numbers(place: Path, values: NDArray[Any], threshold: float | None) -> NDArray[Any]:
     """Labels as they are; a soft mask by its threshold."""
     if threshold is not None:
+        if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+            raise ReadError(
+                place, expected="numbers", found="NaN or infinity" if values.dtype.kind == "f" else "others"
+            )
         return np.asarray(values >= threshold * (1.0 if values.dtype.kind in "fb" else float(values.max(initial=1))))
     if values.dtype.kind in "biu":
         return values

@@ -27,7 +27,8 @@ from verite.model.display import Part
 from verite.model.results import Results, Taken, choose_threshold
 from verite.model.tables import Table
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import mean_of, overlap_of, pairs_of
+from verite.pairs.objects import mean_of, pairs_of
+from verite.records import record
 from verite.signature import Signature, spell
 
 MOST_COLUMNS = 6  # metrics beside each other in a table of classes
@@ -124,6 +125,16 @@ def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
             )
 
 
+@record(eq=False)
+class Measured:
+    """What is known of pairs: themselves as they are drawn, the values of each metric, their overlaps."""
+
+    pairs: Pairs
+    values: dict[str, Array]
+    overlap: Array = np.zeros(0)
+    said: Sequence[str] = ()
+
+
 class LocalizationResults(Results):
     """Values of every matched object, with means per class and over all.
 
@@ -138,9 +149,9 @@ class LocalizationResults(Results):
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Any] = (),
-        pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Pairs] | None = None,
+        measured: Callable[[NDArray[np.int64], NDArray[np.int64]], Measured] | None = None,
     ) -> None:
-        """`pairs` makes pairs of rows of both sides, -1 being none, where the regions are not in the annotations."""
+        """`measured` knows rows of both sides, -1 being none, whose regions are not in the annotations."""
         self.settings, self.metrics = settings, metrics
         self.matched: MatchedObjects = match_objects(truth, pred, settings)
         found = self.matched
@@ -148,14 +159,15 @@ class LocalizationResults(Results):
         missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))
         self.truth_rows = np.concatenate([found.truth, missed, np.full(len(spurious), -1)])
         self.pred_rows = np.concatenate([found.pred, np.full(len(missed), -1), spurious])
-        self.pairs: Pairs = (
-            pairs(self.truth_rows, self.pred_rows)
-            if pairs is not None
-            else pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
-        )
-        if pairs is not None:
-            self.matched = replace(found, overlap=overlap_of(self.pairs)[: len(found.truth)])
-        self.values: dict[str, Array] = measure(self.pairs, metrics)
+        if measured is not None:
+            known = measured(self.truth_rows, self.pred_rows)
+            self.matched = replace(found, overlap=known.overlap[: len(found.truth)])
+        else:
+            pairs = pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
+            known = Measured(pairs, measure(pairs, metrics))
+        self.pairs: Pairs = known.pairs
+        self.values: dict[str, Array] = known.values
+        self.said = known.said  # of each pair, what its picture shows of it
         self.label = np.where(
             self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]
         )

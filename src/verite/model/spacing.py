@@ -17,7 +17,7 @@ USUAL = "mm"
 @record()
 class Spacing:
     """The distance between the middles of neighbouring pixels along each axis: rows, then columns, as DICOM and numpy
-    count; of volumes planes, rows and columns. One number serves all.
+    count; of volumes planes, rows and columns. One number serves all; none, if each volume has its own.
 
     >>> Spacing.of("0.7,0.5"), str(Spacing.of(2)), str(Spacing.of("3,3 um"))
     (Spacing(steps=(0.7, 0.5), unit='mm'), '2mm', '3,3um')
@@ -57,4 +57,4 @@ class Spacing:
         return down, across
 
     def __str__(self) -> str:
-        return ",".join(f"{step:.12g}" for step in self.steps) + self.unit
+        return (",".join(f"{step:.12g}" for step in self.steps) or "each its own ") + self.unit
