@@ -98,6 +98,29 @@ def test_another_value_is_ignored_if_asked_for():
     assert ("ignore", "0") in vt.semantic(truth, pred, ignore=0).signature.settings
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (np.nan, "expected numbers, found NaN or infinity"),
+        (np.inf, "expected numbers, found NaN or infinity"),
+        (1.5, "expected whole numbers, found fractions"),
+        (-1.0, "expected values from 0 up, found -1"),
+    ],
+)
+def test_what_is_no_class_is_refused(value, sentence):
+    """NaN was class 0, and 300.0 class 44."""
+    truth = np.zeros((2, 2), dtype=int)
+    with pytest.raises(vt.ReadError, match=sentence):
+        vt.semantic(truth, np.full((2, 2), value))
+
+
+def test_classes_may_be_written_as_floats():
+    truth = np.array([[0, 300], [300, 1]])
+    found = vt.semantic(truth, truth.astype(np.float32))
+    assert found.scores["mIoU"].value == 1
+    assert list(found.class_names) == ["0", "1", "300"]
+
+
 def test_pixel_without_prediction_is_wrong_and_without_truth_left_out():
     truth = vt.Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 4, 4], [4, 0, 8, 4]], sizes={"a": (10, 4)})
     pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 5, 4]], sizes={"a": (10, 4)})

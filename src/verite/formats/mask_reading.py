@@ -79,6 +79,8 @@ def read_masks(
 def load(place: str, image: str, pixels: Pixels, options: Options) -> Picture:
     """A picture as masks; a soft one needs a threshold."""
     values = pixels.values
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ReadError(place, expected="numbers", found="NaN or infinity")
     if options.mask_threshold is not None:
         values = (values >= options.mask_threshold * pixels.white).astype(np.uint8)
     elif options.masks not in ("objects", "classes", "instances", "every") and is_soft(pixels):
@@ -91,9 +93,11 @@ def load(place: str, image: str, pixels: Pixels, options: Options) -> Picture:
             remedy=f"give {share} for a soft mask, or {kind} if each is an object",
         )
     elif values.dtype.kind == "f":
-        if ((values > 0) & (values < 1)).any():
+        if (values != np.rint(values)).any():
             raise ReadError(place, expected="whole numbers", found="fractions")
-        values = values.astype(np.uint8)
+        if values.min(initial=0) < 0:
+            raise ReadError(place, expected="values from 0 up", found=f"{values.min():g}")
+        values = values.astype(np.int64)
     return Picture(place, image, split(values), pixels.is_colour)
 
 

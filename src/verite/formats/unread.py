@@ -45,6 +45,8 @@ def is_web_page(look: Look) -> bool:
     return look.head.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
 
 
+VOLUMES = "verite localize compares volumes, two files or two folders of them"
+
 # First what can be told for certain.
 UNREAD = (
     Unread("UTF-16 text", is_utf16, "save it as UTF-8"),
@@ -55,11 +57,11 @@ UNREAD = (
     Unread("a zip file of another name", begins("PK\x03\x04"), "let its name end in .zip"),
     Unread("a gzip file of another name", begins("\x1f\ufffd\x08"), "let its name end in .gz"),
     Unread("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
-    Unread("a NIfTI volume", has_suffix("nii", r"nii\.gz"), "verite localize compares two volumes, a file each"),
+    Unread("a NIfTI volume", has_suffix("nii", r"nii\.gz"), VOLUMES),
     Unread(
         "a NumPy array file",
         begins("\ufffdNUMPY"),
-        "verite localize compares two volumes, a file each; load anything else, and hand it to verite.read",
+        f"{VOLUMES}; load anything else, and hand it to verite.read",
     ),
     Unread("HDF5", begins("\ufffdHDF"), "load it, and hand its columns to verite.read"),
     Unread("a MATLAB file", begins("MATLAB 5.0 MAT-file"), "load it, and hand its columns to verite.read"),
