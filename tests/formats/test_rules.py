@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -14,6 +17,7 @@ import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.faults import list_faults
 from verite.formats import coco_sieve
+from verite.formats.arrow_stream import check as check_stream
 from verite.formats.building import name_numbers, size_images
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
@@ -22,6 +26,8 @@ from verite.formats.document import check_depth, check_finite, explain_syntax, o
 from verite.formats.facts import facts_of
 from verite.formats.format import HEAD, Look, Options, file_stems, frame_of, head_of, is_list, tail_of
 from verite.formats.joining import join
+from verite.formats.label_studio_brush import encode_brush
+from verite.formats.mask_writing import save
 from verite.formats.memory import are_systems, describe_object, is_columns, is_results, to_plain
 from verite.formats.picture_names import name_by_folder, name_by_number, name_pictures, name_plainly
 from verite.formats.rows import Rows
@@ -697,4 +703,93 @@ def test_numbers_that_json_has_not_are_not_written(tmp_path):
     values[1, 2] = np.nan
     assert "expected boxes that JSON can hold, found NaN or infinity in object 1" in refused(
         check_finite, tmp_path, "boxes", values
+    )
+
+
+# Arrow.
+
+
+def test_decimals_of_a_part_of_a_table_are_read():
+    pa = pytest.importorskip("pyarrow")
+    numbers = [Decimal("1.5"), Decimal("-2.25"), Decimal("30.75"), Decimal("0.5")]
+    columns = {name: pa.array(numbers, pa.decimal128(9, 2)) for name in ("x", "y", "width", "height")}
+    whole = pa.table({"image": ["a", "b", "c", "d"], "label": ["cat"] * 4, **columns})
+    assert vt.read(whole).regions.sizes[:, 0].tolist() == [1.5, -2.25, 30.75, 0.5]
+    assert vt.read(whole.slice(1, 2)).regions.sizes[:, 3].tolist() == [-2.25, 30.75]
+
+
+def test_bits_and_nulls_of_a_part_of_a_table_begin_within_a_byte():
+    pa = pytest.importorskip("pyarrow")
+    crowd = [i % 3 == 0 for i in range(30)]
+    confidence = [None if i % 5 == 0 else i / 100 for i in range(30)]
+    columns = {name: [1.0] * 30 for name in ("x", "y", "width", "height")}
+    names = [f"{i:02d}" for i in range(30)]
+    whole = pa.table({"image": names, "label": ["cat"] * 30, "crowd": crowd, "confidence": confidence, **columns})
+    for start, length in ((0, 30), (9, 12), (17, 3)):
+        found = vt.read(whole.slice(start, length))
+        assert found.crowd.tolist() == crowd[start : start + length]
+        assert np.isnan(found.confidence).tolist() == [i % 5 == 0 for i in range(start, start + length)]
+
+
+def test_a_stream_that_breaks_off_says_why():
+    check_stream(SimpleNamespace(), 0, 0)
+    silent, loud = (SimpleNamespace(get_last_error=lambda _, said=said: said) for said in (None, b"no disk"))
+    assert "expected a stream that can be read, found 'an error'" in refused(check_stream, silent, 0, 5)
+    assert "found 'no disk'" in refused(check_stream, loud, 0, 5)
+
+
+# What is particular about some formats.
+
+
+def test_dota_results_are_a_file_for_each_class(tmp_path):
+    square = vt.Polygons.of([[[1, 2, 5, 2, 5, 8, 1, 8]]] * 2)
+    pred = vt.Annotations.of(
+        ["p1", "p2"], ["ship", "plane"], [[1, 2, 5, 8]] * 2, confidence=[0.75, 0.5], labels=["plane", "ship"]
+    )
+    vt.write(replace(pred, regions=vt.Regions([[1, 2, 5, 8]] * 2, polygons=square)), tmp_path / "out", "dota")
+    found = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    corners = "1.0 2.0 5.0 2.0 5.0 8.0 1.0 8.0"
+    assert found == {"Task1_plane.txt": f"p2 0.5 {corners}\n", "Task1_ship.txt": f"p1 0.75 {corners}\n"}
+
+
+def brush_task(**more):
+    # Columns of a mask of 2 x 3: only the middle one.
+    value = {"format": "rle", "rle": encode_brush(np.array([2, 2, 2], np.uint32), 2, 3), "brushlabels": ["cat"]}
+    result = {"type": "brushlabels", "value": value, **more}
+    return [{"data": {"image": "a.jpg", "width": 3, "height": 2}, "annotations": [{"result": [result]}]}]
+
+
+@pytest.mark.parametrize("more", [{}, {"original_width": 3, "original_height": 2}])
+def test_strokes_have_a_size_of_their_own_or_that_of_their_image(tmp_path, more):
+    (tmp_path / "a.json").write_text(json.dumps(brush_task(**more)))
+    found = vt.read(tmp_path / "a.json")
+    assert found.regions.runs.sizes.tolist() == [[2, 3]]
+    assert found.regions.boxes.tolist() == [[1, 0, 2, 2]]
+
+
+def test_of_several_annotations_of_a_task_the_first_counts_and_the_others_are_counted(tmp_path):
+    def drawn(x, **more):
+        value = {"x": x, "y": 0, "width": 10, "height": 10, "rectanglelabels": ["cat"]}
+        shape = {"type": "rectanglelabels", "original_width": 100, "original_height": 100, "value": value}
+        return {"result": [shape], **more}
+
+    several = [drawn(1, was_cancelled=True), drawn(2), drawn(3), drawn(4)]
+    tasks = [{"data": {"image": f"{i}.jpg"}, "annotations": said} for i, said in enumerate((several, [drawn(5)], []))]
+    (tmp_path / "a.json").write_text(json.dumps(tasks))
+    found = vt.read(tmp_path / "a.json")
+    assert found.regions.boxes[:, 0].tolist() == [2, 5]
+    (note,) = found.source.notes
+    assert note.startswith("2 annotations of the same task left out (first: ")
+    assert note.endswith("a.json: [0])")
+
+
+def test_label_images_have_as_few_bits_as_their_values_need(tmp_path):
+    for value, depth in ((255, "uint8"), (256, "uint16"), (65_535, "uint16")):
+        save(np.full((2, 3), value, np.uint32), tmp_path / "a.png")
+        with Image.open(tmp_path / "a.png") as image:
+            found = np.asarray(image)
+        assert (found.max(), found.astype(depth).max()) == (value, value)
+        assert (image.mode == "L") == (depth == "uint8")
+    assert "expected values up to 65535, found 65536" in refused(
+        save, np.full((2, 3), 65_536, np.uint32), tmp_path / "a.png"
     )

@@ -164,3 +164,8 @@ def test_two_points_are_enough_to_compare_a_picture(tmp_path, monkeypatch):
         "verite.interpretation.descriptors.cloud_of", lambda path, _: np.zeros((points[path.name], 128), np.float32)
     )
     assert [len(cloud) for cloud in clouds_of("cat", [tmp_path / name for name in "abc"], 9)] == [2, 3]
+
+
+def test_fifty_pairs_of_four_hundred_points_are_taken_unless_told(pictures):
+    two = {kind: sorted((pictures / kind).iterdir())[:2] for kind in ("rings", "bars")}
+    assert vt.learn_distances(two).source == "sift-50x400"

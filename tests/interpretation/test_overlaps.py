@@ -72,6 +72,12 @@ def test_polygons_need_the_size_of_their_image():
     assert judged(one, one, regions="box").score == 0
 
 
+def test_an_image_of_one_column_has_a_size():
+    ring = vt.Polygons.of([[[0, 0, 1, 0, 1, 4, 0, 4]]])
+    one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 4]], sizes={"a": (1, 9)})
+    assert judged(*[replace(one, regions=vt.Regions([[0, 0, 1, 4]], polygons=ring))] * 2).score == 0
+
+
 def test_fractions_of_an_image_have_overlaps_but_no_distances():
     one = replace(vt.Annotations.of(["a"], ["cat"], [[0, 0, 0.5, 0.5]]), unit="rel")
     assert judged(one, one).score == 0

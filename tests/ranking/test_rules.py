@@ -60,6 +60,12 @@ def test_places_are_certain_where_every_order_around_is():
     assert np.array_equal(vt.rank(table, vt.truth_errors.AtMost(0)).ranks, np.eye(3))
 
 
+def test_the_whole_order_is_certain_or_not_known_in_the_worst_case():
+    table = Answers.of([1] * 10, {"a": [1] * 10, "b": [1] * 5 + [0] * 5, "c": [0] * 10})
+    assert vt.rank(table, vt.truth_errors.AtMost(2)).whole_bounds == (1, 1)
+    assert np.isnan(vt.rank(table, vt.truth_errors.AtMost(3)).whole_bounds).all()
+
+
 def test_ties_of_two_share_their_places():
     found = standings_of_two(chances(0.05, 0.2, 0.75), np.array([3, 2]), 0.0)
     assert found.places == pytest.approx(np.array([[0.85, 0.15], [0.15, 0.85]]))
@@ -304,6 +310,13 @@ def test_confidences_of_a_truth_are_checked():
     assert "likelier than others, found 'x' and 'z'" in refused(weighed, [0.4, 0.2, 0.4])
     weighed([0.5, 0.3, 0.2 + 9e-7])
     assert "add up to 1" in refused(weighed, [0.5, 0.3, 0.2 + 1.05e-6])
+
+
+def test_facts_about_items_are_asked_by_name():
+    found = table([[0.5, 0.5], [0.25, 0.75]], columns={"source": ["s", "t"]})
+    assert found.column("source", "groups").tolist() == ["s", "t"]
+    assert found.column("truth", "groups").tolist() == [0, 0]
+    assert "groups: expected one of the columns source, truth, found 'x'" in refused(found.column, "x", "groups")
 
 
 # Tables.

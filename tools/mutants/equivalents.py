@@ -7,6 +7,9 @@ from __future__ import annotations
 
 FIRST_PART = "of the parts only the first is used, however many there are"
 TOGETHER = "names and matrix are there together or not at all; both are asked for the type checker"
+SIDES = "an image has both sides or none"
+WHOLE = "shown as a whole number"
+WIDER = "more than is needed is added up, of which nothing is seen"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -51,5 +54,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "interpretation/overlaps.py",
         "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
         "LtE → Lt",
-    ): "an image has both sides or none",
+    ): SIDES,
+    (
+        "interpretation/overlaps.py",
+        "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
+        "BitOr → BitAnd",
+    ): SIDES,
+    ("interpretation/trace.py", "correspondence=place(shared.shape, at, np.ones(len(at[0])), 0.0)", "0 → 1"): (
+        "matches have as many truths as preds"
+    ),
+    ("interpretation/trace.py", "objects = Objects(1, *(np.zeros(length", "1 → 2"): "another scene would be empty",
+    ("interpretation/trace.py", '"correspondence": np.where(self.correspondence > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
+    ("interpretation/trace.py", '"compensation": np.where(self.compensation > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
+    ("formats/class_names.py", "twice = Counter(names).most_common(1)[0][0]", "1 → 2"): FIRST_PART,
+    ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "6 → 7"): WIDER,
+    ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "100 → 101"): WIDER,
+    ("ranking/lattice.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
+    ("ranking/result.py", "MOST_PAIRS = 15", "15 → 16"): "six algorithms have 15 pairs and seven 21: none has 16",
 }

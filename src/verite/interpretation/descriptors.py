@@ -52,7 +52,7 @@ def learn_distances(
         mine, theirs = clouds[names[i]], clouds[names[j]]
         drawn = drawn_pairs(len(mine), len(theirs), i == j, pairs, rng)
         values = [shared_points(mine[a], theirs[b], ratio) for a, b in drawn]
-        similarity[i, j] = similarity[j, i] = float(np.mean(values)) if values else 0.0
+        similarity[i, j] = similarity[j, i] = float(np.mean(values))
     return ClassDistances.of(names, distances_of(similarity), source=f"sift-{pairs}x{points}")
 
 

@@ -68,7 +68,8 @@ class Taxonomy:
         steps = np.zeros((len(lines), len(lines)))
         for i, a in enumerate(lines.values()):
             for j, b in enumerate(lines.values()):
-                shared = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+                # No class is a kind of another one: where nothing differs it is the same.
+                shared = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
                 steps[i, j] = len(a) + len(b) - 2 * shared
         return tuple(lines), steps
 
