@@ -7,7 +7,7 @@ SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", 
 PICTURES = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}
 HIDDEN = {chr(code): "\ufffd" for code in (*range(0x80, 0xA0), *range(0xD800, 0xE000))}
 ESCAPES = str.maketrans(SPECIAL | PICTURES | HIDDEN)
-VOID = frozenset({"br", "hr", "img", "meta", "link", "input"})
+VOID = frozenset({"br", "hr", "img", "meta", "link", "input", "wbr"})
 
 
 class Markup(str):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.reporting.page.pages import SYSTEMS, TRUTH, hostile_pair, random_pair
+from tests.reporting.page.pages import SYSTEMS, TRUTH, crowded_pair, hostile_pair, random_pair
 from verite.leaderboards.audit import read_rows
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.costs import KINDS
@@ -39,15 +39,29 @@ def pages(tmp_path_factory):
     home = tmp_path_factory.mktemp("pages")
     truth, pred = hostile_pair()
     many = random_pair(80)
+    crowded, crowd = crowded_pair(), {"checks": "off", "pictures": "none"}
     return {
         "one": vt.report(TRUTH, SYSTEMS["hawk"], home / "one.html", pictures="embed"),
         "three": vt.report(TRUTH, SYSTEMS, home / "three.html", pictures="embed"),
         "hostile": vt.report(truth, {"<b>x</b>": pred, "__proto__": pred}, home / "hostile.html", checks="off"),
         "masks": vt.report(TRUTH, SYSTEMS["hawk"], home / "masks.html", pictures="none", on="mask"),
+        "crowded": vt.report(*crowded, home / "crowded.html", **crowd),
+        "free": vt.report(*crowded, home / "free.html", matching="label-free", **crowd),
+        "short": make_short(home, **crowd),
+        "tight": vt.report(*random_pair(3, 2000), home / "tight.html", budget=450_000, **crowd),
         "many": vt.report(
             many[0], {f"system {k}": many[1] for k in range(10)}, home / "many.html", checks="off", draws=20
         ),
     }
+
+
+def make_short(home: Path, **settings) -> Path:
+    """A page whose budget leaves a few wrong predictions out."""
+    for budget in range(500_000, 400_000, -3000):
+        made = vt.report(*random_pair(3, 2000), home / "short.html", budget=budget, **settings)
+        if vt.read_report(made)["systems"][0]["packed"]["left_out"]:
+            return made
+    raise AssertionError("everything fits")
 
 
 class Shown:
@@ -204,6 +218,62 @@ def test_cells_say_counts_or_shares(browser, pages):
         for value, total in (("row", sum(matrix[0])), ("column", sum(row[0] for row in matrix))):
             shown.page.locator(f"[name=share-0][value={value}]").check()
             assert first.inner_text() == f"{100 * matrix[0][0] / total:.0f}"
+
+
+# Every cell of the matrix and of the table of errors that can be opened: what it says, and how long its list is.
+OPEN_ALL = """async query => {
+    const rest = () => new Promise(done => setTimeout(done, 5)), dialog = document.querySelector("dialog"), found = [];
+    for (let k = 0; k < document.querySelectorAll(query).length; k++) {
+        const button = document.querySelectorAll(query)[k];
+        dialog.querySelector(".note").textContent = "";
+        button.click();
+        while (!dialog.querySelector(".note").textContent) await rest();
+        const note = dialog.querySelector(".note").textContent;
+        found.push([button.textContent, note, dialog.querySelectorAll("li").length]);
+        dialog.close();
+    }
+    return found;
+}"""
+CELLS = "[data-matrix] td button, [data-count] button"
+
+
+@pytest.mark.parametrize("name", ["crowded", "free"])
+@pytest.mark.parametrize("at", ["", "#at=0.00", "#at=0.37", "#at=best+F1", "#at=LRP"])
+def test_a_list_is_as_long_as_its_cell_says(browser, pages, name, at):
+    """Where a truth is claimed under several names, under either way to pair them."""
+    with Shown(browser, pages[name], hash=at) as shown:
+        found = shown.page.evaluate(OPEN_ALL, CELLS)
+    assert len(found) > 12
+    assert [(text, f": {text} objects" in note, str(many)) for text, note, many in found] == [
+        (text, True, text) for text, _, _ in found
+    ]
+
+
+def test_a_list_says_what_of_its_cell_the_budget_left_out(browser, pages):
+    kept = vt.read_report(pages["short"])["systems"][0]["packed"]
+    assert kept["left_out"] > 0
+    with Shown(browser, pages["short"], hash="#at=0.00") as shown:
+        found = shown.page.evaluate(OPEN_ALL, CELLS)
+    short = [one for one in found if "only counted" in one[1]]
+    assert all(f" of {text} objects kept, the others are only counted" in note for text, note, _ in short)
+    assert all(f": {text} objects" in note for text, note, _ in found if "only counted" not in note)
+    # Lists show the first 200.
+    said = [int(note.split(": ")[1].split(" of ")[0].replace(",", "")) for _, note, _ in short]
+    assert (
+        sum(int(text.replace(",", "")) - many for (text, _, _), many in zip(short, said, strict=True))
+        == 2 * kept["left_out"]
+    )
+
+
+def test_a_list_that_lacks_its_claims_says_so(browser, pages):
+    with Shown(browser, pages["tight"], hash="#at=0.00") as shown:
+        found = shown.page.evaluate(OPEN_ALL, CELLS)
+    for text, note, _ in found:
+        many = note.split(": ")[1].split(" ")[0].replace(",", "")
+        more = int(many) - int(text.replace(",", ""))
+        said = {0: f": {text} objects", 1: f", {text} count: claims", -1: f" of {text} objects kept"}
+        assert said[int(np.sign(more))] in note
+    assert any("claims on the others are not kept" in note for _, note, _ in found)
 
 
 def test_charts_tell_their_numbers_under_the_pointer(browser, pages):

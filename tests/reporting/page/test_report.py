@@ -18,6 +18,7 @@ import verite as vt
 from tests.reporting.page.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, crowded_pair, hostile_pair, random_pair
 from verite.cli import run
 from verite.reporting.overlays import Overlay
+from verite.reporting.page.charts import Axes, Stroke, lines
 from verite.reporting.page.frame import embed_json
 from verite.reporting.page.mixups import find_mixups
 from verite.reporting.page.packed import Packer
@@ -425,7 +426,7 @@ def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, s
 
 def test_script_is_small_enough(page):
     script = re.search(r'<script type="module">(.*?)</script>', page.read_text(), re.DOTALL)
-    assert len(script[1].encode()) <= 20_000
+    assert len(script[1].encode()) <= 20_000  # without its comments and indents
     source = Path(vt.__file__).parent / "reporting" / "page" / "page.js"
     assert len(source.read_text().splitlines()) <= 500
 
@@ -443,3 +444,49 @@ def test_two_systems_on_a_truth_without_objects_make_a_page_without_an_order(cap
     status, _, err = typed(capsys, *words)
     assert (status, err) == (0, "")
     assert "How sure is the order?" not in (tmp_path / "page.html").read_text()
+
+
+def test_without_predictions_the_page_tells_what_is_missed(tmp_path):
+    truth, _ = random_pair(3, 6)
+    none = vt.Annotations.of([], [], np.zeros((0, 4)), confidence=np.zeros(0))
+    made = vt.report(truth, none, tmp_path / "a.html", checks="off")
+    text, rows = Text(made.read_text()).text, vt.read_report(made)["systems"][0]["images"]
+    assert sum(row["missed"] for row in rows) == len(truth)
+    assert "No image has an error" not in text
+    assert "All classes are alike, at AP 0.000." in text
+    assert "No prediction counts." in text
+
+
+def test_images_without_a_row_have_no_error(page):
+    for system in vt.read_report(page)["systems"]:
+        told = sum(row["wrong"] + row["missed"] for row in system["images"])
+        assert told == system["best"]["wrong"] + system["best"]["missed"]
+
+
+@pytest.mark.parametrize(("checks", "is_said"), [("off", False), ("warn", True)])
+def test_files_nobody_checked_are_not_called_unsuspicious(tmp_path, checks, is_said):
+    made = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", pictures="none", checks=checks)
+    assert ("nothing suspicious in the files" in Text(made.read_text()).text) == is_said
+
+
+def test_a_name_never_lies_on_its_own_line():
+    """The line rises under the name, which is seven units a letter wide."""
+    axes = Axes("x", "y")
+    points = [(k / 100, 0.5 if k < 55 else 0.9) for k in range(101)]
+    drawn = lines(axes, [Stroke("precision", points, "k", 0.5)], "about")
+    x, y = (float(value) for value in re.search(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>precision', drawn).groups())
+    under = [axes.place(*point) for point in points]
+    assert all(y < top for left, top in under if x <= left <= x + 7 * len("precision"))
+
+
+def test_of_many_lines_only_the_first_two_are_named_and_the_pointer_tells_the_others(tmp_path):
+    truth, pred = random_pair(2)
+    made = vt.report(truth, {f"system {k}": pred for k in range(5)}, tmp_path / "a.html", checks="off", draws=0)
+    chart = re.search(r'<section id="sides".*?<svg.*?</svg>', made.read_text(), re.DOTALL)[0]
+    assert re.findall(r">(system \d)</text>", chart) == ["system 1", "system 0"]
+    assert sorted(re.findall(r'data-name="(system \d)"', chart)) == [f"system {k}" for k in range(5)]
+
+
+def test_lines_of_a_signature_break_between_its_parts(page):
+    signature = vt.read_report(page)["systems"][0]["signature"]
+    assert f"<code>{signature.replace('|', '|<wbr>')}</code>" in page.read_text()

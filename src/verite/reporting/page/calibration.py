@@ -23,7 +23,8 @@ def calibration_of(system: dict[str, Any]) -> Markup:
     bins = [one for one in told.get("bins") or [] if one["preds"] and is_known(one["confidence"])]
     if not bins:
         reason = told.get("absent") or told.get("reason") or "There are no confidences from 0 to 1 to compare."
-        return element("p", element("bdi", str(reason)), class_="finding")
+        said = f"{str(reason)[:1].upper()}{str(reason)[1:].rstrip('.')}."
+        return element("p", element("bdi", said), class_="finding")
     return join_elements(
         element("p", tell(system, bins), class_="finding"),
         element("p", verdict(told, bins), class_="sub"),

@@ -137,6 +137,7 @@ class Stroke:
     kind: str = "a"
     label_at: float = 1.0  # where along x it is named
     is_below: bool = False
+    name: str = ""  # what the pointer tells where no label is drawn
 
 
 @record()
@@ -197,7 +198,7 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
     for line in drawn:
         shape = path(axes, line.points)
         if shape:
-            told = {} if line.kind == "iso" else {"data_name": plain(line.label or axes.y, 18)}
+            told = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
             parts.append(element("path", d=shape, class_=f"ln {line.kind}", **told))
     taken: list[tuple[float, float]] = []
     for line in drawn:
@@ -224,8 +225,12 @@ def label(axes: Axes, line: Stroke, taken: list[tuple[float, float]]) -> Markup:
     if not known:
         return Markup()
     x, y = min(known, key=lambda point: abs(point[0] - line.label_at))
-    left, top = axes.place(x, y)
-    at = (min(left + 4, WIDE - RIGHT - 7.0 * min(len(line.label), 18)), top + 16 if line.is_below else top - 7)
+    wide = 7.0 * min(len(line.label), 18)
+    left = min(axes.place(x, y)[0] + 4, WIDE - RIGHT - wide)
+    # The line must not run through its own name.
+    over = [top for spot, top in (axes.place(*point) for point in known) if left - 4 <= spot <= left + wide]
+    over.append(axes.place(x, y)[1])
+    at = (left, max(over) + 16 if line.is_below else min(over) - 7)
     while any(abs(at[0] - other[0]) < 60 and abs(at[1] - other[1]) < 13 for other in taken):
         at = (at[0], at[1] + 13)
     taken.append(at)

@@ -81,7 +81,9 @@ def tell_classes(doc: dict[str, Any], system: dict[str, Any], known: list[Any]) 
     word = score_name(doc)
     if len(known) == 1:
         return sentence("The only class, ", name(worst[0]), f", is at {word} {number(worst[1])}.")
-    if len(known) > 1 and best[1] - worst[1] < 0.1:
+    if best[1] - worst[1] < 0.0005:
+        return sentence(f"All classes are alike, at {word} {number(worst[1])}.")
+    if best[1] - worst[1] < 0.1:
         span = f"All classes are alike: {word} from {number(worst[1])} ("
         return sentence(span, name(worst[0]), f") to {number(best[1])} (", name(best[0]), ").")
     weak = f" is the weakest class at {word} {number(worst[1])}, "

@@ -97,10 +97,8 @@ def cost_table(doc: dict[str, Any], systems: list[dict[str, Any]]) -> Markup:
     caption = element(
         "caption", element("b", "cost"), ": share of what is missing, over every order of fixing; with the score they "
         "add up to 1. ", element("b", "alone"), ": gained if only this were fixed. ", element("b", "count"),
-        f": at {overlap_at(doc, iou)}",
-        ". ",
-        element("span", "At all confidences", id="counted"),
-        ".",
+        f": at {overlap_at(doc, iou)}. ",
+        *tell_counted(doc, systems),
     )  # fmt: skip
     return element(
         "table",
@@ -109,6 +107,14 @@ def cost_table(doc: dict[str, Any], systems: list[dict[str, Any]]) -> Markup:
         element("tbody", *rows),
         element("tfoot", element("tr", *foot)),
     )
+
+
+def tell_counted(doc: dict[str, Any], systems: list[dict[str, Any]]) -> list[str]:
+    """From which confidence on is counted; the script says for which system it is another one."""
+    places = [doc["systems"].index(system) for system in systems]
+    if len(places) == 1:
+        return [element("span", "At all confidences.", data_counted=places[0])]
+    return ["At all confidences. ", *(element("span", data_counted=i) for i in places)]
 
 
 # Crops

@@ -136,7 +136,8 @@ class System:
         truths = np.bincount(self.overlay.truth.image[self.overlay.finds.asked], minlength=len(counts["found"]))
         cost = None if self.analysis is None else self.analysis.worst.of_images
         key = counts["missed"] + counts["wrong"] if cost is None else cost[: len(truths)]
-        order = np.argsort(-key, kind="stable")[:MOST_IMAGES]
+        errors = counts["missed"] + counts["wrong"]
+        order = np.lexsort((-errors, -key))[:MOST_IMAGES]  # an error may cost nothing
         return [
             {
                 "image": int(i),
@@ -147,7 +148,7 @@ class System:
                 "cost": None if cost is None else float(cost[i]),
             }
             for i in order
-            if key[i] > 0
+            if key[i] > 0 or errors[i] > 0
         ]
 
 

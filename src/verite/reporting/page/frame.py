@@ -68,7 +68,7 @@ def document(doc: dict[str, Any], head: Markup, sections: Sequence[Section], dat
             ),
             class_="shell",
         ),
-        element("dialog", id="viewer", aria_label="Objects of an image"),
+        viewer(),
         hatch(),
         element("p", id="said", role="status", class_="hide"),
         element("p", OLD, id="old", class_="note", hidden=""),
@@ -83,6 +83,28 @@ def hatch() -> Markup:
     line = element("path", d="M0 8L8 0", stroke="#fff", stroke_opacity=".6")
     pattern = element("pattern", line, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
     return element("svg", element("defs", pattern), class_="hide", aria_hidden="true")
+
+
+# What the buttons of the viewer do, by the key that does it too.
+ACTS = {"k": ("‹", "Previous"), "j": ("›", "Next"), "-": ("−", "Less"), "+": ("+", "More"), "0": ("↔", "Fit")}
+
+
+def viewer() -> Markup:
+    """Where the script shows objects: a photo with their outlines, and a list."""
+    acts = [
+        element("button", sign, type="button", class_="btn", value=key, aria_label=word)
+        for key, (sign, word) in ACTS.items()
+    ]
+    top = element(
+        "div",
+        element("h2", tabindex=-1),
+        element("span", *acts, class_="acts"),
+        element("button", "Close", type="button", class_="btn"),
+        class_="top",
+    )
+    stage = element("div", class_="stage", tabindex=0, role="region", aria_label="Photo")
+    below = element("div", element("p", class_="note"), element("ul", class_="objects"))
+    return element("dialog", top, stage, below, id="viewer", aria_label="Objects of an image")
 
 
 def brand() -> Markup:

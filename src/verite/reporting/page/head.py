@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import Any
 
 from verite.model.elements import Markup, element, join_elements
@@ -241,7 +240,9 @@ def facts(doc: dict[str, Any]) -> Markup:
         fact(f"{preds:,}", " predictions"),
         element("li", doc["measured"]),
     ]
-    if not doc["findings"] and doc["settings"].get("checks") != "off":
+    draws = (doc.get("leaderboard") or {}).get("draws")
+    items += [fact(f"{draws:,}", " redraws of the images")] if draws else []
+    if not doc["findings"] and doc["is_checked"]:
         items.append(element("li", "nothing suspicious in the files", class_="ok"))
     return element("ul", *items, class_="facts")
 
@@ -252,7 +253,5 @@ def fact(strong: str, rest: str) -> Markup:
 
 def board_note(doc: dict[str, Any]) -> Markup:
     board = doc.get("leaderboard")
-    if not board or isnan(float(board.get("draws") or 0)):
-        return Markup()
-    told = board.get("assumption") or f"{board['draws']:,} redraws"
-    return element("p", f"{told[:1].upper()}{told[1:].rstrip('.')}.", class_="note")
+    told = (board or {}).get("assumption")
+    return element("p", f"{told[:1].upper()}{told[1:].rstrip('.')}.", class_="note") if told else Markup()

@@ -51,7 +51,7 @@ def deviations(doc: dict[str, Any]) -> str:
     quirks = [part for part in doc["systems"][0]["signature"].split("|") if part.startswith("quirks:")]
     word = quirks[0].partition(":")[2] if quirks else "none"
     return (
-        "quirks of the reference are left out where they would matter"
+        "none of the reference's quirks is repeated (docs: deviations)"
         if word == "none"
         else f"quirks of {word} are repeated"
     )
@@ -68,7 +68,13 @@ def signatures(doc: dict[str, Any]) -> list[str]:
 
 
 def codes(texts: list[str]) -> Markup:
-    return join_elements(*(element("p", element("code", text)) for text in texts))
+    return join_elements(*(element("p", code(text)) for text in texts))
+
+
+def code(text: str) -> Markup:
+    """A signature, whose lines break between its parts."""
+    first, *others = text.split("|")
+    return element("code", first, *(join_elements("|", element("wbr"), part) for part in others))
 
 
 def file_line(told: dict[str, Any]) -> Markup:

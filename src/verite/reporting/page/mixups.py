@@ -25,8 +25,7 @@ Pair = tuple[int, int, int, int]  # prediction, truth, and their labels
 
 def find_mixups(tally: ConfidenceTally) -> dict[str, NDArray[Any]]:
     """Columns of changes, sorted; a choice stands behind the steps and has whole counts. None without an analysis."""
-    analysis = tally.analysis
-    if analysis is None or analysis.matches.rules.is_together or "confusion" not in analysis.settings.only:
+    if not has_matrix(tally):
         return {}
     found: Counter[tuple[int, int, int]] = Counter()
     for step, ours, theirs, more in (*right_ones(tally), *others(tally)):
@@ -40,6 +39,27 @@ def find_mixups(tally: ConfidenceTally) -> dict[str, NDArray[Any]]:
         "m_pred": pred.astype(wide),
         "m_many": change.astype(np.int32 if np.abs(change).max(initial=0) >= 2**15 else np.int16),
     }
+
+
+def has_matrix(tally: ConfidenceTally) -> bool:
+    """Whether there are labels that can be taken for each other."""
+    analysis = tally.analysis
+    return analysis is not None and not analysis.matches.rules.is_together and "confusion" in analysis.settings.only
+
+
+def find_claims(tally: ConfidenceTally) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Predictions and the truths that each overlaps enough to be paired with, as they are asked: image by image, the
+    surest prediction first, and for it the largest overlap.
+    """
+    matches, pairs = tally.analysis.matches, tally.analysis.matches.overlaps
+    is_first = tally.analysis.settings.matching == MATCHING[0]
+    is_open = matches.is_counted & ~matches.is_right if is_first else matches.is_counted
+    chosen = (pairs.overlap >= matches.thresholds[matches.single]) & is_open[pairs.pred] & matches.is_asked[pairs.truth]
+    chosen = np.flatnonzero(chosen & ~pairs.is_same if is_first else chosen)
+    pred, truth = pairs.pred[chosen], pairs.truth[chosen].astype(np.int64)
+    later = truth if is_first else -truth
+    order = np.lexsort((later, -pairs.overlap[chosen], matches.place[pred], matches.pred.image[pred]))
+    return pred[order], truth[order]
 
 
 def right_ones(tally: ConfidenceTally) -> Iterator[Change]:
@@ -58,16 +78,11 @@ def others(tally: ConfidenceTally) -> Iterator[Change]:
     matches, step = tally.analysis.matches, tally.step.tolist()
     taken = tally.overlay.finds.taken
     is_first = tally.analysis.settings.matching == MATCHING[0]
-    pairs, later = matches.overlaps, -1 if not is_first else 1
-    is_open = matches.is_counted & ~matches.is_right if is_first else matches.is_counted
-    chosen = (pairs.overlap >= matches.thresholds[matches.single]) & is_open[pairs.pred] & matches.is_asked[pairs.truth]
-    chosen = np.flatnonzero(chosen & ~pairs.is_same if is_first else chosen)
-    pred, truth = pairs.pred[chosen], pairs.truth[chosen].astype(np.int64)
-    image = matches.pred.image[pred]
-    order = np.lexsort((later * truth, -pairs.overlap[chosen], matches.place[pred], image))
-    pred, truth = pred[order], truth[order]
+    pred, truth = find_claims(tally)
     columns = (pred, truth, matches.truth_label[truth], matches.pred_label[pred])
-    listed = zip(image[order].tolist(), zip(*(column.tolist() for column in columns), strict=True), strict=True)
+    listed = zip(
+        matches.pred.image[pred].tolist(), zip(*(column.tolist() for column in columns), strict=True), strict=True
+    )
     for _, group in groupby(listed, key=lambda one: one[0]):
         mine = [pair for _, pair in group]
         # Who takes a truth rightly, and is not among the pairs.

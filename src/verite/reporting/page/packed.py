@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.reporting.page.mixups import find_mixups
+from verite.reporting.page.mixups import find_claims, find_mixups, has_matrix
 from verite.reporting.page.outlines import Lines, find_outlines, pack_outlines
 from verite.reporting.page.tally import ConfidenceTally, StepCounts
 
@@ -91,14 +91,15 @@ class Packer:
     def pack_system(
         self, tally: ConfidenceTally, budget: int, images: Sequence[int] = ()
     ) -> tuple[bytes, dict[str, Any]]:
-        """What became of the truths, counts at every step, and as many predictions as fit: the right ones, then wrong
-        ones by falling confidence. `images`: those whose counts follow the slider.
+        """What became of the truths, counts at every step, and as many predictions as fit: the right ones, those that
+        may be taken for another class, then the others by falling confidence. `images`: those whose counts follow the
+        slider.
         """
         fixed = self.fixed_columns(tally, np.asarray(images, dtype=np.int64))
         wanted = np.flatnonzero(tally.kind >= 0)
         wanted = wanted[self.is_open[tally.pred.image[wanted]]]
         sure = tally.overlay.sureness
-        wanted = wanted[np.lexsort((-sure[wanted], tally.kind[wanted] != 0))]
+        wanted = wanted[np.lexsort((-sure[wanted], rank_kinds(tally)[wanted]))]
         lines = find_outlines(tally.overlay, "pred", wanted, self.outlined)
         rest = 4 * len(pack(fixed)[0]) // 3  # base64 takes a third more
         room = min(len(wanted), int(max(0, budget - rest) / BYTES_EACH))
@@ -130,7 +131,8 @@ class Packer:
     def pred_columns(self, tally: ConfidenceTally, rows: NDArray[Any], lines: Lines) -> Columns:
         """Predictions image by image, in an image by falling confidence."""
         pred, sure = tally.pred, tally.overlay.sureness
-        rows = rows[np.lexsort((-sure[rows], pred.image[rows]))]
+        place = -sure if tally.analysis is None else tally.analysis.matches.place
+        rows = rows[np.lexsort((place[rows], pred.image[rows]))]
         low, high = float(tally.steps[0]), float(tally.steps[-1])
         step = tally.step[rows] * FINE
         share = (sure[rows] - low) / (high - low) if high > low else np.zeros(len(rows))
@@ -142,10 +144,21 @@ class Packer:
             "sure": np.clip(level, step, step + FINE - 1).astype(np.uint16),
         }
         if tally.analysis is not None:
-            columns["other"] = smallest(np.append(self.truth.label, -1)[tally.target[rows]] + 1)
             columns["iou"] = np.rint(overlaps(tally)[rows] * 255).astype(np.uint8)
+        columns |= self.claim_columns(tally, rows) if has_matrix(tally) else {}
         columns |= box_columns(pred, rows, self.scale) | pack_outlines(lines, rows, self.scale)
         return {f"p_{name}": values for name, values in columns.items()}
+
+    def claim_columns(self, tally: ConfidenceTally, rows: NDArray[Any]) -> Columns:
+        """How many truths each prediction could be paired with, and which of its image they are."""
+        pred, truth = find_claims(tally)
+        place, at = np.full(len(tally.pred), -1), np.zeros(len(self.truth), dtype=np.int64)
+        place[rows], at[self.order] = np.arange(len(rows)), np.arange(len(self.order))
+        is_kept = place[pred] >= 0
+        pred, truth = pred[is_kept], truth[is_kept]
+        first = self.starts(self.truth.image[self.order])[self.truth.image[truth]]
+        counts = np.bincount(place[pred], minlength=len(rows))
+        return {"claims": smallest(counts), "to": smallest(at[truth] - first)}
 
 
 def spread(name: str, counts: StepCounts) -> Columns:
@@ -156,6 +169,15 @@ def bits(tally: ConfidenceTally) -> NDArray[np.int64]:
     """Of each prediction, which choices keep it."""
     powers = 1 << np.arange(len(tally.choices))
     return np.asarray(powers @ tally.is_chosen)
+
+
+def rank_kinds(tally: ConfidenceTally) -> NDArray[np.int64]:
+    """Who is kept first: without those that take a truth for another class, too many would be listed as missed."""
+    rank = np.full(len(tally.pred), 2)
+    if has_matrix(tally):
+        rank[find_claims(tally)[0]] = 1
+    rank[tally.kind == 0] = 0
+    return rank
 
 
 def overlaps(tally: ConfidenceTally) -> NDArray[np.float64]:

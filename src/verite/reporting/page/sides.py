@@ -24,6 +24,8 @@ from verite.reporting.page.words import (
 
 KINDS = ("a", "k")  # the first in the accent, the second in ink, others grey
 MOST_LINES = 6
+TALL = 25  # rows from which on a table scrolls by itself
+MOST_NAMED = 3  # lines that are named at their place
 
 
 def sides(doc: dict[str, Any]) -> Markup | None:
@@ -72,14 +74,22 @@ def chart(doc: dict[str, Any]) -> Markup | None:
     for i, (system, rows) in enumerate(zip(doc["systems"], told, strict=False)):
         points = [(one["iou"], one["AP"] if is_known(one["AP"]) else float("nan")) for one in rows]
         at = ious[0] + (0.02 + 0.22 * (i % 3)) * (ious[-1] - ious[0])
-        drawn.append(Stroke(system["name"], points, KINDS[i] if i < len(KINDS) else "g", at))
+        # Names of many lines would lie on each other: then the grey ones are told by the pointer and by the table.
+        named = system["name"] if i < len(KINDS) or len(told) <= MOST_NAMED else ""
+        drawn.append(Stroke(named, points, KINDS[i] if i < len(KINDS) else "g", at, name=system["name"]))
     said = f"{score_name(doc)} against {words['overlap']}"
     hidden = len(doc["systems"]) - len(told)
     return join_elements(
         element("h3", f"How well must a {words['one']} fit?"),
-        element("p", f"The score at each overlap{f'; the best {MOST_LINES} systems' if hidden > 0 else ''}."),
+        element("p", tell_lines(len(told), hidden)),
         lines(axes, drawn[::-1], said),
     )
+
+
+def tell_lines(shown: int, hidden: int) -> str:
+    """Which lines these are."""
+    best = f"; the best {shown} systems" if hidden > 0 else ""
+    return f"The score at each overlap{best}{'; grey: the others' if shown > MOST_NAMED else ''}."
 
 
 def threshold_rows(doc: dict[str, Any]) -> Markup:
@@ -225,4 +235,4 @@ def gaps(doc: dict[str, Any]) -> Markup:
         element("tbody", *body),
         class_="gaps",
     )
-    return scroll("Table of differences", table)
+    return scroll("Table of differences", table, kind="tall" if len(rows) > TALL else "")

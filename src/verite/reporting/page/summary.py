@@ -70,6 +70,7 @@ def build(
         "leaderboard": board,
         "suspects": suspects,
         "findings": tell_findings(systems),
+        "is_checked": getattr(getattr(first.results, "settings", None), "checks", "") != "off",
         "images": {
             "names": {str(i): known.name(i) for i in everything},
             "sizes": {str(i): list(first.overlay.size(i)) for i in sorted(shown)},
