@@ -4,6 +4,9 @@ Every tool runs in a cold process of its own with one and with two threads. Repe
 not counted, and the minimum and the median are printed with the least processor time and ratios of the minima. All
 numbers are compared with pycocotools' where it was run, else with verite's. The same data are also asked other ways:
 with classes together, by boundaries, with pycocotools' odd ways, by the drop-in, as Pascal VOC or LVIS, from memory.
+
+What was measured is kept beside the data, case by case, so that the table may be made in parts: every run prints all
+cases that are known by then. `--minutes` ends a case's repetitions after that time, but for the first.
 """
 
 from __future__ import annotations
@@ -68,6 +71,17 @@ started = time.perf_counter()
 print(evaluator.compute())
 print("elapsed", time.perf_counter() - started)
 """
+MEMORY_DROP_IN = """
+import time
+from verite.compat.pycocotools.coco import COCO
+from verite.compat.pycocotools.cocoeval import COCOeval
+truth = COCO({truth!r})
+pred = truth.loadRes({pred!r})
+started = time.perf_counter()
+evaluation = COCOeval(truth, pred, {kind!r})
+evaluation.evaluate(); evaluation.accumulate(); evaluation.summarize()
+print("elapsed", time.perf_counter() - started)
+"""
 COMMAND = """
 import sys
 from verite.cli import run
@@ -122,10 +136,11 @@ WAYS = {
                     "from verite.compat.pycocotools.cocoeval import COCOeval", "load": "loadRes"},
         ("44k", "500k", "masks"),
     ),
-    "vt.coco, in memory": (MEMORY_COCO, {}, ("44k", "500k")),
+    "vt.coco in memory": (MEMORY_COCO, {}, ("44k", "500k", "masks")),
+    "drop-in in memory": (MEMORY_DROP_IN, {}, ("44k", "500k", "masks")),
     "CocoEvaluator.compute": (MEMORY_EVALUATOR, {}, ("44k", "500k")),
 }  # fmt: skip
-COMPARED_WITH = {"vt.coco, in memory": "vt.coco, in memory", "CocoEvaluator.compute": "vt.coco, in memory"}
+IN_MEMORY = ("vt.coco in memory", "drop-in in memory", "CocoEvaluator.compute")  # seconds of the evaluation alone
 EQUAL = ("verite --checks off", "verite --exact", "verite drop-in")  # the same numbers as pycocotools
 OURS = ("verite", "verite (command line)", *WAYS)
 NO_THREADS = ("pycocotools",)
@@ -205,7 +220,7 @@ def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:
     ]
     lines.append("|---|---|---|---|---|---|---|---|")
     for (tool, threads), done in runs.items():
-        ours = best.get((COMPARED_WITH.get(tool, "verite"), threads), math.nan)
+        ours = best.get((IN_MEMORY[0] if tool in IN_MEMORY else "verite", threads), math.nan)
         if math.isinf(best[tool, threads]):
             lines.append(f"| {tool} | {threads} | – | – | – | – | – | {done[-1].error} |")
             continue
@@ -223,45 +238,85 @@ def table(case: str, runs: dict[tuple[str, int], list[Run]]) -> list[str]:
 
 
 def chosen_tools(text: str) -> list[str]:
-    """Names of tools with commas between them; some have one of their own."""
-    return [tool for tool in [*TOOLS, *WAYS] if f",{tool}," in f",{text},"]
+    """Names of tools with commas between them."""
+    return [tool for tool in [*TOOLS, *WAYS] if tool in text.split(",")]
+
+
+class Figures:
+    """What was measured, case by case, in a file; a case that is measured anew replaces the old."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cases: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def put(self, case: str, machine: str, seconds: float, runs: dict[tuple[str, int], list[Run]]) -> None:
+        rows = [[tool, threads, done] for (tool, threads), done in runs.items()]
+        self.cases[case] = {"machine": machine, "seconds": seconds, "runs": rows}
+        self.path.write_text(json.dumps(self.cases, indent=1) + "\n")
+
+    def tables(self) -> list[str]:
+        """All cases as the page of benchmarks has them."""
+        lines: list[str] = []
+        for case in (name for name in CASES if name in self.cases):
+            known = self.cases[case]
+            if known["machine"] not in lines:
+                lines.append(known["machine"])
+            runs = {(tool, threads): [as_run(run) for run in done] for tool, threads, done in known["runs"]}
+            lines += [*table(case, runs), f"\nMeasured in {known['seconds'] / 60:.1f} minutes."]
+        return lines
+
+
+def as_run(values: list[Any]) -> Run:
+    seconds, processor, megabytes, numbers, error = values
+    return Run(seconds, processor, megabytes, None if numbers is None else tuple(numbers), error)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("bench-data"), help="folder of the data, made if need be")
     parser.add_argument("--peers", default=sys.executable, help="interpreter that has the other tools")
-    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--cases", default=",".join(CASES), help=f"with commas between them: {', '.join(CASES)}")
     parser.add_argument("--tools", default=",".join([*TOOLS, *WAYS]), help="with commas between them")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="for the repetitions of a case")
+    parser.add_argument("--share", type=float, default=1, help="of the images: 0.01 is a try that takes a minute")
     parser.add_argument("--timeout", type=float, default=600)
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    parser.add_argument("--figures", type=Path, help="where they are kept: figures.json beside the data")
     given = parser.parse_args()
-    print(versions(given.peers), flush=True)
-    kept: dict[str, Any] = {}
-    for case in given.cases.split(","):
-        ensure(given.data, CASES[case][0])
-        runs: dict[tuple[str, int], list[Run]] = {
-            (tool, threads): []
-            for threads in map(int, given.threads.split(","))
-            for tool in chosen_tools(given.tools)
-            if (threads == 1 or tool not in NO_THREADS)
-            and tool not in TOO_LARGE.get(case, ())
-            and (tool not in WAYS or case in WAYS[tool][2])
-        }
-        for repetition in range(given.repetitions + 1):
-            for (tool, threads), done in runs.items():
-                if done and not done[0].seconds < SLOW:
-                    continue
-                python = sys.executable if tool in OURS else given.peers
-                run = measured(python, tool, case, given.data, threads, given.timeout)
-                if repetition > 0 or not run.seconds < SLOW:
-                    done.append(run)
-        print("\n".join(table(case, runs)), flush=True)
-        kept[case] = {f"{tool}, {threads}": done for (tool, threads), done in runs.items()}
-    if given.json:
-        given.json.write_text(json.dumps(kept, indent=1) + "\n")
+    figures = Figures(given.figures or given.data / "figures.json")
+    machine = versions(given.peers)
+    for case in filter(None, given.cases.split(",")):
+        ensure(given.data, CASES[case][0], share=given.share)
+        started = time.perf_counter()
+        runs = run_case(case, given)
+        figures.put(case, machine, time.perf_counter() - started, runs)
+        print(f"{case}: {figures.cases[case]['seconds']:.0f} s", file=sys.stderr, flush=True)
+    print("\n".join(figures.tables()))
+
+
+def run_case(case: str, given: argparse.Namespace) -> dict[tuple[str, int], list[Run]]:
+    """Every tool in turn, round after round; the first round is not counted."""
+    runs: dict[tuple[str, int], list[Run]] = {
+        (tool, threads): []
+        for threads in map(int, given.threads.split(","))
+        for tool in chosen_tools(given.tools)
+        if (threads == 1 or tool not in NO_THREADS)
+        and tool not in TOO_LARGE.get(case, ())
+        and (tool not in WAYS or case in WAYS[tool][2])
+    }
+    started = time.perf_counter()
+    for repetition in range(given.repetitions + 1):
+        if repetition > 1 and time.perf_counter() - started > 60 * given.minutes:
+            break
+        for (tool, threads), done in runs.items():
+            if done and not done[0].seconds < SLOW:
+                continue
+            python = sys.executable if tool in OURS else given.peers
+            run = measured(python, tool, case, given.data, threads, given.timeout)
+            if repetition > 0 or not run.seconds < SLOW:
+                done.append(run)
+    return runs
 
 
 if __name__ == "__main__":

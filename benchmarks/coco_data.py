@@ -188,9 +188,8 @@ def write_masks(path: Path, scene: Scene, ids: Ints, outlines: list[list[Floats]
     write_records(path, (json.dumps(record, separators=(",", ": ")) for _, record in records))
 
 
-def make_coco(folder: Path, seed: int, images: int = 5000) -> None:
-    """Names of files say how many results there are in 5,000 images; of fewer images there are fewer."""
-    scene = Scene(np.random.default_rng([seed, 1]), images, 80, 7.4, 4.3)
+def make_coco(folder: Path, seed: int, share: float) -> None:
+    scene = Scene(np.random.default_rng([seed, 1]), round(5000 * share), 80, 7.4, 4.3)
     ids = np.setdiff1d(np.arange(1, 91), [12, 26, 29, 30, 45, 66, 68, 69, 71, 83])
     outlines = outlines_of(scene)
     object_ids = np.sort(scene.rng.choice(2_200_000, len(outlines), replace=False) + 1).tolist()
@@ -213,22 +212,22 @@ def make_coco(folder: Path, seed: int, images: int = 5000) -> None:
         "categories": [{"supercategory": "thing", "id": int(id), "name": f"class {id}"} for id in ids],
     }
     (folder / "coco_gt.json").write_text(json.dumps(document, separators=(",", ": ")))
-    write_boxes(folder / "coco_dt44k.json", scene, ids, 44 * images // 5, 0.8, "short")
-    write_boxes(folder / "coco_dt500k.json", scene, ids, 100 * images, 0.92, "long")
-    write_masks(folder / "coco_dtsegm36k.json", scene, ids, outlines, 36 * images // 5)
+    write_boxes(folder / "coco_dt44k.json", scene, ids, round(44_000 * share), 0.8, "short")
+    write_boxes(folder / "coco_dt500k.json", scene, ids, round(500_000 * share), 0.92, "long")
+    write_masks(folder / "coco_dtsegm36k.json", scene, ids, outlines, round(36_000 * share))
 
 
-def make_o365(folder: Path, seed: int) -> None:
-    scene = Scene(np.random.default_rng([seed, 2]), 80_000, 365, 15.4, 5.5)
+def make_o365(folder: Path, seed: int, share: float) -> None:
+    scene = Scene(np.random.default_rng([seed, 2]), round(80_000 * share), 365, 15.4, 5.5)
     ids = np.arange(1, 366)
     categories = [{"id": int(id), "name": f"class {id}"} for id in ids]
     write_truth(folder / "o365_gt.json", scene, ids, image_records(scene), categories)
-    write_boxes(folder / "o365_dt.json", scene, ids, 1_200_000, 0.75, "short")
+    write_boxes(folder / "o365_dt.json", scene, ids, round(1_200_000 * share), 0.75, "short")
 
 
-def make_lvis(folder: Path, seed: int) -> None:
+def make_lvis(folder: Path, seed: int, share: float) -> None:
     """Some classes of every image were looked for and are not there, some were not annotated in full."""
-    scene = Scene(np.random.default_rng([seed, 4]), 20_000, 1203, 12.7, 5.5)
+    scene = Scene(np.random.default_rng([seed, 4]), round(20_000 * share), 1203, 12.7, 5.5)
     ids = np.arange(1, 1204)
     negative = ids[scene.rng.integers(0, len(ids), (len(scene.ids), 6))]
     partial = np.full(len(scene.ids), -1)
@@ -243,7 +242,7 @@ def make_lvis(folder: Path, seed: int) -> None:
         for id, n in zip(ids, shown, strict=True)
     ]
     write_truth(folder / "lvis_gt.json", scene, ids, images, categories)
-    write_boxes(folder / "lvis_dt.json", scene, ids, 6_000_000, 0.9, "short")
+    write_boxes(folder / "lvis_dt.json", scene, ids, round(6_000_000 * share), 0.9, "short")
 
 
 def write_truth(path: Path, scene: Scene, ids: Ints, images: list[Any], categories: list[Any]) -> None:
@@ -266,9 +265,9 @@ def write_truth(path: Path, scene: Scene, ids: Ints, images: list[Any], categori
         file.write("]}")
 
 
-def make_poses(folder: Path, seed: int) -> None:
+def make_poses(folder: Path, seed: int, share: float) -> None:
     """People as in COCO's validation set: 11,000, many without a labelled point, and 20 guesses in each image."""
-    scene = Scene(np.random.default_rng([seed, 3]), 5000, 1, 2.2, 4.6)
+    scene = Scene(np.random.default_rng([seed, 3]), round(5000 * share), 1, 2.2, 4.6)
     rng, count = scene.rng, len(scene.image)
     points = scene.boxes[:, None, :2] + rng.random((count, 17, 2)) * scene.boxes[:, None, 2:]
     seen = rng.choice(3, (count, 17), p=(0.4, 0.15, 0.45)) * (rng.random((count, 1)) < 0.6)
@@ -301,11 +300,11 @@ def make_poses(folder: Path, seed: int) -> None:
 MAKERS = {"coco": make_coco, "o365": make_o365, "poses": make_poses, "lvis": make_lvis}
 
 
-def ensure(folder: Path, which: str, seed: int = SEED) -> None:
-    """Make the files of a data set that are not there."""
+def ensure(folder: Path, which: str, seed: int = SEED, share: float = 1) -> None:
+    """Make the files of a data set that are not there, with a share of its images."""
     folder.mkdir(parents=True, exist_ok=True)
     if not all((folder / name).exists() for name in FILES[which]):
-        MAKERS[which](folder, seed)
+        MAKERS[which](folder, seed, share)
 
 
 if __name__ == "__main__":
@@ -313,6 +312,7 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, nargs="?", default=Path("bench-data"))
     parser.add_argument("--which", default=",".join(MAKERS))
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--share", type=float, default=1, help="of the images")
     given = parser.parse_args()
     for name in given.which.split(","):
-        ensure(given.folder, name, given.seed)
+        ensure(given.folder, name, given.seed, given.share)
