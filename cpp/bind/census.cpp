@@ -20,7 +20,7 @@ namespace {
 
 using namespace nb::literals;
 
-Surveyed surveyed(const Columns& side, std::span<const std::int32_t> sizes) {
+Surveyed survey(const Columns& side, std::span<const std::int32_t> sizes) {
     return {side.image.values,
             side.label.values,
             side.regions.boxes.values,
@@ -94,7 +94,7 @@ Tallies census(const Columns& side, const Images& images, bool is_truth, bool is
     Tally names;
     {
         const nb::gil_scoped_release released;
-        found = take_census(surveyed(side, sizes_of(images, is_relative)), images.count(), is_truth, threads);
+        found = take_census(survey(side, sizes_of(images, is_relative)), images.count(), is_truth, threads);
         tell_unscored(side, found);
         if (is_truth) names = repeated_names(images);
     }
@@ -107,7 +107,7 @@ DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
     QuickFit found;
     {
         const nb::gil_scoped_release released;
-        found = quick_fit(surveyed(truth, {}), surveyed(pred, {}), images);
+        found = quick_fit(survey(truth, {}), survey(pred, {}), images);
     }
     return to_python(found);
 }

@@ -209,11 +209,6 @@ void bind_objects(nb::class_<CocoFile>& file) {
                      })
         .def_prop_ro("object_count", [](const CocoFile& file) { return file.document().annotations.count; })
         .def_prop_ro("image_count", [](const CocoFile& file) { return file.document().images.count; })
-        .def_prop_ro("has_object_ids",
-                     [](const CocoFile& file) {
-                         const json::Annotations& table = file.document().annotations;
-                         return table.count > 0 && (table.presence.some & json::field_bit(json::Annotations::id)) != 0;
-                     })
         .def("missing_ids", missing_ids, "Objects whose id is a text or missing, where some have one.")
         .def("class_ids", class_ids)
         .def("class_names", class_names, "None for a class that has none.")

@@ -101,7 +101,7 @@ using Drawn = ArraysOf<std::uint32_t, std::int64_t>;
 
 // Runs of one object after the other, drawn by draw(i, counts) without the interpreter.
 template <class Draw>
-Drawn drawn(std::size_t objects, Draw draw) {
+Drawn draw_runs(std::size_t objects, Draw draw) {
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> ends{0};
     {
@@ -133,7 +133,7 @@ Drawn polygon_runs(const PointArray& points, const OffsetArray& rings, const Off
     const auto parts = offsets(objects, ends.size() - 1, "objects");
     const Rings rows{{points.data(), points.size()}, ends};
     const auto shape = drawable(sizes, parts.size() - 1);
-    return drawn(parts.size() - 1, [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+    return draw_runs(parts.size() - 1, [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         const Size size{shape[2 * i], shape[2 * i + 1]};
         (coco ? rasterise : fill_rings)(rows, parts[i], parts[i + 1], size, counts);
     });
@@ -141,7 +141,7 @@ Drawn polygon_runs(const PointArray& points, const OffsetArray& rings, const Off
 
 Drawn box_runs(const BoxArray& corners, const SizeArray& sizes) {
     const auto shape = drawable(sizes, corners.shape(0));
-    return drawn(corners.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+    return draw_runs(corners.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         fill_box(corners.data() + 4 * i, {shape[2 * i], shape[2 * i + 1]}, counts);
     });
 }
@@ -150,7 +150,7 @@ Drawn mask_runs(const MaskArray& masks) {
     const Size size{static_cast<std::int64_t>(masks.shape(1)), static_cast<std::int64_t>(masks.shape(2))};
     if (size.pixels() > UINT32_MAX) throw std::invalid_argument("masks: expected at most 4,294,967,295 pixels each");
     Raster raster;
-    return drawn(masks.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+    return draw_runs(masks.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         raster.read(masks.data() + i * size.pixels(), size);
         raster.runs(size, counts);
     });
@@ -159,7 +159,7 @@ Drawn mask_runs(const MaskArray& masks) {
 Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const Runs masks = runs(counts, objects, sizes);
     Raster region, contour;
-    return drawn(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
+    return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         region.read(masks.counts[i], masks.size_of(i));
         contour.outline(region);
         contour.runs(masks.size_of(i), out);
@@ -168,7 +168,7 @@ Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const Siz
 
 Drawn filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const Runs masks = runs(counts, objects, sizes);
-    return drawn(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
+    return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         fill_outline(masks.counts[i], masks.size_of(i), out);
     });
 }
@@ -214,19 +214,21 @@ nb::ndarray<nb::numpy, double> pair_outside(const SideTuple& truths, const SideT
     return to_numpy(std::move(out), {pairs.size()});
 }
 
+template <class Number>
+ArraysOf<Number, std::int64_t> hand_over(Lists<Number>& lists) {
+    const std::size_t values = lists.squared.size(), rows = lists.offsets.size();
+    return nb::make_tuple(to_numpy(std::move(lists.squared), {values}), to_numpy(std::move(lists.offsets), {rows}));
+}
+
 nb::typed<nb::tuple, ArraysOf<std::int64_t, std::int64_t>, ArraysOf<std::int64_t, std::int64_t>> pair_distances(
     const SideTuple& truths, const SideTuple& preds) {
     const PairArrays pairs(truths, preds);
-    Lists to_truth, to_pred;
+    PixelLists to_truth, to_pred;
     {
         nb::gil_scoped_release released;
         list_distances(pairs.truth.view, pairs.pred.view, to_truth, to_pred);
     }
-    const auto handed = [](Lists& lists) {
-        const std::size_t values = lists.squared.size(), rows = lists.offsets.size();
-        return nb::make_tuple(to_numpy(std::move(lists.squared), {values}), to_numpy(std::move(lists.offsets), {rows}));
-    };
-    return nb::make_tuple(handed(to_truth), handed(to_pred));
+    return nb::make_tuple(hand_over(to_truth), hand_over(to_pred));
 }
 
 // Two numbers, down and across, above 0.
@@ -258,11 +260,7 @@ nb::typed<nb::tuple, ArraysOf<double, std::int64_t>, ArraysOf<double, std::int64
         nb::gil_scoped_release released;
         list_distances(pairs.truth.view, pairs.pred.view, apart, to_truth, to_pred);
     }
-    const auto handed = [](SpacedLists& lists) {
-        const std::size_t values = lists.squared.size(), rows = lists.offsets.size();
-        return nb::make_tuple(to_numpy(std::move(lists.squared), {values}), to_numpy(std::move(lists.offsets), {rows}));
-    };
-    return nb::make_tuple(handed(to_truth), handed(to_pred));
+    return nb::make_tuple(hand_over(to_truth), hand_over(to_pred));
 }
 
 nb::ndarray<nb::numpy, double> pair_rim_overlaps(const SideTuple& truths, const SideTuple& preds,

@@ -89,7 +89,7 @@ inline constexpr auto powers_of_ten = tabulate<double, 8>(power_of_ten);
 // This is the algorithm of D. Lemire, "Number parsing at a gigabyte per second", 2021, without what this range does not
 // need: the result is never subnormal or infinite, 128 bits of the reciprocal settle the rounding, and no quotient lies
 // halfway between two doubles (it would have 27 or more binary places, and so as many decimal ones).
-inline double scaled_down(std::uint64_t digits, unsigned places) {
+inline double scale_down(std::uint64_t digits, unsigned places) {
     if (digits == 0) return 0.0;
     const int shift = std::countl_zero(digits);
     const std::uint64_t normal = digits << shift;
@@ -131,7 +131,7 @@ inline double long_number(const char* at, const char* end, unsigned whole, unsig
     const unsigned last_count = is_deep ? 16 : places;
     const std::uint64_t digits =
         digits_at(first, first_count) * detail::integer_powers_of_ten[last_count] + digits_before(end, last_count);
-    return scaled_down(digits, places);
+    return scale_down(digits, places);
 }
 
 // Reads a number without a sign.

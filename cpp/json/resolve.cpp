@@ -146,7 +146,7 @@ View<std::uint8_t> if_any(const View<std::uint8_t>& flags) {
     return std::ranges::find(flags.values, 1) != flags.end() ? flags : View<std::uint8_t>();
 }
 
-View<std::uint8_t> unscored(const Annotations& table) {
+View<std::uint8_t> flag_unscored(const Annotations& table) {
     if (all_have(table, Annotations::score) || !some_have(table, Annotations::score)) return {};
     Array<std::uint8_t> flags(table.count);
     for (std::size_t i = 0; i < table.count; ++i) flags[i] = !has(table, i, Annotations::score);
@@ -198,7 +198,7 @@ ResolvedObjects resolve(const Document& document, const SharedColumns& shared, c
     const auto flag = [&](Flag which) -> auto& { return columns.flags[static_cast<std::size_t>(which)]; };
     flag(Flag::crowd) = if_any(shared.crowds);
     flag(Flag::ignore) = if_any(shared.ignores);
-    flag(Flag::unscored) = unscored(table);
+    flag(Flag::unscored) = flag_unscored(table);
     columns.regions = {shared.boxes, layout, kinds_of(shared.kinds), {}, nullptr, shared.keypoints};
     columns.labelled = labelled_of(table, shared.labelled);
     if (columns.regions.kinds) columns.regions.shapes = shapes;

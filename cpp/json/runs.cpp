@@ -108,7 +108,7 @@ void RunReader::read_size(Scanner& in) {
 }
 
 // The size may come later, so only the limits hold here; check_sum knows the rest.
-std::uint32_t RunReader::checked(std::int64_t length, const char* where, const Scanner& in) {
+std::uint32_t RunReader::check_length(std::int64_t length, const char* where, const Scanner& in) {
     if (length < 0 || length > limits_.pixels)
         in.fail_at(where, Fault::limit, "runs " + between(0, limits_.pixels), std::to_string(length));
     sum_ += static_cast<std::uint64_t>(length);
@@ -123,7 +123,7 @@ void RunReader::read_counts(Scanner& in) {
     do {
         in.skip_blanks();
         const char* start = in.at;
-        runs_.lengths.push(checked(in.read_integer(), start, in));
+        runs_.lengths.push(check_length(in.read_integer(), start, in));
         in.skip_blanks();
     } while (in.skip_if(','));
     in.expect(']', "',' or ']'");
@@ -146,7 +146,7 @@ void RunReader::read_packed_counts(Scanner& in) {
         if (!at) in.fail_at(start, Fault::number, "characters from '0' to 'o' in counts", "another");
         if (count > 2)
             length += lengths[count - 2];  // from the fourth on, the difference to the run two before is packed
-        if (static_cast<std::uint64_t>(length) > most) checked(length, start, in);  // fails
+        if (static_cast<std::uint64_t>(length) > most) check_length(length, start, in);  // fails
         sum += static_cast<std::uint64_t>(length);
         lengths[count++] = static_cast<std::uint32_t>(length);
     }

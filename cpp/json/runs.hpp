@@ -32,7 +32,7 @@ class RunReader {
     std::int64_t read_side(Scanner& in) const;
     void read_counts(Scanner& in);
     void read_packed_counts(Scanner& in);
-    std::uint32_t checked(std::int64_t length, const char* where, const Scanner& in);
+    std::uint32_t check_length(std::int64_t length, const char* where, const Scanner& in);
     void check_sum(const char* where, const Scanner& in) const;
 
     RegionLimits limits_;

@@ -49,11 +49,4 @@ Shapes read_shapes(const Content& content, const Document& document, const Regio
     return shapes;
 }
 
-bool all_have_shapes(const Annotations& objects) {
-    const auto kinds = objects.region_kinds.values();
-    return kinds.size() == objects.count && std::ranges::all_of(kinds, [](SegmentationKind kind) {
-               return kind == SegmentationKind::polygons || kind == SegmentationKind::runs;
-           });
-}
-
 }  // namespace verite::json

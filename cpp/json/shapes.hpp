@@ -9,7 +9,4 @@ namespace verite::json {
 // Throws ParseError for the first segmentation that is wrong.
 Shapes read_shapes(const Content& content, const Document& document, const RegionLimits& limits, unsigned threads);
 
-// Has every object a polygon or a mask?
-bool all_have_shapes(const Annotations& objects);
-
 }  // namespace verite::json

@@ -19,24 +19,117 @@ void check_grids(const Side& truths, const Side& preds, std::size_t i) {
                                     std::to_string(b.width) + " × " + std::to_string(b.height) + " pixels");
 }
 
-// The work space of a run over many pairs: memory is taken once.
-struct Bench {
-    Shape truth, pred;
-    Field to_truth, to_pred;
-    std::vector<std::int64_t> squared;
+// One apart: whole numbers, looked up in a field of distances along rows.
+class PixelMeter {
+  public:
+    // Distances to the pixels of `set`, which lie on its contour, from anywhere in the frame.
+    void build(const Raster& set, std::span<const Pixel> pixels, const Frame& frame) {
+        field_.build(set, pixels, frame);
+    }
 
-    // Reads pair i; true where both have a contour, and then both fields are built.
-    bool open(const Side& truths, const Side& preds, std::size_t i) {
+    void append(std::span<const Pixel> from, std::vector<std::int64_t>& squared) {
+        field_.distances(from, found_);
+        squared.insert(squared.end(), found_.begin(), found_.end());
+    }
+
+    double sum_outside(const Raster& from, const Raster& other) const {
+        return static_cast<double>(field_.sum_outside(from, other));
+    }
+
+  private:
+    Field field_;
+    std::vector<std::int64_t> found_;
+};
+
+// Any distance apart, down and across.
+class SpacedMeter {
+  public:
+    explicit SpacedMeter(Spacing spacing) : spacing_(spacing) {}
+
+    void build(const Raster&, std::span<const Pixel> pixels, const Frame& frame) {
+        frame_ = frame;
+        transform_.build(pixels, frame, spacing_);
+        x_ = frame.x1 - 1;
+    }
+
+    void append(std::span<const Pixel> from, std::vector<double>& squared) {
+        for (const Pixel& pixel : from) squared.push_back(at(pixel.x, pixel.y));
+    }
+
+    double sum_outside(const Raster& from, const Raster& other) {
+        double sum = 0;
+        Raster::common(from, other, true, [&](std::int32_t x, std::int32_t y, std::uint64_t bits) {
+            for (; bits; bits &= bits - 1) sum += at(x, y + std::countr_zero(bits));
+        });
+        return sum;
+    }
+
+  private:
+    double at(std::int32_t x, std::int32_t y) {
+        if (x != x_) column_ = transform_.column((x_ = x) - frame_.x1);
+        return column_[y - frame_.y1];
+    }
+
+    Spacing spacing_;
+    Transform transform_;
+    Frame frame_;
+    std::span<const double> column_;
+    std::int32_t x_ = 0;  // of the column at hand
+};
+
+// Calls work(i) for every pair, each of one image.
+template <class Work>
+void each_pair(const Side& truths, const Side& preds, Work work) {
+    Pause pause;
+    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
+        pause();
         check_grids(truths, preds, i);
+        work(i);
+    }
+}
+
+// Calls work(truth, pred, both have a contour) for every pair.
+template <class Work>
+void each_couple(const Side& truths, const Side& preds, Work work) {
+    Shape truth, pred;
+    each_pair(truths, preds, [&](std::size_t i) {
         truth.read(truths, truths.rows[i]);
         pred.read(preds, preds.rows[i]);
-        if (truth.pixels().empty() || pred.pixels().empty()) return false;
-        const Frame both = around(truth.frame(), pred.frame());
-        to_truth.build(truth.contour(), truth.pixels(), both);
-        to_pred.build(pred.contour(), pred.pixels(), both);
-        return true;
-    }
-};
+        work(truth, pred, !truth.pixels().empty() && !pred.pixels().empty());
+    });
+}
+
+template <class Meter, class Number>
+void list_all(const Side& truths, const Side& preds, Meter meter, Lists<Number>& to_truth, Lists<Number>& to_pred) {
+    for (auto* lists : {&to_truth, &to_pred}) lists->offsets.push_back(0);
+    each_couple(truths, preds, [&](const Shape& truth, const Shape& pred, bool both) {
+        const auto list = [&](const Shape& set, const Shape& from, Lists<Number>& lists) {
+            if (both) {
+                meter.build(set.contour(), set.pixels(), around(truth.frame(), pred.frame()));
+                meter.append(from.pixels(), lists.squared);
+            }
+            lists.offsets.push_back(static_cast<std::int64_t>(lists.squared.size()));
+        };
+        list(truth, pred, to_truth);
+        list(pred, truth, to_pred);
+    });
+}
+
+template <class Meter>
+void sum_all_outside(const Side& truths, const Side& preds, Meter meter, std::span<double> out) {
+    Shape truth;
+    Raster pred;
+    each_pair(truths, preds, [&](std::size_t i) {
+        const std::int64_t row = preds.rows[i];
+        truth.read(truths, truths.rows[i]);
+        pred.read(preds.masks.counts[row], preds.masks.size_of(row));
+        out[i] = 0;
+        if (truth.pixels().empty() || pred.frame().empty()) return;
+        // Seen from outside, the nearest pixel of a region always lies on its contour.
+        meter.build(truth.contour(), truth.pixels(), around(truth.frame(), pred.frame()));
+        out[i] = meter.sum_outside(pred, truth.region());
+    });
+}
 
 double* write(double* out, const Directed& list) {
     for (const double value : {list.sum, list.sum_squared, list.sum_cubed, list.merit, list.largest_squared})
@@ -47,25 +140,19 @@ double* write(double* out, const Directed& list) {
 }  // namespace
 
 void overlaps(const Side& truths, const Side& preds, std::span<double> out) {
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        check_grids(truths, preds, i);
+    each_pair(truths, preds, [&](std::size_t i) {
         const auto a = truths.masks.counts[truths.rows[i]], b = preds.masks.counts[preds.rows[i]];
         out[3 * i] = static_cast<double>(run_area(a));
         out[3 * i + 1] = static_cast<double>(run_area(b));
         out[3 * i + 2] = static_cast<double>(run_overlap(a, b));
-    }
+    });
 }
 
 void measure(const Side& truths, const Side& preds, std::span<double> out) {
-    Bench bench;
+    PixelMeter meter;
+    std::vector<std::int64_t> squared;
     double* cell = out.data();
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        const bool both = bench.open(truths, preds, i);
-        const Shape &truth = bench.truth, &pred = bench.pred;
+    each_couple(truths, preds, [&](const Shape& truth, const Shape& pred, bool both) {
         const auto tell = [&](auto value) { *cell++ = static_cast<double>(value); };
         tell(truth.area());
         tell(pred.area());
@@ -73,106 +160,32 @@ void measure(const Side& truths, const Side& preds, std::span<double> out) {
         tell(truth.pixels().size());
         tell(pred.pixels().size());
         tell(count_common(truth.contour(), pred.contour()));
-        for (const bool forward : {true, false}) {
-            Directed list;
+        for (const auto& [set, from] : {std::pair(&truth, &pred), std::pair(&pred, &truth)}) {
+            squared.clear();
             if (both) {
-                (forward ? bench.to_truth : bench.to_pred).distances((forward ? pred : truth).pixels(), bench.squared);
-                list = summary(bench.squared);
+                meter.build(set->contour(), set->pixels(), around(truth.frame(), pred.frame()));
+                meter.append(from->pixels(), squared);
             }
-            cell = write(cell, list);
+            cell = write(cell, both ? summary(squared) : Directed{});
         }
-    }
+    });
 }
 
 void sum_outside(const Side& truths, const Side& preds, std::span<double> out) {
-    Shape truth;
-    Raster pred;
-    Field field;
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        check_grids(truths, preds, i);
-        const std::int64_t row = preds.rows[i];
-        truth.read(truths, truths.rows[i]);
-        pred.read(preds.masks.counts[row], preds.masks.size_of(row));
-        out[i] = 0;
-        if (truth.pixels().empty() || pred.frame().empty()) continue;
-        // Seen from outside, the nearest pixel of a region always lies on its contour.
-        field.build(truth.contour(), truth.pixels(), around(truth.frame(), pred.frame()));
-        out[i] = static_cast<double>(field.sum_outside(pred, truth.region()));
-    }
+    sum_all_outside(truths, preds, PixelMeter(), out);
 }
 
-void list_distances(const Side& truths, const Side& preds, Lists& to_truth, Lists& to_pred) {
-    Bench bench;
-    for (Lists* lists : {&to_truth, &to_pred}) lists->offsets.push_back(0);
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        const bool both = bench.open(truths, preds, i);
-        for (Lists* lists : {&to_truth, &to_pred}) {
-            const bool forward = lists == &to_truth;
-            if (both) {
-                (forward ? bench.to_truth : bench.to_pred)
-                    .distances((forward ? bench.pred : bench.truth).pixels(), bench.squared);
-                lists->squared.insert(lists->squared.end(), bench.squared.begin(), bench.squared.end());
-            }
-            lists->offsets.push_back(static_cast<std::int64_t>(lists->squared.size()));
-        }
-    }
+void sum_outside(const Side& truths, const Side& preds, Spacing spacing, std::span<double> out) {
+    sum_all_outside(truths, preds, SpacedMeter(spacing), out);
+}
+
+void list_distances(const Side& truths, const Side& preds, PixelLists& to_truth, PixelLists& to_pred) {
+    list_all(truths, preds, PixelMeter(), to_truth, to_pred);
 }
 
 void list_distances(const Side& truths, const Side& preds, Spacing spacing, SpacedLists& to_truth,
                     SpacedLists& to_pred) {
-    Shape truth, pred;
-    Transform transform;
-    for (SpacedLists* lists : {&to_truth, &to_pred}) lists->offsets.push_back(0);
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        check_grids(truths, preds, i);
-        truth.read(truths, truths.rows[i]);
-        pred.read(preds, preds.rows[i]);
-        const bool both = !truth.pixels().empty() && !pred.pixels().empty();
-        const Frame frame = around(truth.contour().frame(), pred.contour().frame());
-        for (SpacedLists* lists : {&to_truth, &to_pred}) {
-            const bool forward = lists == &to_truth;
-            if (both) {
-                transform.build((forward ? truth : pred).pixels(), frame, spacing);
-                std::span<const double> column;
-                std::int32_t x_now = frame.x1 - 1;
-                for (const Pixel& pixel : (forward ? pred : truth).pixels()) {
-                    if (pixel.x != x_now) column = transform.column((x_now = pixel.x) - frame.x1);
-                    lists->squared.push_back(column[pixel.y - frame.y1]);
-                }
-            }
-            lists->offsets.push_back(static_cast<std::int64_t>(lists->squared.size()));
-        }
-    }
-}
-
-void sum_outside(const Side& truths, const Side& preds, Spacing spacing, std::span<double> out) {
-    Shape truth;
-    Raster pred;
-    Transform transform;
-    Pause pause;
-    for (std::size_t i = 0; i < truths.rows.size(); ++i) {
-        pause();
-        check_grids(truths, preds, i);
-        const std::int64_t row = preds.rows[i];
-        truth.read(truths, truths.rows[i]);
-        pred.read(preds.masks.counts[row], preds.masks.size_of(row));
-        out[i] = 0;
-        if (truth.pixels().empty() || pred.frame().empty()) continue;
-        const Frame frame = around(truth.frame(), pred.frame());
-        transform.build(truth.pixels(), frame, spacing);
-        std::span<const double> column;
-        std::int32_t x_now = frame.x1 - 1;
-        Raster::common(pred, truth.region(), true, [&](std::int32_t x, std::int32_t y, std::uint64_t bits) {
-            if (x != x_now) column = transform.column((x_now = x) - frame.x1);
-            for (; bits; bits &= bits - 1) out[i] += column[y + std::countr_zero(bits) - frame.y1];
-        });
-    }
+    list_all(truths, preds, SpacedMeter(spacing), to_truth, to_pred);
 }
 
 }  // namespace verite

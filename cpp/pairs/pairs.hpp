@@ -25,16 +25,16 @@ void sum_outside(const Side& truth, const Side& pred, std::span<double> out);
 
 // Squared distances of every contour pixel of one side to the other side's contour, pair by pair; none where either
 // side is empty. `offsets` gets one entry more than there are pairs.
+template <class Number>
 struct Lists {
-    std::vector<std::int64_t> squared, offsets;
-};
-void list_distances(const Side& truth, const Side& pred, Lists& to_truth, Lists& to_pred);
-
-// The same two where neighbouring pixels do not lie one apart.
-struct SpacedLists {
-    std::vector<double> squared;
+    std::vector<Number> squared;
     std::vector<std::int64_t> offsets;
 };
+using PixelLists = Lists<std::int64_t>;
+void list_distances(const Side& truth, const Side& pred, PixelLists& to_truth, PixelLists& to_pred);
+
+// The same two where neighbouring pixels do not lie one apart.
+using SpacedLists = Lists<double>;
 void list_distances(const Side& truth, const Side& pred, Spacing spacing, SpacedLists& to_truth, SpacedLists& to_pred);
 void sum_outside(const Side& truth, const Side& pred, Spacing spacing, std::span<double> out);
 

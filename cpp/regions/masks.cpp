@@ -64,27 +64,6 @@ void encode_runs(std::span<const std::uint32_t> counts, std::string& text) {
     }
 }
 
-void unite_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, std::vector<std::uint32_t>& sum) {
-    if (a.empty() || b.empty()) throw std::invalid_argument("a mask without runs");
-    std::uint32_t left_a = a[0], left_b = b[0], run = 0;
-    std::size_t i = 1, j = 1;
-    bool in_a = false, in_b = false, inside = false;
-    for (bool more = true; more;) {
-        const std::uint32_t step = std::min(left_a, left_b);
-        run += step;
-        left_a -= step;
-        left_b -= step;
-        if (!left_a && i < a.size()) left_a = a[i++], in_a = !in_a;
-        if (!left_b && j < b.size()) left_b = b[j++], in_b = !in_b;
-        if ((!left_a && left_b && i == a.size()) || (!left_b && left_a && j == b.size()))
-            throw std::invalid_argument("two masks: expected the same number of pixels");
-        more = left_a || left_b;
-        const bool was_inside = inside;
-        inside = in_a || in_b;
-        if (inside != was_inside || !more) sum.push_back(run), run = 0;
-    }
-}
-
 std::uint64_t run_area(std::span<const std::uint32_t> counts) {
     std::uint64_t area = 0;
     for (std::size_t i = 1; i < counts.size(); i += 2) area += counts[i];

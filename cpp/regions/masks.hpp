@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "columns/views.hpp"
+#include "regions/pixels.hpp"
 
 namespace verite {
 
@@ -21,9 +22,6 @@ void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint3
 
 // The same text from runs, appended to `text`.
 void encode_runs(std::span<const std::uint32_t> counts, std::string& text);
-
-// The runs of the pixels in either mask, appended to `sum`, spelled as pycocotools' merge spells them.
-void unite_runs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, std::vector<std::uint32_t>& sum);
 
 // Runs from stretches told column by column, downwards; stretches that touch become one.
 class RunWriter {
@@ -69,7 +67,7 @@ void unite_each(std::size_t first, std::size_t last, Size size, std::vector<std:
             whole.swap(part);
         } else {
             sum.clear();
-            unite_runs(whole, part, sum);
+            merge_runs(whole, part, false, sum);
             whole.swap(sum);
         }
     }

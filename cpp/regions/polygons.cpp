@@ -192,10 +192,6 @@ void append_runs(std::span<const std::uint32_t> ends, Size size, std::vector<std
     if (rest > 0 || ends.empty()) counts.push_back(rest);
 }
 
-void rasterise_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts) {
-    RingDrawer().draw(xy, size, counts);
-}
-
 void rasterise(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts) {
     RingDrawer drawer;
     unite_each(first, last, size, counts,

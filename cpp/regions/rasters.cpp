@@ -19,9 +19,11 @@ void each_stretch(std::span<const std::uint32_t> counts, std::int64_t height, Vi
         y += pixels;
         if (y >= height) x += y / height, y %= height;
     };
-    for (std::size_t i = 0; i + 1 < counts.size(); i += 2) {
+    for (std::size_t i = 0; i + 1 < counts.size();) {
         skip(counts[i]);
-        for (std::int64_t left = counts[i + 1]; left > 0;) {
+        std::int64_t left = counts[i + 1];
+        for (i += 2; i + 1 < counts.size() && counts[i] == 0; i += 2) left += counts[i + 1];  // runs without a gap
+        while (left > 0) {
             const std::int64_t step = std::min(left, height - y);
             visit(static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(y + step));
             skip(step);
@@ -99,17 +101,47 @@ Frame frame_of(std::span<const std::uint32_t> counts, Size size) {
 
 void Raster::read(std::span<const std::uint32_t> counts, Size size) {
     reframe(frame_of(counts, size));
+    draw(counts, size, 0, bits_);
+}
+
+void Raster::draw(std::span<const std::uint32_t> counts, Size size, std::int32_t width,
+                  std::vector<std::uint64_t>& bits) const {
     const std::int32_t top = first_word() << 6;
-    each_stretch(counts, size.height, [&](std::int32_t x, std::int32_t y1, std::int32_t y2) {
-        std::uint64_t* column = bits_.data() + static_cast<std::size_t>(x - frame_.x1) * words_;
-        const std::int32_t first = (y1 - top) >> 6, last = (y2 - 1 - top) >> 6;
+    each_stretch(counts, size.height, [&](std::int32_t x, std::int32_t from, std::int32_t to) {
+        const std::int32_t y1 = from + width - top, y2 = to - width - top;
+        if (y1 >= y2) return;
+        std::uint64_t* column = bits.data() + static_cast<std::size_t>(x - frame_.x1) * words_;
+        const std::int32_t first = y1 >> 6, last = (y2 - 1) >> 6;
         for (std::int32_t w = first; w <= last; ++w) {
-            std::uint64_t bits = all;
-            if (w == first) bits &= all << ((y1 - top) & 63);
-            if (w == last) bits &= all >> (63 - ((y2 - 1 - top) & 63));
-            column[w] |= bits;
+            std::uint64_t word = all;
+            if (w == first) word &= all << (y1 & 63);
+            if (w == last) word &= all >> (63 - ((y2 - 1) & 63));
+            column[w] |= word;
         }
     });
+}
+
+void Raster::rim(std::span<const std::uint32_t> counts, Size size, std::int64_t width) {
+    read(counts, size);
+    const std::int64_t columns = frame_.width();
+    width = std::min<std::int64_t>(width, INT32_MAX / 4);
+    if (std::min<std::int64_t>(columns, frame_.height()) <= 2 * width) return;  // too thin for anything but a rim
+    // Upwards and downwards while drawing; across by anding columns with those 1, 2, 4 … steps to the right, until
+    // column x has what all of x .. x + 2 width have and belongs `width` steps further.
+    scratch_.assign(bits_.size(), 0);
+    draw(counts, size, static_cast<std::int32_t>(width), scratch_);
+    const auto words = static_cast<std::size_t>(words_);
+    std::uint64_t* const core = scratch_.data();
+    const auto and_columns = [&](std::int64_t steps, std::int64_t kept) {
+        const std::size_t ahead = static_cast<std::size_t>(steps) * words;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(kept) * words; ++i) core[i] &= core[i + ahead];
+    };
+    std::int64_t length = 1;
+    for (; 2 * length <= 2 * width + 1; length *= 2) and_columns(length, columns - 2 * length + 1);
+    const std::int64_t kept = columns - 2 * width;
+    if (length < 2 * width + 1) and_columns(2 * width + 1 - length, kept);
+    std::uint64_t* const middle = bits_.data() + static_cast<std::size_t>(width) * words;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kept) * words; ++i) middle[i] &= ~core[i];
 }
 
 void Raster::read(const std::uint8_t* rows, Size size) {
@@ -169,7 +201,7 @@ void Raster::outline(const Raster& region) {
 
 std::uint64_t Raster::count() const {
     std::uint64_t sum = 0;
-    for (const std::uint64_t word : bits_) sum += std::popcount(word);
+    for (const std::uint64_t word : bits_) sum += count_bits(word);
     return sum;
 }
 
@@ -200,7 +232,13 @@ void Raster::runs(Size size, std::vector<std::uint32_t>& counts) const {
 
 std::uint64_t count_common(const Raster& a, const Raster& b) {
     std::uint64_t sum = 0;
-    Raster::common(a, b, false, [&](std::int32_t, std::int32_t, std::uint64_t bits) { sum += std::popcount(bits); });
+    const std::int32_t top = std::max(a.first_word(), b.first_word());
+    const std::int32_t words = std::min(a.first_word() + a.words(), b.first_word() + b.words()) - top;
+    for (std::int32_t x = std::max(a.frame().x1, b.frame().x1); x < std::min(a.frame().x2, b.frame().x2); ++x) {
+        const std::uint64_t *mine = a.column(x) + (top - a.first_word()),
+                            *theirs = b.column(x) + (top - b.first_word());
+        for (std::int32_t w = 0; w < words; ++w) sum += count_bits(mine[w] & theirs[w]);
+    }
     return sum;
 }
 

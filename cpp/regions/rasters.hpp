@@ -8,6 +8,17 @@
 
 namespace verite {
 
+// The bits of a word that are set. Processors count them at once, but not all that this is compiled for.
+constexpr std::uint64_t count_bits(std::uint64_t word) {
+    word -= word >> 1 & 0x5555555555555555;
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    word += word >> 8;
+    word += word >> 16;
+    word += word >> 32;
+    return word & 0x7f;
+}
+
 struct Pixel {
     std::int32_t x, y;
 };
@@ -34,6 +45,9 @@ class Raster {
     void read(const std::uint8_t* rows, Size size);  // row by row, anything but 0 is object
     // The pixels of `region` with a 4-neighbour that is not in it; the border of the image counts as outside.
     void outline(const Raster& region);
+    // The pixels of a mask within `width` steps (to any of eight neighbours) of a pixel outside it; likewise the
+    // border.
+    void rim(std::span<const std::uint32_t> counts, Size size, std::int64_t width);
 
     const Frame& frame() const { return frame_; }
     std::int32_t first_word() const { return frame_.y1 >> 6; }
@@ -53,6 +67,9 @@ class Raster {
 
   private:
     void reframe(const Frame& frame);
+    // Stretches of pixels in the frame's columns, each without `width` pixels at either end.
+    void draw(std::span<const std::uint32_t> counts, Size size, std::int32_t width,
+              std::vector<std::uint64_t>& bits) const;
 
     Frame frame_;
     std::int32_t words_ = 0;

@@ -14,7 +14,7 @@ struct Place {
     double x, y;
 };
 
-Place moved(const double* warp, double u, double v) {
+Place move_place(const double* warp, double u, double v) {
     return {warp[0] + (warp[1] * u + warp[2] * v + warp[3] * (u * v)),
             warp[4] + (warp[5] * u + warp[6] * v + warp[7] * (u * v))};
 }
@@ -56,7 +56,8 @@ void warp_runs(std::span<const double> edges, std::span<const double> warps, Siz
     Crossings crossings(size.width);
     for (std::size_t i = 0; i + 8 <= warps.size(); i += 8) {
         for (std::size_t e = 0; e + 4 <= edges.size(); e += 4) {
-            const Place a = moved(&warps[i], edges[e], edges[e + 1]), b = moved(&warps[i], edges[e + 2], edges[e + 3]);
+            const Place a = move_place(&warps[i], edges[e], edges[e + 1]),
+                        b = move_place(&warps[i], edges[e + 2], edges[e + 3]);
             if (!std::isfinite(a.x + a.y + b.x + b.y))
                 throw std::invalid_argument("a moved outline: expected finite numbers, found one that is not");
             crossings.add(a, b, size);

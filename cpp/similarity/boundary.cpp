@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "regions/boundaries.hpp"
+#include "regions/rasters.hpp"
 #include "similarity/mask_measure.hpp"
 #include "similarity/registry.hpp"
 
@@ -46,16 +46,24 @@ class BoundaryMeasure {
         if (!(overlap >= floor_) || !(overlap > 0)) return overlap;
         Mask& other = masks_.other(t);
         const std::int64_t width = rim_width(other.size);
+        if (is_thin(masks_.mine(), width) && is_thin(other, width)) return overlap;  // the rims are the masks
         mine_.read(masks_.mine(), width);
         others_[t].read(other, width);
-        const auto [mine, theirs, both] = mine_.rim.compare(others_[t].rim);
-        const std::uint64_t all = masks_.is_crowd(t) ? mine : mine + theirs - both;
+        const std::uint64_t both = count_common(mine_.rim, others_[t].rim);
+        const std::uint64_t all = masks_.is_crowd(t) ? mine_.size : mine_.size + others_[t].size - both;
         return std::min(overlap, both > 0 ? static_cast<double>(both) / static_cast<double>(all) : 0.0);
     }
 
   private:
+    // Nothing of it is further than `width` steps from the outside. Odd masks have no bounds to tell by.
+    static bool is_thin(const Mask& mask, std::int64_t width) {
+        const auto& [left, top, right, bottom] = mask.bounds;
+        return !mask.is_odd && std::min(right - left, bottom - top) <= 2 * width;
+    }
+
     struct OwnRim {
-        Rim rim;
+        Raster rim;
+        std::uint64_t size = 0;
         bool is_read = false;
 
         void read(Mask& mask, std::int64_t width) {
@@ -63,7 +71,8 @@ class BoundaryMeasure {
             const auto counts = mask.counts();
             if (std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) != mask.size.pixels())
                 throw std::invalid_argument("expected masks whose runs add up to their size");
-            rim.read(counts, mask.size, width);
+            rim.rim(counts, mask.size, width);
+            size = rim.count();
             is_read = true;
         }
     };

@@ -14,7 +14,7 @@ Every message is one line: where, what was found, what was expected, what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 
 class VeriteError(Exception):
@@ -87,12 +87,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         folded = {w.casefold(): w for w in words}
         near = [folded[w] for w in get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)]
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def check_choices(settings: object, choices: Mapping[str, Sequence[str]]) -> None:
-    """Each of these attributes must be one of its words."""
-    for name, words in choices.items():
-        value = getattr(settings, name)
-        if value not in words:
-            listed = f"{', '.join(words[:-1])} or {words[-1]}"
-            raise BadParameter(f"{name}: expected {listed}, found {value!r}{did_you_mean(str(value), words)}")

@@ -16,7 +16,7 @@ from verite import _core
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.limits import limit, remedy
 from verite.model.outlines import Runs
-from verite.model.ragged import Ints, offsets_of
+from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 PolygonRule = Literal["coco", "centre"]
@@ -127,9 +127,3 @@ def spell_size(size: NDArray[np.int32]) -> str:
     '640 × 480'
     """
     return f"{size[1]} × {size[0]}"
-
-
-def empty_runs(sizes: Sizes) -> tuple[NDArray[np.uint32], Ints]:
-    """Masks without a pixel."""
-    counts = sizes.astype(np.int64).prod(axis=1).astype(np.uint32)
-    return counts, np.arange(len(sizes) + 1, dtype=np.int64)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import verite
 from verite.model.results import digest_for
 from verite.reporting.overlays import Overlay
 from verite.reporting.page.crops import rings_for, window_of
@@ -265,7 +264,3 @@ def tell_findings(systems: Sequence[System]) -> list[dict[str, Any]]:
             key = "truth" if finding.side == "truth" else system.name
             found.setdefault(f"{key}|{finding}", finding.to_dict() | {"of": key})
     return list(found.values())
-
-
-def tell_software() -> dict[str, str]:
-    return {"verite": verite.__version__}
