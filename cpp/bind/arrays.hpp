@@ -118,6 +118,7 @@ inline ArraysOf<std::int64_t, std::int32_t, double> to_python(Candidates&& found
 
 void register_assignment(nb::module_& module);
 void register_columns(nb::module_& module);
+void register_regions(nb::module_& module);
 void register_census(nb::module_& module);
 void register_volumes(nb::module_& module);
 void register_detection(nb::module_& module);

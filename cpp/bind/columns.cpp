@@ -1,4 +1,4 @@
-// Objects, regions and images for Python: made of arrays, looked at as arrays, pickled as bytes.
+// Objects and images for Python: made of arrays, looked at as arrays, pickled as bytes.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -8,10 +8,8 @@
 #include <array>
 #include <optional>
 
-#include "bind/arrays.hpp"
-#include "bind/views.hpp"
+#include "bind/pickles.hpp"
 #include "columns/facts.hpp"
-#include "columns/objects.hpp"
 
 namespace verite {
 namespace {
@@ -26,122 +24,10 @@ std::vector<FactTuple> tuples(const std::vector<Fact>& facts) {
     return found;
 }
 
-constexpr int version = 1;  // of what is pickled
-
-void check_length(std::size_t found, std::size_t expected, const char* name) {
-    if (found != expected)
-        throw nb::value_error((std::string(name) + ": expected " + std::to_string(expected) +
-                               " values, one a region, found " + std::to_string(found))
-                                  .c_str());
-}
-
-template <class T>
-View<T> column(nb::handle values, std::size_t count, const char* name) {
-    auto view = to_view<T>(values, name);
-    if (view) check_length(view.size(), count, name);
-    return view;
-}
-
 // Flags that somebody carries: to say no about everybody is to say nothing.
 View<std::uint8_t> flags_from(nb::handle values, std::size_t count, const char* name) {
     auto flags = column<std::uint8_t>(values, count, name);
     return std::ranges::find(flags.values, 1) != flags.end() ? flags : View<std::uint8_t>();
-}
-
-Shapes shapes_from(nb::handle polygons, nb::handle runs, std::size_t count) {
-    Shapes shapes;
-    const auto check = [&](const View<std::int64_t>& objects, std::size_t parts, const char* name) {
-        if (objects.size() != count + 1)
-            throw nb::value_error((std::string(name) + ": expected " + std::to_string(count) +
-                                   " objects as in boxes, found " +
-                                   std::to_string(objects.size() == 0 ? 0 : objects.size() - 1))
-                                      .c_str());
-        check_offsets(objects.values, parts, "objects whose offsets rise to their parts");
-    };
-    if (!polygons.is_none()) {
-        shapes.points = to_view<double>(polygons[0], "points");
-        shapes.rings = to_view<std::int64_t>(polygons[1], "rings");
-        shapes.ring_objects = to_view<std::int64_t>(polygons[2], "objects");
-        check_offsets(shapes.rings.values, shapes.points.size() / 2, "rings whose offsets rise to the points");
-        check(shapes.ring_objects, shapes.rings.size() - 1, "polygons");
-    }
-    if (!runs.is_none()) {
-        shapes.counts = to_view<std::uint32_t>(runs[0], "counts");
-        shapes.run_objects = to_view<std::int64_t>(runs[1], "objects");
-        shapes.sizes = to_view<std::int32_t>(runs[2], "sizes");
-        check(shapes.run_objects, shapes.counts.size(), "runs");
-        expect(shapes.sizes.size() == 2 * count, "a height and a width for each mask");
-    }
-    if (!shapes.has_polygons()) shapes.points = {}, shapes.rings = {}, shapes.ring_objects = {};
-    if (!shapes.has_runs()) shapes.counts = {}, shapes.run_objects = {}, shapes.sizes = {};
-    return shapes;
-}
-
-RaggedView<double> keypoints_from(nb::handle keypoints, std::size_t count) {
-    if (keypoints.is_none()) return {};
-    RaggedView<double> found{to_view<double>(keypoints[0], "keypoints"),
-                             to_view<std::int64_t>(keypoints[1], "keypoint objects")};
-    if (found.size() != count)
-        throw nb::value_error(("keypoints: expected " + std::to_string(count) + " objects as in boxes, found " +
-                               std::to_string(found.size()))
-                                  .c_str());
-    check_offsets(found.starts.values, found.values.size(), "keypoints whose offsets rise to their numbers");
-    for (std::size_t i = 0; i < count; ++i) expect(found[i].size() % 3 == 0, "x, y and visibility of each keypoint");
-    return found.values.size() > 0 ? found : RaggedView<double>();
-}
-
-Regions regions_from(nb::handle boxes, const std::string& layout, nb::handle polygons, nb::handle runs,
-                     nb::handle boxed, nb::handle keypoints) {
-    Regions regions;
-    regions.boxes = to_view<double>(boxes, "boxes");
-    expect(regions.boxes && regions.boxes.size() % 4 == 0, "four numbers a box");
-    regions.layout = layout_from(layout);
-    Shapes shapes = shapes_from(polygons, runs, regions.count());
-    regions.kinds = kinds_of(shapes, regions.count());
-    if (regions.kinds) regions.shapes = std::make_shared<const LazyShapes>(std::move(shapes));
-    auto has_box = column<std::uint8_t>(boxed, regions.count(), "boxed");
-    if (std::ranges::find(has_box.values, 0) != has_box.end()) regions.boxed = std::move(has_box);
-    regions.keypoints = keypoints_from(keypoints, regions.count());
-    return regions;
-}
-
-const Shapes& shapes_of(const Regions& regions) {
-    static const Shapes none;
-    const nb::gil_scoped_release released;
-    return regions.shapes ? regions.shapes->get() : none;
-}
-
-nb::typed<nb::tuple, std::optional<ArraysOf<double, std::int64_t, std::int64_t>>,
-          std::optional<ArraysOf<std::uint32_t, std::int64_t, std::int32_t>>>
-shape_arrays(const Regions& regions) {
-    const Shapes& shapes = shapes_of(regions);
-    nb::object polygons = nb::none(), runs = nb::none();
-    if (shapes.has_polygons())
-        polygons = nb::make_tuple(to_array(shapes.points, 2), to_array(shapes.rings), to_array(shapes.ring_objects));
-    if (shapes.has_runs())
-        runs = nb::make_tuple(to_array(shapes.counts), to_array(shapes.run_objects), to_array(shapes.sizes, 2));
-    return nb::make_tuple(polygons, runs);
-}
-
-ArrayOf<std::uint8_t> kind_array(const Regions& regions) {
-    if (regions.kinds) return to_array(regions.kinds);
-    return to_array(keep(Array<std::uint8_t>(regions.count(), 0)));
-}
-
-// Calls visit(name, column) for every column, which may be absent.
-template <class RegionsLike, class ShapesLike, class Visit>
-void visit_regions(RegionsLike& regions, ShapesLike& shapes, Visit&& visit) {
-    visit("boxes", regions.boxes);
-    visit("kinds", regions.kinds);
-    visit("boxed", regions.boxed);
-    visit("keypoints", regions.keypoints.values);
-    visit("keypoint_objects", regions.keypoints.starts);
-    visit("points", shapes.points);
-    visit("rings", shapes.rings);
-    visit("ring_objects", shapes.ring_objects);
-    visit("counts", shapes.counts);
-    visit("run_objects", shapes.run_objects);
-    visit("sizes", shapes.sizes);
 }
 
 template <class ColumnsLike, class Visit>
@@ -162,41 +48,6 @@ void visit_images(ImagesLike& images, Visit&& visit) {
     visit("starts", images.names.starts);
     visit("widths", images.widths);
     visit("heights", images.heights);
-}
-
-// Puts columns that are there into a dictionary of bytes.
-auto into(nb::dict& state) {
-    return [&state](const char* name, const auto& view) {
-        if (view) state[name] = to_bytes(view);
-    };
-}
-
-// The inverse.
-auto out_of(const nb::dict& state) {
-    return [&state](const char* name, auto& view) {
-        using T = std::remove_cvref_t<decltype(view.values[0])>;
-        if (state.contains(name)) view = to_view<T>(state[name], name, true);
-    };
-}
-
-nb::dict opened(const State& state) {
-    expect(nb::cast<int>(state[0]) == version, "a pickle of this version of verite");
-    return nb::cast<nb::dict>(state[1]);
-}
-
-void get_state(const Regions& regions, nb::dict& state) {
-    state["layout"] = name_of(regions.layout) == "xyxy" ? "xyxy" : "xywh";
-    visit_regions(regions, shapes_of(regions), into(state));
-}
-
-Regions regions_of_state(const nb::dict& state) {
-    Regions regions;
-    Shapes shapes;
-    regions.layout = layout_from(nb::cast<std::string>(state["layout"]));
-    visit_regions(regions, shapes, out_of(state));
-    if (shapes.has_polygons() || shapes.has_runs())
-        regions.shapes = std::make_shared<const LazyShapes>(std::move(shapes));
-    return regions;
 }
 
 Columns columns_from(const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence, nb::handle area,
@@ -278,96 +129,6 @@ nb::typed<nb::list, nb::str> image_names(const Images& images) {
     return names;
 }
 
-// What is immutable is its own copy.
-template <class T>
-void bind_copies(nb::class_<T>& bound) {
-    bound.def("__copy__", [](nb::handle_t<T> self) { return nb::typed<nb::object, T>(nb::borrow(self)); })
-        .def(
-            "__deepcopy__", [](nb::handle_t<T> self, nb::handle) { return nb::typed<nb::object, T>(nb::borrow(self)); },
-            "memo"_a);
-}
-
-void register_regions(nb::module_& module) {
-    nb::class_<Regions> bound(module, "Regions",
-                              "Boxes as they were given, and polygons and masks made when asked for.");
-    bound
-        .def(
-            "__init__",
-            [](Regions* self, const Buffer& boxes, const std::string& layout, const Buffers& polygons,
-               const Buffers& runs, const Buffer& boxed,
-               const nb::typed<nb::object, std::tuple<Buffer, Buffer>>& keypoints) {
-                new (self) Regions(regions_from(boxes, layout, polygons, runs, boxed, keypoints));
-            },
-            "boxes"_a, "layout"_a, "polygons"_a.none() = nb::none(), "runs"_a.none() = nb::none(),
-            "boxed"_a.none() = nb::none(), "keypoints"_a.none() = nb::none())
-        .def("__len__", &Regions::count)
-        .def_prop_ro("layout", [](const Regions& regions) { return std::string(name_of(regions.layout)); })
-        .def_prop_ro("boxes", [](const Regions& regions) { return to_array(regions.boxes, 4); })
-        .def(
-            "boxes_as",
-            [](const Regions& regions, const std::string& layout) {
-                return to_array(boxes_as(regions, layout_from(layout)), 4);
-            },
-            "layout"_a)
-        .def_prop_ro("has_only_boxes",
-                     [](const Regions& regions) {
-                         return std::ranges::all_of(regions.kinds.values, [](std::uint8_t kind) { return kind == 0; });
-                     })
-        .def_prop_ro("has_all_boxes", [](const Regions& regions) { return !regions.boxed; })
-        .def_prop_ro("kinds", kind_array)
-        .def_prop_ro("has_keypoints", [](const Regions& regions) { return static_cast<bool>(regions.keypoints); })
-        .def_prop_ro(
-            "keypoints",
-            [](const Regions& regions) -> nb::typed<nb::object, std::optional<ArraysOf<double, std::int64_t>>> {
-                if (!regions.keypoints) return nb::none();
-                return nb::make_tuple(to_array(regions.keypoints.values), to_array(regions.keypoints.starts));
-            },
-            "x, y and visibility of each point, and where the points of each object start; None where there are none.")
-        .def_prop_ro("boxed", [](const Regions& regions) { return to_flags(regions.boxed); })
-        .def("shapes", shape_arrays, "Points, rings and objects of polygons; runs, objects and sizes of masks.")
-        .def(
-            "take",
-            [](const Regions& regions, const Buffer& rows) {
-                return take(regions, to_view<std::int64_t>(rows, "rows"));
-            },
-            "rows"_a)
-        .def(
-            "scale",
-            [](const Regions& regions, const Buffer& factors) {
-                return scale(regions, to_view<double>(factors, "factors"));
-            },
-            "factors"_a)
-        .def(
-            "bound",
-            [](const Regions& regions, unsigned threads) {
-                const nb::gil_scoped_release released;
-                return verite::bound(regions, threads);
-            },
-            "threads"_a = 1, "With boxes around the polygon or mask of those that came without one.")
-        .def(
-            "with_boxes",
-            [](const Regions& regions, const Buffer& boxes, const std::string& layout) {
-                Regions changed = regions;
-                changed.boxes = to_view<double>(boxes, "boxes");
-                changed.layout = layout_from(layout);
-                check_length(changed.count(), regions.count(), "boxes");
-                return changed;
-            },
-            "boxes"_a, "layout"_a, "The same shapes with other boxes.")
-        .def(
-            "load", [](const Regions& regions) { shapes_of(regions); },
-            "Makes polygons and masks now, which are otherwise made when they are needed.")
-        .def("__getstate__",
-             [](const Regions& regions) {
-                 nb::dict state;
-                 get_state(regions, state);
-                 return State(nb::make_tuple(version, state));
-             })
-        .def("__setstate__",
-             [](Regions& self, const State& state) { new (&self) Regions(regions_of_state(opened(state))); });
-    bind_copies(bound);
-}
-
 void register_objects(nb::module_& module) {
     nb::class_<Columns> bound(module, "Columns",
                               "The objects of one side: a column for every fact, shared and never written to.");
@@ -442,13 +203,13 @@ void register_objects(nb::module_& module) {
             "with_shapes"_a, "Name, size in bytes and digest of every column.")
         .def("__getstate__",
              [](const Columns& columns) {
-                 nb::dict state;
-                 get_state(columns.regions, state);
-                 visit_columns(columns, into(state));
-                 return State(nb::make_tuple(version, state));
+                 return pack_state([&](nb::dict& state) {
+                     get_state(columns.regions, state);
+                     visit_columns(columns, into(state));
+                 });
              })
         .def("__setstate__", [](Columns& self, const State& given) {
-            const nb::dict state = opened(given);
+            const nb::dict state = unpack_state(given);
             auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}, {}};
             visit_columns(*made, out_of(state));
         });
@@ -478,13 +239,11 @@ void register_images(nb::module_& module) {
         .def_prop_ro("heights", [](const Images& images) { return to_array(images.heights); })
         .def("__getstate__",
              [](const Images& images) {
-                 nb::dict state;
-                 visit_images(images, into(state));
-                 return State(nb::make_tuple(version, state));
+                 return pack_state([&](nb::dict& state) { visit_images(images, into(state)); });
              })
         .def("__setstate__", [](Images& self, const State& state) {
             auto* made = new (&self) Images{};
-            visit_images(*made, out_of(opened(state)));
+            visit_images(*made, out_of(unpack_state(state)));
         });
     bind_copies(bound);
 }
@@ -492,7 +251,6 @@ void register_images(nb::module_& module) {
 }  // namespace
 
 void register_columns(nb::module_& module) {
-    register_regions(module);
     register_objects(module);
     register_images(module);
 }

@@ -12,7 +12,7 @@
 #include "bind/arrays.hpp"
 #include "bind/readings.hpp"
 #include "bind/views.hpp"
-#include "evaluation/sides.hpp"
+#include "evaluation/kept.hpp"
 
 namespace verite {
 namespace {
@@ -32,7 +32,7 @@ std::vector<Flag> flags_from(const std::vector<std::string>& names) {
 
 // What a word stands for.
 template <class T>
-T chosen(const std::map<std::string, T>& words, const std::string& word, const char* what) {
+T choose(const std::map<std::string, T>& words, const std::string& word, const char* what) {
     const auto at = words.find(word);
     expect(at != words.end(), what);
     return at->second;
@@ -56,14 +56,14 @@ void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& p
               bool is_together, const std::vector<std::string>& ignored, const std::vector<std::string>& shared,
               bool repeats_quirks, bool truth_is_results, bool pred_is_results, std::int64_t image_limit,
               bool drops_flat, const Buffer& judged, const Buffer& spared, const Buffer& least, const Buffer& pred_rows,
-              const std::vector<std::vector<double>>& sigmas, unsigned threads) {
+              const std::vector<std::vector<double>>& sigmas, std::size_t most_pairs, unsigned threads) {
     const Rules rules{std::move(thresholds),
                       std::move(ranges),
                       std::move(limits),
                       std::move(recalls),
-                      chosen<Wants>({{"free", Wants::free}, {"best", Wants::best}}, wants, "wants: free or best"),
-                      chosen<Equal>({{"later", Equal::later}, {"first", Equal::first}}, equal, "equal: later or first"),
-                      chosen<Ties>({{"image", Ties::image}, {"row", Ties::row}}, ties, "ties: image or row"),
+                      choose<Wants>({{"free", Wants::free}, {"best", Wants::best}}, wants, "wants: free or best"),
+                      choose<Equal>({{"later", Equal::later}, {"first", Equal::first}}, equal, "equal: later or first"),
+                      choose<Ties>({{"image", Ties::image}, {"row", Ties::row}}, ties, "ties: image or row"),
                       is_strict,
                       is_together};
     SideRules sides{flags_from(ignored),
@@ -78,7 +78,8 @@ void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& p
                     to_view<std::int64_t>(spared, "spared"),
                     to_view<double>(least, "least"),
                     to_view<std::int32_t>(pred_rows, "pred_rows"),
-                    ragged(sigmas)};
+                    ragged(sigmas),
+                    most_pairs};
     auto rank = to_view<std::int32_t>(label_rank, "label_rank");
     expect(!rank || rank.size() == labels, "a rank for each label");
     const Similarity& kind = find_similarity(similarity);
@@ -189,7 +190,7 @@ DictOfAny by_image(const KeptEvaluation& kept) {
     {
         const nb::gil_scoped_release released;
         found = kept.evaluation().by_image();
-        order = kept.image_order();
+        order = kept.sides().image_order();
         if (order.empty()) {
             order.resize(found.precision.size());
             for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
@@ -298,6 +299,15 @@ void register_evaluations(nb::module_& module) {
         [](const std::vector<double>& values) { return sum_pairwise(values) / static_cast<double>(values.size()); },
         "values"_a, "The mean to the last bit as numpy has it; nan of nothing.");
     module.def(
+        "similarities",
+        [] {
+            std::vector<std::pair<std::string, std::string>> found;
+            for (const Similarity* one : every_similarity())
+                if (!one->about.empty()) found.emplace_back(one->name, one->about);
+            return found;
+        },
+        "What objects can be compared by: the name of each similarity, and what is compared.");
+    module.def(
         "wants_outlines",
         [](const std::string& similarity) {
             const Wanted& wants = find_similarity(similarity).wants;
@@ -325,7 +335,7 @@ void register_evaluations(nb::module_& module) {
              "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "image_limit"_a = 0,
              "drops_flat"_a = false, "judged"_a.none() = nb::none(), "spared"_a.none() = nb::none(),
              "least"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
-             "sigmas"_a = std::vector<std::vector<double>>(), "threads"_a = 1)
+             "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX, "threads"_a = 1)
         .def(
             "numbers",
             [](const KeptEvaluation& kept) -> const Numbers& {

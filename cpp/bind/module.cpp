@@ -90,6 +90,7 @@ NB_MODULE(_core, module) {
                "Runs of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_assignment(module);
+    verite::register_regions(module);
     verite::register_columns(module);
     verite::register_census(module);
     verite::register_detection(module);

@@ -69,7 +69,8 @@ void check_side(const Side& side, const char* name) {
 }  // namespace
 
 Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t images, std::size_t labels,
-                       const Rules& rules, const Similarity& similarity, double pixel, unsigned threads)
+                       const Rules& rules, const Similarity& similarity, double pixel, std::size_t most_pairs,
+                       unsigned threads)
     : truth_(truth),
       pred_(pred),
       images_(images),
@@ -89,8 +90,8 @@ Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t image
     });
     const auto &truth_rows = truths_.rows, &pred_rows = preds_.cells.rows;
     const double floor = std::ranges::min(rules_.thresholds);
-    candidates_ =
-        similarity_.find({truth_.objects, pred_.objects, floor, pixel_}, truths_.view(), preds_.cells.view(), threads_);
+    candidates_ = similarity_.find({truth_.objects, pred_.objects, floor, pixel_, most_pairs}, truths_.view(),
+                                   preds_.cells.view(), threads_);
     ignored_.resize(truth_rows.size());
     outside_ranges(truth_rows, truth_.areas, truth_.ignored, rules_.ranges, threads_, ignored_);
     outside_.resize(pred_rows.size());

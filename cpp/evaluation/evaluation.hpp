@@ -68,7 +68,7 @@ class Evaluation {
   public:
     // Makes everything up to the flags. The memory of both sides stays the caller's and must outlive this.
     Evaluation(const Truths& truth, const Preds& pred, std::size_t images, std::size_t labels, const Rules& rules,
-               const Similarity& similarity, double pixel, unsigned threads);
+               const Similarity& similarity, double pixel, std::size_t most_pairs, unsigned threads);
 
     const Rules& rules() const { return rules_; }
     std::size_t labels() const { return labels_; }

@@ -1,13 +1,11 @@
 // From the columns of two sides to what an evaluation compares: ranks by id, areas, who is set aside.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "columns/objects.hpp"
-#include "evaluation/draws.hpp"
-#include "evaluation/parts.hpp"
+#include "evaluation/evaluation.hpp"
+#include "similarity/layout.hpp"
 
 namespace verite {
 
@@ -25,53 +23,39 @@ struct SideRules {
     View<double> least;            // the overlap each truth asks for besides the threshold
     View<std::int32_t> pred_rows;  // which predictions there are and in which order; absent: all
     RaggedView<double> sigmas;     // of the keypoints of each label, by position
+    std::size_t most_pairs = SIZE_MAX;
 };
 
 // Objects of one side, with everything that had to be made for an evaluation.
 struct Sided {
     Columns columns;
-    View<double> boxes;
-    Array<std::int32_t> image, label, rows, sizes;
-    Array<double> areas, quads;
+    LaidObjects laid;
+    Array<std::int32_t> image, label, rows;
+    Array<double> areas;
     Array<std::uint8_t> ignored, shared, is_odd, spared;  // odd: those with an id that means nobody
     View<double> stated;                                  // areas, where they are all stated
 };
 
-// Both sides in the order of ids, and their evaluation.
-class KeptEvaluation {
+// Both sides in the order of ids.
+class Sides {
   public:
     // `label_rank` of the truth's labels is absent where they stand in their order. Labels of predictions behind those
     // of the truth are nobody's. Throws std::invalid_argument with a sentence that begins with "truth:" or
     // "predictions:" where something is not there that is needed.
-    KeptEvaluation(Columns truth, Columns pred, Images images, std::size_t labels, View<std::int32_t> label_rank,
-                   SideRules side_rules, const Rules& rules, const Similarity& similarity, unsigned threads);
-    KeptEvaluation(const KeptEvaluation&) = delete;
+    Sides(Columns truth, Columns pred, Images images, std::size_t labels, View<std::int32_t> label_rank,
+          SideRules side_rules, const Rules& rules, const Similarity& similarity, unsigned threads);
+    Sides(const Sides&) = delete;
 
-    const Evaluation& evaluation() const { return *evaluation_; }
+    const Truths& truths() const { return truths_; }
+    const Preds& preds() const { return preds_; }
+    const Images& images() const { return images_; }
+    std::size_t labels() const { return labels_; }
+    const SideRules& rules() const { return side_rules_; }
 
-    Numbers weight(std::span<const double> weights, unsigned threads) const;
-    // Rows of the truth that are not there, and objects that are; weights may be empty.
-    Numbers change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
-                   unsigned threads) const;
-
-    // Changed truths of many draws: lists one after the other, and where each draw's part of them begins.
-    struct Changes {
-        const Columns* addable;  // null: none
-        View<std::int32_t> removed, added, labels, again;
-        View<std::int64_t> removed_offsets, added_offsets, again_offsets;
-    };
-    // What may be in doubt about a draw.
-    struct Doubt {
-        bool has_weights, has_changes;
-    };
-    // The means of many draws, [draw][doubt][choice]: weights [draw][image]; changes may be null.
-    std::vector<double> draw_means(std::span<const double> weights, const Changes* changes,
-                                   std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
-                                   unsigned threads) const;
-
-    // What became of these images, by their ids or else by their names; `labels` are ids of classes in their order.
-    Part part(std::span<const std::int64_t> labels, std::string about) const;
-
+    // Objects that the truth may have besides; `side` keeps what they are made of.
+    Truths lay_added(Sided& side, const Columns& added) const;
+    // The rank of a label of the truth. Throws std::invalid_argument for another.
+    std::int32_t rank_of(std::int32_t label) const;
     // Weights of images by rank.
     Array<double> by_rank(std::span<const double> weights) const;
     // The image at each rank; empty where they stand in their order.
@@ -79,19 +63,13 @@ class KeptEvaluation {
 
   private:
     Truths lay_truths(Sided& side, bool is_results) const;
-    Truths lay_added(Sided& side, const Columns& added) const;
     Preds lay_preds(Sided& side) const;
     void lay_places(Sided& side, const char* name) const;
-    Objects lay_objects(Sided& side, const char* name) const;
     void find_truth_areas(Sided& side, Objects& objects) const;
     void find_pred_areas(Sided& side, const Objects& objects) const;
     void leave_out(Sided& side, const auto& is_out) const;
-    void lay_quads(Sided& side, const char* name, Objects& objects) const;
-    void lay_keypoints(Sided& side, const char* name, Objects& objects) const;
-    void set_aside_unlabelled(Sided& side) const;
     void choose_truths(Sided& side) const;
     void choose_preds(Sided& side) const;
-    std::string name_of(std::size_t image) const;
 
     Images images_;
     std::size_t labels_;
@@ -99,9 +77,11 @@ class KeptEvaluation {
     SideRules side_rules_;
     Rules rules_;
     const Similarity& similarity_;
+    Layout layout_;
     unsigned threads_;
     Sided truth_, pred_;
-    std::unique_ptr<Evaluation> evaluation_;
+    Truths truths_;
+    Preds preds_;
 };
 
 }  // namespace verite

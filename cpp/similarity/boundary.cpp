@@ -86,6 +86,6 @@ class BoundaryMeasure {
 }  // namespace
 
 constinit const Similarity boundary_similarity =
-    make_similarity<BoundaryMeasure>("boundary", {.outlines = true}, outline_areas);
+    make_similarity<BoundaryMeasure>("boundary", "masks and their boundaries", {.outlines = true}, outline_areas);
 
 }  // namespace verite

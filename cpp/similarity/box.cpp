@@ -43,7 +43,7 @@ struct CocoFormula {
 }  // namespace
 
 constinit const Similarity box_similarity = make_similarity<BoxMeasure<CocoFormula>>(
-    "box", {},
+    "box", "boxes", {},
     [](const Objects& objects, unsigned threads, std::span<double> out) { box_areas(objects.boxes, threads, out); });
 
 }  // namespace verite

@@ -55,7 +55,12 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
     std::iota(preds.begin(), preds.end(), 0);
     const auto cell_of = [&](std::int32_t row) { return pred_cells[static_cast<std::size_t>(row)]; };
     if (!std::ranges::is_sorted(pred_cells)) std::ranges::stable_sort(preds, {}, cell_of);
-    MeasuredGroups<BoxMeasure<CornerFormula>> groups({{.boxes = truth.corners}, {.boxes = pred.corners}, floor, pixel});
+    Comparison comparison;
+    comparison.truth.boxes = truth.corners;
+    comparison.pred.boxes = pred.corners;
+    comparison.floor = floor;
+    comparison.pixel = pixel;
+    MeasuredGroups<BoxMeasure<CornerFormula>> groups(comparison);
     // Cell by cell first, then in the order of predictions.
     Candidates sorted;
     sorted.offsets.push_back(0);
@@ -94,7 +99,7 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
 }
 
 constinit const Similarity corner_box_similarity = make_similarity<BoxMeasure<CornerFormula>>(
-    "corner_box", {.corners = true}, [](const Objects& objects, unsigned, std::span<double> out) {
+    "corner_box", "", {.corners = true}, [](const Objects& objects, unsigned, std::span<double> out) {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = area(&objects.boxes[4 * i], 0);
     });
 

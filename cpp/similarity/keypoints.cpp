@@ -181,8 +181,8 @@ class KeypointMeasure {
 
 }  // namespace
 
-constinit const Similarity keypoint_similarity = make_similarity<KeypointMeasure>(
-    "keypoints", {.keypoints = true},
+constinit const Similarity keypoints_similarity = make_similarity<KeypointMeasure>(
+    "keypoints", "keypoints", {.keypoints = true},
     [](const Objects& objects, unsigned threads, std::span<double> out) { box_areas(objects.boxes, threads, out); });
 
 }  // namespace verite

@@ -5,6 +5,7 @@
 
 namespace verite {
 
-constinit const Similarity mask_similarity = make_similarity<MaskMeasure>("mask", {.outlines = true}, outline_areas);
+constinit const Similarity mask_similarity =
+    make_similarity<MaskMeasure>("mask", "masks", {.outlines = true}, outline_areas);
 
 }  // namespace verite

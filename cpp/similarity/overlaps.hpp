@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "columns/cells.hpp"
@@ -80,18 +82,38 @@ template <class Measure>
     if constexpr (requires { measure.expect(pred); }) measure.expect(pred);
 }
 
+// Refuses more pairs than fit into memory.
+class PairCounter {
+  public:
+    explicit PairCounter(std::size_t most) : most_(most) {}
+
+    void check(std::size_t pairs) const {
+        if (pairs > most_)
+            throw std::length_error("predictions: expected at most " + std::to_string(most_) +
+                                    " pairs of objects that overlap, found more; raise the limit with "
+                                    "VERITE_LIMIT_OVERLAPS if this is right, with 100 bytes of memory for each");
+    }
+    void add(std::size_t pairs) { check(all_ += pairs); }
+
+  private:
+    std::size_t most_;
+    std::atomic<std::size_t> all_ = 0;
+};
+
 // All pairs of a cell whose overlap is not below `floor`. A measure is told the truths of a cell by meet(rows) and a
 // prediction by start(row). each_possible(visit) then calls visit(t) for every t-th truth whose overlap may reach the
 // floor, and overlap(t) is asked for. An overlap that is not a number compares with nothing: then all truths of the
 // cell are candidates. `make_measure()` is called for each piece of work, so that a measure may keep scratch memory.
+// Throws std::length_error where there are more than `most_pairs`.
 template <class MakeMeasure>
-Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, unsigned threads,
-                           MakeMeasure&& make_measure) {
+Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, std::size_t most_pairs,
+                           unsigned threads, MakeMeasure&& make_measure) {
     if (truth.image_count() != pred.image_count())
         throw std::invalid_argument("cells: expected as many images on both sides");
     const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     const std::size_t pieces = cuts.size() - 1;
     std::vector<Candidates> parts(pieces);
+    PairCounter counter(most_pairs);
     Candidates found;
     found.offsets.resize(pred.rows.size() + 1);
     constexpr std::int64_t ahead = 8;
@@ -117,11 +139,13 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
                     pause();
                     if (p + ahead < slots) expect(measure, pred.rows[p + ahead]);
                     add_candidates(measure, pred.rows[p], count, floor, part, add);
+                    counter.check(part.truth.rows());
                     end_slots(p + 1);
                 }
             });
         }
         end_slots(pred.images[cuts[piece + 1]]);
+        counter.add(part.truth.rows());
     });
     found.offsets[0] = 0;
     if (pieces == 1) {

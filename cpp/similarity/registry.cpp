@@ -6,11 +6,16 @@
 
 namespace verite {
 
+std::span<const Similarity* const> every_similarity() {
+#define VERITE_LIST(name) &name##_similarity,
+    static constexpr std::array all{VERITE_EACH_SIMILARITY(VERITE_LIST)};
+#undef VERITE_LIST
+    return all;
+}
+
 const Similarity& find_similarity(std::string_view name) {
-    const std::array all{&box_similarity,      &corner_box_similarity, &mask_similarity,
-                         &boundary_similarity, &keypoint_similarity,   &rotated_similarity};
     std::string names;
-    for (const Similarity* similarity : all) {
+    for (const Similarity* similarity : every_similarity()) {
         if (similarity->name == name) return *similarity;
         names += (names.empty() ? "" : ", ") + std::string(similarity->name);
     }

@@ -1,11 +1,22 @@
-// All similarities there are; each is made in the file of its name.
+// All similarities there are, a line for each; each is made in the file of its name.
 #pragma once
 
 #include "similarity/similarity.hpp"
 
+// clang-format off
+#define VERITE_EACH_SIMILARITY(line) \
+    line(box)                        \
+    line(mask)                       \
+    line(boundary)                   \
+    line(keypoints)                  \
+    line(rotated)                    \
+    line(corner_box)
+// clang-format on
+
 namespace verite {
 
-extern const Similarity box_similarity, corner_box_similarity, mask_similarity, boundary_similarity,
-    keypoint_similarity, rotated_similarity;
+#define VERITE_DECLARE(name) extern const Similarity name##_similarity;
+VERITE_EACH_SIMILARITY(VERITE_DECLARE)
+#undef VERITE_DECLARE
 
 }  // namespace verite

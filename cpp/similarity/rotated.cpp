@@ -57,6 +57,7 @@ void quad_areas(const Objects& objects, unsigned threads, std::span<double> out)
 
 }  // namespace
 
-constinit const Similarity rotated_similarity = make_similarity<RotatedMeasure>("rotated", {.quads = true}, quad_areas);
+constinit const Similarity rotated_similarity =
+    make_similarity<RotatedMeasure>("rotated", "rotated boxes", {.quads = true}, quad_areas);
 
 }  // namespace verite

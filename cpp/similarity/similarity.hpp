@@ -36,6 +36,7 @@ struct Comparison {
     Objects truth, pred;
     double floor = 0;  // pairs below it do not matter
     double pixel = 0;  // added to every width and height: 1 where corners are pixel indices
+    std::size_t most_pairs = SIZE_MAX;
 };
 
 // One group after the other, for those who do not compare everything at once.
@@ -51,12 +52,15 @@ class GroupComparison {
 
 struct Similarity {
     std::string_view name;
+    std::string_view about;  // what is compared, as help says it; empty: nobody asks for it by name
     Wanted wants;
     Candidates (*find)(const Comparison& comparison, const Cells& truth, const Cells& pred, unsigned threads);
     std::unique_ptr<GroupComparison> (*compare_groups)(const Comparison& comparison);
     // The area of each object, where the file does not state it.
     void (*areas)(const Objects& objects, unsigned threads, std::span<double> out);
 };
+
+std::span<const Similarity* const> every_similarity();
 
 // Throws std::invalid_argument with the names there are.
 const Similarity& find_similarity(std::string_view name);
@@ -86,11 +90,14 @@ class MeasuredGroups : public GroupComparison {
 };
 
 template <class Measure>
-constexpr Similarity make_similarity(std::string_view name, Wanted wants,
+constexpr Similarity make_similarity(std::string_view name, std::string_view about, Wanted wants,
                                      void (*areas)(const Objects&, unsigned, std::span<double>)) {
-    return {name, wants,
+    return {name,
+            about,
+            wants,
             [](const Comparison& comparison, const Cells& truth, const Cells& pred, unsigned threads) {
-                return find_candidates(truth, pred, comparison.floor, threads, [&] { return Measure(comparison); });
+                return find_candidates(truth, pred, comparison.floor, comparison.most_pairs, threads,
+                                       [&] { return Measure(comparison); });
             },
             [](const Comparison& comparison) -> std::unique_ptr<GroupComparison> {
                 return std::make_unique<MeasuredGroups<Measure>>(comparison);

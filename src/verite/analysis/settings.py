@@ -8,8 +8,8 @@ from typing import Any, Literal
 from verite.errors import BadParameter
 from verite.evaluation.floors import Floor
 from verite.evaluation.settings import THREADS, ClassSettings
+from verite.evaluation.similarities import On, on_setting
 from verite.leaderboards.settings import NONE, Groups, LeaderboardSettings
-from verite.protocols.coco_settings import On
 from verite.protocols.keypoints import Sigmas
 from verite.protocols.openimages import Metric, OpenImagesSettings
 from verite.settings import Choice, FileOrContent, Names, Number, Option, Setting, Thresholds, Whole
@@ -45,9 +45,7 @@ class ProtocolSettings(ClassSettings):
     """What is evaluated before it is analysed."""
 
     protocol: Option[Name] = Choice("coco", "Whose number is analysed.", Name)
-    on: Option[On | None] = Choice(
-        None, "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On
-    )
+    on: Option[On | None] = on_setting(None)
     sigmas: Sigmas = Sigmas()
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(
         None, "IoU from which a prediction is right; may be repeated.", short="-t", default_text="the protocol's"

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from verite.cli.options import checks_option, read_side, reading_options
+from verite.evaluation.similarities import SIMILARITIES
 from verite.protocols import HOMES
 
 
@@ -32,7 +33,7 @@ Examples:
               help="Overlap from which on an object is found.")  # fmt: skip
 @click.option(
     "--on",
-    type=click.Choice(["box", "mask", "keypoints", "rotated"]),
+    type=click.Choice(list(SIMILARITIES)),
     help="What is compared and drawn, where the protocol asks.",
 )
 @click.option("--sigmas", metavar="FILE", show_default="the truth's, else those of COCO or CrowdPose",

@@ -9,6 +9,7 @@ import click
 
 from verite.analysis.settings import AnalyseSettings
 from verite.cli.options import THREADS, F, checks_option, is_typed, options_of, read_side, reading_options
+from verite.evaluation.similarities import SIMILARITIES
 from verite.protocols import HOMES
 from verite.reporting.page.settings import ANALYSIS, PageSettings
 
@@ -59,7 +60,7 @@ Examples:
 @click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True, help="Whose rules.")
 @click.option(
     "--on",
-    type=click.Choice(["box", "mask", "keypoints", "rotated"]),
+    type=click.Choice(list(SIMILARITIES)),
     help="What is compared, where the protocol asks.",
 )
 @click.option("--sigmas", metavar="FILE", show_default="the truth's, else those of COCO or CrowdPose",

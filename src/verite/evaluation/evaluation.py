@@ -8,17 +8,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.notes import Notes, class_id
 from verite.evaluation.numbers import Numbers, tell_as
 from verite.evaluation.part import Part
+from verite.limits import limit
 from verite.model.complaints import in_our_words
 from verite.records import field_values, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from verite.evaluation.changes import Changes
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and areas when pycocotools loads them
 EVERY_AREA = (float("-inf"), float("inf"))
+USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
 BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 
@@ -69,8 +71,6 @@ class Arrays:
 
     def with_absent(self, value: float) -> Arrays:
         """The same with another value for what is absent: -1 makes them the reference's, bit for bit."""
-        import numpy as np
-
         absent = np.isnan(self.precision)  # a confidence may be no number without being absent
         recall = np.where(np.isnan(self.recall), value, self.recall)
         return Arrays(np.where(absent, value, self.precision), recall, np.where(absent, value, self.scores))
@@ -109,8 +109,6 @@ class Stages:
 
     def is_matched(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
         """For each pair, whether the prediction took the truth."""
-        import numpy as np
-
         bits = self.matched[threshold // 16][:, area] >> np.uint16(threshold % 16)
         return (bits & np.uint16(1)) > 0
 
@@ -132,7 +130,7 @@ class Evaluation(Numbers):
     has_one_order = True  # of predictions, at all thresholds
 
     def __init__(
-        self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | None
+        self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | int | None
     ) -> None:
         """`pred` is aligned with `truth`. `cells` say more than flags can: see :func:`evaluate`."""
         self.truth, self.pred, self.rules, self.threads, self.cells = truth, pred, rules, threads, cells
@@ -201,8 +199,6 @@ class Evaluation(Numbers):
 
     def list_falling(self, threshold: int = 0) -> Ints:
         """Every prediction that is compared by falling confidence, equal ones as they count; so at every threshold."""
-        import numpy as np
-
         listed: Any = self.cells.get("pred_rows")
         if listed is None:
             listed = self.stages.preds[0] if self.rules.ties == "image" else np.arange(len(self.pred))
@@ -215,8 +211,6 @@ class Evaluation(Numbers):
         """A mean of the objects in each bin, as COCO evaluates ranges of areas: truths outside neither reward nor
         punish, nor do predictions outside that take nothing. Objects have the number of their bin; `areas`: of ranges.
         """
-        import numpy as np
-
         from verite.model.annotations import Source
 
         truth, pred, rules = self.truth, self.pred, replace(self.rules, ranges=tuple(areas))
@@ -245,8 +239,6 @@ class Evaluation(Numbers):
 
     def weighted(self, weights: Any) -> Numbers:
         """As if each image were there so many times, copies one after the other: whole numbers, or any from 0 up."""
-        import numpy as np
-
         with tell_as(BadParameter):
             return Numbers(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
 
@@ -255,8 +247,6 @@ class Evaluation(Numbers):
 
         An object with another class or place is one removed and one added. Only what is touched is matched again.
         """
-        import numpy as np
-
         rows, objects = np.asarray(removed, dtype=np.int32), self.lay_beside(added)
         by_image = None if weights is None else np.asarray(weights, dtype=np.float64)
         with tell_as(BadParameter):
@@ -291,8 +281,6 @@ class Evaluation(Numbers):
         threads: int | None = None,
     ) -> Floats:
         """The same, [draw, doubt, part]: whether weights and whether changes hold, for each doubt."""
-        import numpy as np
-
         if not parts:
             raise BadParameter("parts: expected what to average, found nothing")
         objects = None if changes is None else self.lay_beside(changes.objects)
@@ -319,17 +307,18 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
 
 
 def evaluate(
-    truth: Annotations, pred: Annotations, rules: Rules, threads: int, **cells: NDArray[Any] | None
+    truth: Annotations, pred: Annotations, rules: Rules, threads: int, **cells: NDArray[Any] | int | None
 ) -> _core.Evaluation:
     """The core's evaluation of two sides.
 
     `judged` and `spared`: image × labels + label of the cells, rising, in which predictions count at all besides those
     with truths, and in which those that find nothing are spared. `least`: the overlap each truth asks for besides the
-    threshold. `pred_rows`: which predictions there are, in the order of equal confidences.
+    threshold. `pred_rows`: which predictions there are, in the order of equal confidences. `most_pairs`: how many may
+    overlap before they are refused.
     """
     order = None if rules.is_open else truth.labels.by_id
     widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = field_values(rules) | cells
+    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | field_values(rules) | cells
     del given["is_open"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:

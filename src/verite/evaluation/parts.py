@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Arrays, Evaluation
 from verite.evaluation.notes import Notes
@@ -18,7 +19,6 @@ from verite.model.labels import Labels
 from verite.records import record
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from verite.evaluation.evaluation import Floats
@@ -130,8 +130,6 @@ class MergedNumbers(Numbers):
         """Means of many draws, [draw, part], weights [draw, image]: what :meth:`Evaluation.draw_means` gives, but that
         equal confidences of one image are walked one by one and not copy by copy.
         """
-        import numpy as np
-
         values: list[list[Floats]] = [[] for _ in parts]
         for label in range(len(self.merger.labels)):
             asked = [part for part in parts if len(part) < 5 or part[4] is None or part[4][label]]
@@ -221,8 +219,6 @@ def _stand_again(columns: Any, images: Any, labels: Any, source: Any, digest: st
 
 
 def no_objects(*, is_pred: bool) -> _core.Columns:
-    import numpy as np
-
     from verite.model.regions import Regions
 
     none: NDArray[np.int32] = np.empty(0, dtype=np.int32)

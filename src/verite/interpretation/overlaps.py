@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from verite import _core
 from verite.errors import DataError
-from verite.evaluation.candidates import check_overlaps
+from verite.evaluation.candidates import box_candidates
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.rasters import frames_of
-from verite.model.regions import MASK, POLYGON
+from verite.model.regions import MASK, POLYGON, Regions
 from verite.pairs import Pairs
 from verite.pairs.objects import pairs_of, shapes_of_side, uses_boxes
+from verite.records import replace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,14 +22,15 @@ Ints = NDArray[np.int64]
 
 def find_overlaps(truth: Annotations, pred: Annotations, settings: ComparisonSettings) -> tuple[Ints, Ints, Pairs]:
     """Truths and preds of one image that may share something, whatever their labels, and the regions in pairs."""
-    order = np.argsort(truth.image, kind="stable")
-    cells, pred_cells = truth.image.astype(np.int64)[order], pred.image.astype(np.int64)
-    boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0
-    check_overlaps(boxes, cells, pred_boxes, pred_cells, pixel=pixel, where=pred.source.path)
-    offsets, found, _ = _core.box_candidates(boxes, cells, pred_boxes, pred_cells, pixel)
-    truths = order[found]
-    preds = np.repeat(np.arange(len(pred)), np.diff(offsets))
-    return truths, preds, shared_pairs(truth, pred, truths, preds, settings)
+    pixel = 1.0 if settings.pixel == "plus1" else 0.0
+    found = box_candidates(outer_boxes(truth), outer_boxes(pred), pixel=pixel, is_together=True)
+    truths = found.truth.astype(np.int64)
+    return truths, found.pred, shared_pairs(truth, pred, truths, found.pred, settings)
+
+
+def outer_boxes(side: Annotations) -> Annotations:
+    """Every object as a box around all that it may be compared by, and as sure as any other."""
+    return replace(side, regions=Regions(reach(side)), confidence=None, area=None)
 
 
 def reach(side: Annotations) -> Floats:

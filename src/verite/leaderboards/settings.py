@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verite.evaluation.settings import THREADS, EvaluationSettings
-from verite.protocols.coco_settings import On
+from verite.evaluation.similarities import On, on_setting
 from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 
@@ -36,7 +36,7 @@ class LeaderboardSettings(EvaluationSettings):
     """Whose numbers, what is drawn, and how often."""
 
     protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
-    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On)
+    on: Option[On] = on_setting()
     sigmas: Setting[Any, Any] = Sigmas(is_quiet=True)
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
         ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, RankedSettings
+from verite.evaluation.similarities import On, on_setting
 from verite.protocols.keypoints import Sigmas
 from verite.records import replace
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
@@ -15,7 +16,6 @@ from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
-On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
 Per = Literal["class", "threshold", "image"]
 Ignored = Literal["crowd", "explicit", "count", "drop"]
 Ties = Literal["id", "file", "row"]
@@ -79,7 +79,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
 class CocoSettings(RankedSettings):
     """What is compared, from which overlap, for objects of which size, and how many predictions count."""
 
-    on: Option[On] = Choice("box", "Compare boxes, masks, masks and their boundaries, keypoints, or rotated boxes.", On)
+    on: Option[On] = on_setting()
     iou: CocoThresholds = CocoThresholds()
     areas: Areas = Areas(
         tuple((name, *limits) for name, limits in AREAS.items()),

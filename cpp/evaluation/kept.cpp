@@ -1,0 +1,95 @@
+#include "evaluation/kept.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace verite {
+
+KeptEvaluation::KeptEvaluation(Columns truth, Columns pred, Images images, std::size_t labels,
+                               View<std::int32_t> label_rank, SideRules side_rules, const Rules& rules,
+                               const Similarity& similarity, unsigned threads)
+    : sides_(std::move(truth), std::move(pred), std::move(images), labels, std::move(label_rank), std::move(side_rules),
+             rules, similarity, threads),
+      evaluation_(sides_.truths(), sides_.preds(), sides_.images().count(), labels, rules, similarity,
+                  sides_.rules().pixel, sides_.rules().most_pairs, threads),
+      threads_(threads) {}
+
+Numbers KeptEvaluation::weight(std::span<const double> weights, unsigned threads) const {
+    return evaluation_.weight(sides_.by_rank(weights), threads);
+}
+
+Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Columns* added,
+                               std::span<const double> weights, unsigned threads) const {
+    Sided side;
+    Truths addable;
+    if (added) addable = sides_.lay_added(side, *added);
+    Array<std::int32_t> rows(addable.count());
+    std::iota(rows.begin(), rows.end(), 0);
+    return evaluation_.change({removed, rows, addable.label, {}}, addable, sides_.by_rank(weights), threads);
+}
+
+Part KeptEvaluation::part(std::span<const std::int64_t> labels, std::string about) const {
+    ImageKeys keys;
+    if (sides_.images().ids) {
+        keys.ids.assign(sides_.images().ids.begin(), sides_.images().ids.end());
+        std::ranges::sort(keys.ids);
+    } else {
+        for (std::size_t image = 0; image < sides_.images().count(); ++image) {
+            const auto name = sides_.images().names[image];
+            keys.names.emplace_back(name.begin(), name.end());
+        }
+        std::ranges::sort(keys.names);
+    }
+    return make_part(evaluation_, std::move(keys), labels, std::move(about), threads_);
+}
+
+std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, const Changes* changes,
+                                               std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
+                                               unsigned threads) const {
+    const std::size_t images = sides_.images().count();
+    const auto bounds = [](const View<std::int64_t>& offsets, std::size_t count) {
+        if (offsets.values.empty() || offsets[0] != 0 || offsets.values.back() != static_cast<std::int64_t>(count) ||
+            !std::ranges::is_sorted(offsets.values))
+            throw std::invalid_argument("draws: expected offsets that rise from 0 to the number of rows");
+        return offsets.size() - 1;
+    };
+    const std::size_t draws = changes ? bounds(changes->removed_offsets, changes->removed.size())
+                                      : weights.size() / std::max<std::size_t>(images, 1);
+    if (!(weights.empty() && changes) && weights.size() != draws * images)
+        throw std::invalid_argument("draws: expected a weight for each image and as many changed truths as draws");
+    std::vector<Array<double>> ranked;
+    for (std::size_t i = 0; i < draws && !weights.empty(); ++i)
+        ranked.push_back(sides_.by_rank(weights.subspan(i * images, images)));
+    Sided side;
+    Truths addable;
+    std::vector<TruthChanges> changed;
+    Array<std::int32_t> labels;
+    if (changes) {
+        if (bounds(changes->added_offsets, changes->added.size()) != draws ||
+            bounds(changes->again_offsets, changes->again.size()) != draws ||
+            changes->labels.size() != changes->added.size())
+            throw std::invalid_argument("draws: expected as many parts of every list as draws");
+        if (changes->addable) addable = sides_.lay_added(side, *changes->addable);
+        for (const std::int32_t label : changes->labels) labels.push_back(sides_.rank_of(label));
+        for (std::size_t i = 0; i < draws; ++i) {
+            const auto part = [&](std::span<const std::int32_t> rows, const View<std::int64_t>& offsets) {
+                return rows.subspan(static_cast<std::size_t>(offsets[i]),
+                                    static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+            };
+            changed.push_back({part(changes->removed.values, changes->removed_offsets),
+                               part(changes->added.values, changes->added_offsets),
+                               part(labels, changes->added_offsets),
+                               part(changes->again.values, changes->again_offsets)});
+        }
+    }
+    std::vector<Drawn> drawn;
+    for (std::size_t i = 0; i < draws; ++i)
+        for (const auto& [has_weights, has_changes] : doubts)
+            drawn.push_back(
+                {has_weights && !weights.empty() ? std::span<const double>(ranked[i]) : std::span<const double>{},
+                 has_changes && changes ? &changed[i] : nullptr});
+    return verite::draw_means(evaluation_, addable, drawn, choices, threads);
+}
+
+}  // namespace verite
