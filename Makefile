@@ -27,7 +27,7 @@ check: .venv/developing
 unit: .venv/developing
 	$(BIN)/pytest -m "not slow"
 
-quick: .venv/developing  ## a look at everything in a minute: nothing slow, of each test the first parameters
+quick: .venv/developing  ## a look at everything in a minute: nothing slow or thorough, of each test the first parameters
 	$(BIN)/pytest --quick
 
 slow: .venv/developing  ## what takes long: large files, long runs, the whole demo

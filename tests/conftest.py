@@ -13,11 +13,11 @@ import pytest
 from verite.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
-QUICK = 2  # sets of parameters
+QUICK = 1  # set of parameters
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="Nothing slow, and of each test the first parameters alone.")
+    parser.addoption("--quick", action="store_true", help="Nothing that takes a second, the first parameters of each.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.nodeid.partition("[")[0]
         seen[name] += 1
-        is_kept = seen[name] <= QUICK and not {"slow", "page"} & set(item.keywords)
+        is_kept = seen[name] <= QUICK and not {"slow", "thorough", "page"} & set(item.keywords)
         (kept if is_kept else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

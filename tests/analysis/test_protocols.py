@@ -172,6 +172,7 @@ def open_images(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(path) for path in paths]
 
 
+@pytest.mark.thorough
 def test_open_images_files_are_analysed_by_the_same_rules_as_they_are_evaluated(
     open_images: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

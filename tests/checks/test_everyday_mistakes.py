@@ -132,6 +132,7 @@ def test_healthy_files_raise_no_alarm(folder):
         assert folder(data.truth(), data.results())[2] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mistake", BOXES)
 def test_boxes_written_another_way_are_named_and_mended(folder, mistake):
     code, write = BOXES[mistake]
@@ -149,6 +150,7 @@ def test_boxes_written_another_way_are_named_and_mended(folder, mistake):
         assert np.abs(mended.regions.sizes - data.pred_boxes).max() < 0.02 * data.sizes.max(), seed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mistake", ["corners", "centre and size", "fractions", "fractions, centre", "y before x"])
 def test_wrong_truth_is_named_as_such(folder, mistake):
     code, write = BOXES[mistake]
@@ -172,6 +174,7 @@ def test_class_ids_off_by_one_are_named_and_mended(folder, shift):
         assert folder(data.truth(), data.results(label_shift=shift), **options_of(fix))[2] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shift", [-1, 1])
 def test_image_ids_off_by_one_are_named_and_mended(folder, shift):
     for seed in range(SETS):

@@ -137,6 +137,7 @@ def test_a_thousand_healthy_sets_are_left_in_peace() -> None:
     assert not {code: count for code, count in found.items() if code.startswith("V42")}
 
 
+@pytest.mark.thorough
 def test_healthy_sets_with_left_and_right_exchanged_are_found() -> None:
     missed = []
     for seed in range(100):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import verite as vt
 from tests.checks.adversaries import ADVERSARIES
@@ -37,6 +38,7 @@ def cases():
         yield from (Files.of(make(np.random.default_rng([1901, seed]))) for seed in range(2))
 
 
+@pytest.mark.thorough
 def test_what_looks_sound_is_so_after_a_long_look(monkeypatch):
     sound = 0
     for files in cases():

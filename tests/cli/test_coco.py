@@ -28,6 +28,7 @@ def test_json_is_one_document_and_nothing_else(capsys: Any) -> None:
     assert err == ""
 
 
+@pytest.mark.thorough
 def test_results_and_all_tables_are_kept(capsys: Any, tmp_path: Path) -> None:
     status, out, _ = typed(capsys, TRUTH, HAWK, MOLE, "-o", tmp_path / "out")
     assert status == 0

@@ -102,6 +102,7 @@ def test_one_class_of_any_protocol_is_compared_surely(typed):  # noqa: F811
     assert "AP@0.95" in complaint(err)
 
 
+@pytest.mark.thorough
 def test_two_parts_are_compared_surely(typed, tmp_path):  # noqa: F811
     for name in ("hawk", "magpie"):
         typed("partial", "coco", TRUTH, HARBOUR / f"{name}.json", "-o", tmp_path / f"{name}.part", "-q")

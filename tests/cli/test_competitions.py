@@ -60,6 +60,7 @@ def test_two_systems_stand_side_by_side(typed, verb):  # noqa: F811
         assert word in out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verb", GOOD)
 def test_results_are_kept(typed, verb, tmp_path):  # noqa: F811
     truth, hawk, magpie, options, key = GOOD[verb]

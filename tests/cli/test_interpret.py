@@ -62,6 +62,7 @@ def test_the_trace_of_one_image(scene, capsys):
         assert title in told
 
 
+@pytest.mark.thorough
 def test_results_tables_and_pictures_are_kept(scene, tmp_path, capsys):
     home = tmp_path / "out"
     assert run(["interpret", *scene, "--image", "street.png", "-o", str(home), "-q"]) == 0

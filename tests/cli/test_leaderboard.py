@@ -43,6 +43,7 @@ def test_json_has_the_documented_keys(typed):  # noqa: F811
     assert "metrics" not in document
 
 
+@pytest.mark.thorough
 def test_a_folder_gets_everything(typed, tmp_path):  # noqa: F811
     pytest.importorskip("matplotlib")
     words = ("leaderboard", TRUTH, HAWK, MAGPIE, *ERRORS, "--draws", "30", "-m", "AP", "-m", "AR10", "-q")

@@ -60,6 +60,7 @@ def test_several_systems_are_compared(typed):  # noqa: F811
     assert "difference" in out
 
 
+@pytest.mark.thorough
 def test_output_folder_has_documents_tables_and_plots(typed, tmp_path):  # noqa: F811
     folder = tmp_path / "out"
     status, _, _ = typed("localize", TRUTH, HAWK, "-m", "iou", "-m", "hausdorff", "-o", folder, "--object", "2", "-q")

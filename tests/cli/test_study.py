@@ -29,6 +29,7 @@ def own(tmp_path, monkeypatch):
     sys.modules.pop("studied_metrics", None)
 
 
+@pytest.mark.thorough
 def test_own_metrics_stand_beside_known_ones_and_get_a_verdict(typed, own):  # noqa: F811
     status, out, _ = typed("study", "-m", "studied_metrics:stairs", "-m", "iou", "-m", "hausdorff", *FAST)
     assert status == 0
@@ -64,6 +65,7 @@ def test_one_table_in_any_style(typed):  # noqa: F811
     assert "| iou | mask | ✓ | ✓ | ✓ | 3 |" in out
 
 
+@pytest.mark.thorough
 def test_everything_is_kept_in_a_folder(typed, tmp_path):  # noqa: F811
     home = tmp_path / "kept"
     status, _, err = typed(
@@ -122,6 +124,7 @@ def test_mistakes_are_told_in_one_line(typed, words, status, said):  # noqa: F81
     assert err.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_functions_of_ones_own_give_the_same_bytes_in_any_number_of_processes(own):
     program = [sys.executable, "-c", "from verite.cli import main; main()"]
     command = [*program, "study", "-m", "studied_metrics:stairs", "-m", "iou", *FAST, "--json", "--jobs"]
@@ -131,6 +134,7 @@ def test_functions_of_ones_own_give_the_same_bytes_in_any_number_of_processes(ow
     assert not two.stderr
 
 
+@pytest.mark.thorough
 def test_a_quick_study_says_what_it_leaves_open(typed, own):  # noqa: F811
     _, out, _ = typed("study", "-m", "studied_metrics:stairs", "--truth", "wide", "-a", "translation", "--quick")
     assert "288 results of 1 truth, 1 metric; the highest score is 7." in out  # 17² - 1
@@ -153,6 +157,7 @@ def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
 ONE = ("-a", "translation", "--truth", "boxes")
 
 
+@pytest.mark.thorough
 def test_an_interrupt_is_told_in_one_line(own):
     (own / "slow_metrics.py").write_text(
         "import pathlib, time\n"

@@ -238,6 +238,7 @@ def one_of(changes: Changes, i: int) -> tuple[Any, vt.Annotations]:
     return removed, replace(changes.objects.take(added), label=labels)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("on", ["box", "mask"])
 def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Path, on: Any) -> None:
     compared = 0

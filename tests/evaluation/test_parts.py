@@ -72,6 +72,7 @@ def assert_same_numbers(found: MergedNumbers, whole: Evaluation) -> None:
         assert np.array_equal(getattr(found.arrays, name), getattr(whole.arrays, name), equal_nan=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("on", ["box", "mask", "boundary"])
 def test_any_partition_and_any_tree_gives_the_bytes_and_the_numbers_of_the_whole(tmp_path: Path, on: Any) -> None:
     for seed in range(80 if on == "box" else 20):

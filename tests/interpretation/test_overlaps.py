@@ -36,6 +36,7 @@ def mixed(side, kinds):
 KINDS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(boxes_in_images(), boxes_in_images(), KINDS, KINDS, st.sampled_from(["common", "box", "given"]))
 def test_every_overlap_is_found_whatever_regions_are_written_as(truth, pred, mine, theirs, regions):

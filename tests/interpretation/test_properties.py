@@ -116,6 +116,7 @@ def test_the_trace_of_an_image_ends_at_its_score(truth, pred, matching):
         assert trace.score == CLOSE(cells.mean() if len(cells) else 0, abs=1e-12)
 
 
+@pytest.mark.thorough
 @unhurried
 @given(boxes_in_images(), boxes_in_images())
 def test_boxes_polygons_and_masks_of_the_same_pixels_score_alike(truth, pred):

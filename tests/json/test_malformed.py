@@ -42,6 +42,7 @@ def test_every_cut_is_refused_as_cut(content):
 BYTES = [0, 9, 10, 32, *b'"\\/{}[],:.-+eE0159ntfNIu_x', 127, 128, 0xBF, 0xC0, 0xC3, 0xE2, 0xED, 0xF0, 0xF5, 255]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("content", DOCUMENTS.values(), ids=DOCUMENTS)
 @pytest.mark.parametrize("change", ["replace", "insert"])
 def test_every_byte_replaced_or_inserted(content, change):
@@ -51,6 +52,7 @@ def test_every_byte_replaced_or_inserted(content, change):
             assert_agrees(content[:at] + bytes([byte]) + content[at + (change == "replace") :])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("content", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_every_byte_left_out_doubled_or_swapped(content):
     for at in range(len(content)):
@@ -59,6 +61,7 @@ def test_every_byte_left_out_doubled_or_swapped(content):
         assert_agrees(content[:at] + content[at + 1 : at + 2] + content[at : at + 1] + content[at + 2 :])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("content", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_pieces_moved_about(content):
     pick = random.Random(2)

@@ -221,6 +221,7 @@ def test_every_outcome_compiles(tmp_path, kind):
     assert done.returncode == 0, done.stdout[-600:]
 
 
+@pytest.mark.thorough
 def test_there_is_an_example_of_every_outcome():
     """Protocols are found by themselves; whatever else can be shown wants an example above."""
     for module in pkgutil.walk_packages(vt.__path__, "verite."):

@@ -107,6 +107,7 @@ def with_library_exp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "np", library)
 
 
+@pytest.mark.thorough
 def test_similarities_are_the_reference_s_bits_where_numpy_s_exp_is_the_library_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def ours(first: Any, second: Any) -> Any:
     return _core.quad_overlaps(*(np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second)))
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_random_pairs_overlap_as_shapely_says() -> None:
     rng = np.random.default_rng(0)
     first, second = random_boxes(rng, 100_000), random_boxes(rng, 100_000)

@@ -34,6 +34,7 @@ def test_without_a_model_the_rate_is_that_found_where_the_algorithms_differ():
     assert calibrate(TABLE, [1, 1, 1, 0, 0, 1]).model == "bernoulli(epsilon=0.25)"
 
 
+@pytest.mark.thorough
 def test_independent_errors_are_calibrated():
     """Near-equal algorithms, records wrong at random: what is predicted comes true about as often."""
     rng = np.random.default_rng(1)

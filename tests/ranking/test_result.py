@@ -138,6 +138,7 @@ def many(algorithms):
     return vt.Answers.of(truth, {f"s{j:02d}": [1] * (algorithms + 1 - j) + [0] * j for j in range(algorithms)})
 
 
+@pytest.mark.thorough
 def test_of_many_systems_neighbours_are_shown_and_all_on_request():
     found = vt.rank(many(30), vt.truth_errors.Bernoulli(0.01), draws=200)
     assert len(found.neighbours) == 29

@@ -128,6 +128,7 @@ def test_the_drawing_says_what_is_on_it(three):
     assert {"missed cat", "✓ cat 0.90", "✗ cat 0.80"} <= set(shown)
 
 
+@pytest.mark.thorough
 def test_command_draws_the_worst_or_the_one_asked_for(tmp_path, capsys):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0
     (first,) = tmp_path.iterdir()

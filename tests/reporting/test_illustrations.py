@@ -11,6 +11,7 @@ from verite.reporting.illustrations import badness, draw_results, save_illustrat
 from verite.studies.gretsi import STEPS, reproduce_gretsi
 
 
+@pytest.mark.thorough
 def test_figures_3_to_6_of_2009_show_what_its_text_says(tmp_path):
     stars = reproduce_gretsi().outcome
     names = [path.name for path in save_stars(stars, tmp_path)]

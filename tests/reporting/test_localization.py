@@ -76,6 +76,7 @@ def test_the_colours_show_who_has_which_pixel():
     np.testing.assert_allclose(image[0], expected)
 
 
+@pytest.mark.thorough
 def test_pictures_are_written_and_the_same_every_time(results, tmp_path):
     names = [path.name for path in save_localization(results, tmp_path)]
     assert names == ["distributions.png", "worst-iou.png", "worst-hausdorff.png"]

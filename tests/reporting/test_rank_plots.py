@@ -60,6 +60,7 @@ def test_published_points_are_marked():
     assert lines["published"].get_xydata().tolist() == [[0.5, 0.3135], [0.2, 0.5893], [0.1, 0.7517]]
 
 
+@pytest.mark.thorough
 def test_many_pairs_are_all_drawn_and_neighbours_named(ten):
     figure = plot_kept(ten)
     untied = [pair for pair in ten.pairs if not pair.tied]
@@ -67,6 +68,7 @@ def test_many_pairs_are_all_drawn_and_neighbours_named(ten):
     assert len(labelled(figure)) <= 9
 
 
+@pytest.mark.thorough
 def test_of_very_many_pairs_neighbours_are_drawn_and_the_frailest_named(thirty):
     figure = plot_kept(thirty)
     neighbours = [pair for pair in thirty.neighbours if not pair.tied]
@@ -128,6 +130,7 @@ def test_same_plot_gives_the_same_bytes(ranking, format):
     assert render(plot_kept(ranking), format) == render(plot_kept(ranking), format)
 
 
+@pytest.mark.thorough
 def test_three_plots_are_saved(ten, tmp_path):
     assert [path.name for path in save_ranking(ten, tmp_path)] == ["kept.png", "ranks.png", "leaderboard.png"]
 

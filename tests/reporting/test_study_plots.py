@@ -91,6 +91,7 @@ def test_unknown_names_are_told():
         draw_curves(study(), "scale")
 
 
+@pytest.mark.thorough
 def test_the_same_study_gives_the_same_bytes(tmp_path):
     saved = save_study(study(), tmp_path, "png")
     assert {path.name for path in saved} >= {

@@ -108,6 +108,7 @@ def say(capsys: pytest.CaptureFixture[str], path: Path, data: bytes) -> tuple[in
     return status, err
 
 
+@pytest.mark.thorough
 def test_documents_that_lie_are_refused_in_one_line(
     part: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +125,7 @@ def test_documents_that_lie_are_refused_in_one_line(
     assert refused > 50
 
 
+@pytest.mark.thorough
 def test_notes_that_lie_are_refused_in_one_line(
     part: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

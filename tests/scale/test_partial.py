@@ -104,6 +104,7 @@ def scenes(draw: st.DrawFn) -> tuple[Sides, list[int]]:
     return (truth, pred), draw(st.lists(st.integers(0, 3), min_size=images, max_size=images))
 
 
+@pytest.mark.thorough
 @settings(max_examples=120, deadline=None)
 @given(scenes(), st.integers(0, 2**32))
 def test_any_partition_and_tree_gives_the_bytes_of_the_whole(scene: tuple[Sides, list[int]], seed: int) -> None:
@@ -150,6 +151,7 @@ def test_panoptic_in_parts_sums_exactly(tmp_path: Path) -> None:
         assert_same(parts[0].merge(*parts[1:]).compute(), vt.panoptic(truth, pred, checks="off"))
 
 
+@pytest.mark.thorough
 def test_groups_of_open_images_count_in_parts_as_in_the_whole() -> None:
     rng = np.random.default_rng(3)
     compared = 0

@@ -192,6 +192,7 @@ def test_a_jump_needs_quiet_neighbours():
     assert jumps_of([0, 0.1, 0.2, 5, 5.1, 5.2]) == [3]
 
 
+@pytest.mark.thorough
 def test_the_study_is_told_and_kept(tmp_path, capsys, scenes):
     path = tmp_path / "scenes.json"
     vt.write(scenes, path, "coco")
