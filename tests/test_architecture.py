@@ -103,6 +103,12 @@ def test_heavy_packages_are_imported_where_they_are_used(path):
     assert not (at_top & set(HEAVY)) - allowed
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_numpy_is_put_off_in_one_place(path):
+    """A module imports numpy at its top, or has it from `verite.arrays`, which waits until something of it is used."""
+    assert not [module for module, is_top in imports(path) if module.split(".")[0] == "numpy" and not is_top]
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -218,8 +224,8 @@ def test_words_that_had_several_meanings_have_one(word):
 
 
 def test_files_hold_one_idea():
-    long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 450}
-    assert not long
+    every = [*FILES, *NATIVE.rglob("*.?pp")]
+    assert not {str(path): lines for path in every if (lines := len(path.read_text().splitlines())) > 450}
 
 
 # What each room of the core may include besides itself; bind/ alone knows Python.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ class ProgressBar:
             self.is_wanted = not (context and context.params.get("quiet"))
         elif self.is_wanted and now - work.start >= PATIENCE and now - self.last >= BETWEEN:
             self.last, self.is_shown = now, True
-            columns = shutil.get_terminal_size().columns
+            columns = terminal_columns()
             sys.stderr.write(f"\r{draw_bar(work, now)[: columns - 1]}\033[K")
             sys.stderr.flush()
 
@@ -55,6 +54,12 @@ class ProgressBar:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
         self.is_shown = False
+
+
+def terminal_columns() -> int:
+    from shutil import get_terminal_size  # loads every kind of compression
+
+    return get_terminal_size().columns
 
 
 def draw_bar(work: Work, now: float) -> str:

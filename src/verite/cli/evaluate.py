@@ -23,7 +23,7 @@ from verite.files import without_suffix
 from verite.formats.shards import is_pattern
 
 if TYPE_CHECKING:
-    from verite.model.comparison import Difference
+    from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
     from verite.protocols.curve_results import CurveResults
     from verite.protocols.protocol import Protocol
@@ -70,9 +70,7 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
 
 def has_curves(protocol: Protocol[Any, Any]) -> bool:
     """Do the numbers of a protocol come from precision-recall curves, which can be shown?"""
-    from verite.protocols.curve_results import CurveSettings
-
-    return issubclass(protocol.settings, CurveSettings)
+    return "curves" in protocol.settings.declared
 
 
 def is_drawn(protocol: Protocol[Any, Any]) -> bool:
@@ -149,10 +147,9 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
     """Keep what is to be kept, and print the results or their comparison."""
     from verite.cli.output import emit, note, wants_plots
-    from verite.model.comparison import Comparison
 
     quiet = given["quiet"] or given["as_json"]
-    outcome = results[0] if len(results) == 1 else Comparison(results, differences_of(results, given))
+    outcome = results[0] if len(results) == 1 else compare(results, given)
     if given["output"]:
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
@@ -160,6 +157,12 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     if pointer := point_to_analysis(results):
         note(pointer, quiet=quiet or given["style"] != "text")
     pass_gate(results, given)
+
+
+def compare(results: Sequence[Results], given: Given) -> Comparison:
+    from verite.model.comparison import Comparison
+
+    return Comparison(results, differences_of(results, given))
 
 
 def point_to_analysis(results: Sequence[Results]) -> str:

@@ -10,13 +10,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats.format import Format, Look, Options
 from verite.model.annotations import Annotations
 from verite.records import replace
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 NAMES = (

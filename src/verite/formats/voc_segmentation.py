@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verite.arrays import np
 from verite.errors import ReadError
 from verite.faults import Tolerance
 from verite.files import find_path
@@ -17,7 +18,6 @@ from verite.model.annotations import Annotations, Source
 from verite.records import replace
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from verite.formats.segments import Segments
@@ -66,8 +66,6 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotations:
     """The objects of every image in a VOC folder, as masks."""
-    import numpy as np
-
     from verite.formats.segments import join
     from verite.model.images import Images
     from verite.model.labels import Labels
@@ -108,8 +106,6 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
 
 def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
     """The masks of one image, the class of each, and how many pixels are void."""
-    import numpy as np
-
     from verite.formats.segments import split
 
     owner = indices(objects)
@@ -134,8 +130,6 @@ def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[S
 
 def indices(path: Path) -> NDArray[np.uint8]:
     """The palette indices of a picture."""
-    import numpy as np
-
     from verite.formats.pixels import read_pixels
 
     pixels = read_pixels(path)
@@ -148,8 +142,6 @@ def indices(path: Path) -> NDArray[np.uint8]:
 
 def index_colours(colours: NDArray[np.int32]) -> NDArray[np.uint8] | None:
     """The indices of VOC's colours; None where there are others."""
-    import numpy as np
-
     table = np.array(voc_palette()).reshape(-1, 3) @ [1, 256, 65_536]
     order = np.argsort(table)
     at = order[np.minimum(np.searchsorted(table, colours, sorter=order), 255)]

@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import verite
+from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.leaderboards.board import SIDES, Board, DetectorPair
 from verite.model.display import Display, Part
@@ -17,7 +18,6 @@ from verite.statistics.intervals import wilson
 from verite.statistics.places import TIE
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from verite.leaderboards.flips import Flips

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -14,7 +15,6 @@ from verite.model.regions import Regions
 from verite.records import field, record
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas
     import pyarrow
     from numpy.typing import ArrayLike, NDArray
@@ -147,8 +147,6 @@ class Annotations:
 
         `sizes` gives (width, height) per image; `images` and `labels` name those that have no object, too.
         """
-        import numpy as np
-
         image_names = list(dict.fromkeys([*images, *(sizes or {}), *image]))
         label_names = list(dict.fromkeys([*labels, *label]))
         known = sizes or {}
@@ -184,8 +182,6 @@ class Annotations:
 
     def flag(self, name: str) -> NDArray[np.bool_]:
         """A flag for every object, False where the file does not say."""
-        import numpy as np
-
         found = self.flags.get(name)
         return found if found is not None else np.zeros(len(self), dtype=np.bool_)
 
@@ -222,8 +218,6 @@ class Annotations:
 
     def where(self, mask: NDArray[np.bool_]) -> Annotations:
         """The objects for which `mask` is true."""
-        import numpy as np
-
         return self.take(np.flatnonzero(mask))
 
     def only(self, labels: Iterable[str]) -> Annotations:

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.annotations import Annotations

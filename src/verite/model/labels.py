@@ -7,10 +7,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from verite.arrays import np
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from verite.model.skeletons import Skeleton

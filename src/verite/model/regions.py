@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.complaints import in_our_words
 from verite.model.layouts import Floats, Kept, keep_layout, layout_name
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.keypoints import Keypoints
@@ -39,8 +39,6 @@ class Regions:
         keypoints: Keypoints | None = None,
     ) -> None:
         """`boxed` says which objects came with a box; those of the others were put around what they have."""
-        import numpy as np
-
         from verite.model.freeze import freeze
 
         values, kept = lay_out(boxes, layout)
@@ -159,8 +157,6 @@ class Regions:
 
 def lay_out(boxes: ArrayLike, layout: str) -> tuple[Floats, Kept]:
     """Boxes of any layout in one that is kept."""
-    import numpy as np
-
     from verite.model.freeze import freeze
 
     values = np.asarray(boxes, dtype=np.float64)

@@ -8,12 +8,12 @@ from math import log
 from numbers import Real
 from typing import TYPE_CHECKING
 
+from verite.arrays import np
 from verite.errors import BadParameter, ReadError
 from verite.truth_errors.independent import Bernoulli
 from verite.truth_errors.model import WHY_HALF, ErrorModel, Option, Records, check_count, check_rate, set_fields, split
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -45,8 +45,6 @@ class OneGroup(ErrorModel):
     """A model in which all records err together."""
 
     def groups_of(self, records: Records) -> NDArray[np.int64]:
-        import numpy as np
-
         return np.zeros(len(records), dtype=np.int64)
 
 
@@ -85,8 +83,6 @@ class Audit(OneGroup):
         )
 
     def rates_of(self, records: Records) -> tuple[Array, None]:
-        import numpy as np
-
         return np.array([self.errors / self.checked]), None
 
     def law(self, size: int, items: int) -> Array:
@@ -157,13 +153,9 @@ class Shared(ErrorModel):
         return self.correlation == 0 or self.epsilon == 0
 
     def rates_of(self, records: Records) -> tuple[Array, None]:
-        import numpy as np
-
         return np.array([self.epsilon]), None
 
     def groups_of(self, records: Records) -> NDArray[np.int64] | None:
-        import numpy as np
-
         given = self.groups
         names = records.column(given, "groups") if isinstance(given, str) else np.asarray(given)
         if names.shape != (len(records),):
@@ -177,8 +169,6 @@ class Shared(ErrorModel):
         return None if self.is_independent else numbers
 
     def law(self, size: int, items: int) -> Array:
-        import numpy as np
-
         from verite.truth_errors.laws import beta_binomial, binomial, certain
 
         if self.epsilon == 0:
@@ -221,8 +211,6 @@ class Exactly(OneGroup):
             raise BadParameter(f"errors: expected at most half of the {items} records, found {self.errors}; {WHY_HALF}")
 
     def rates_of(self, records: Records) -> tuple[Array, None]:
-        import numpy as np
-
         return np.array([self.errors / len(records)]), None
 
     def law(self, size: int, items: int) -> Array:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from verite.arrays import np
 from verite.errors import BadParameter, DataError
 from verite.truth_errors.model import ErrorModel, Option, Records, check_rate, set_fields, split
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -34,8 +34,6 @@ class Bernoulli(ErrorModel):
         return f"each record of the truth is wrong with probability {self.epsilon:g}, independently of the others"
 
     def rates_of(self, records: Records) -> tuple[NDArray[np.float64], None]:
-        import numpy as np
-
         return np.array([self.epsilon]), None
 
 
@@ -93,8 +91,6 @@ class Asymmetric(ErrorModel):
         )
 
     def rates_of(self, records: Records) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        import numpy as np
-
         if records.kind in ("labels", "confidences"):
             raise BadParameter(
                 "asymmetric rates: expected a table of 0 and 1, found labels; give a confusion matrix or rates per item"
@@ -127,8 +123,6 @@ class PerItem(ErrorModel):
         return [self.rates] if isinstance(self.rates, str) else []
 
     def rates_of(self, records: Records) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        import numpy as np
-
         rates = self.rates
         if isinstance(rates, str):
             rates = check_rates(read_numbers(records.column(rates, "rates"), rates))
@@ -140,8 +134,6 @@ class PerItem(ErrorModel):
 
 def check_rates(rates: ArrayLike) -> NDArray[np.float64]:
     """A share of wrong records for every item."""
-    import numpy as np
-
     try:
         values = np.array(rates, dtype=np.float64)
     except (TypeError, ValueError):

@@ -16,10 +16,10 @@ from numbers import Real
 from re import sub
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from verite.arrays import np
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -122,8 +122,6 @@ class ErrorModel:
 
     def draw(self, sizes: NDArray[np.int64], items: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
         """Block by block, draws × groups: how many records are wrong in each group of so many."""
-        import numpy as np
-
         from verite.truth_errors.laws import Sampler
 
         samplers = {}
@@ -147,8 +145,6 @@ class ErrorModel:
 
     def expected(self, records: Records) -> int:
         """The whole number of wrong records to expect; where the model has a bound, the bound."""
-        import numpy as np
-
         rates, which = self.rates_of(records)
         counts = [len(records)] if which is None else np.bincount(which, minlength=len(rates)).tolist()
         # Of the decimal numbers that were written: 0.29 of 100 is 29.
@@ -213,8 +209,6 @@ def fingerprint(values: Any) -> str:
     (True, False)
     """
     from hashlib import blake2b
-
-    import numpy as np
 
     listed = np.asarray(values).tolist()
     return f"{len(listed)}:{blake2b(repr(listed).encode(), digest_size=4).hexdigest()}"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from verite.arrays import np
 from verite.errors import BadParameter
 from verite.truth_errors.independent import read_numbers
 from verite.truth_errors.model import ErrorModel, Option, Records, check_count, check_rate, set_fields, share_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -72,8 +72,6 @@ class AtMost(ErrorModel):
 
     def rates_of(self, records: Records) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
         """A record that cannot be wrong has rate 0; the size of the other rate plays no part."""
-        import numpy as np
-
         if self.audited is None:
             return np.array([0.5]), None
         known = self.audited
