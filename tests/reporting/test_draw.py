@@ -128,6 +128,23 @@ def test_the_drawing_says_what_is_on_it(three):
     assert {"missed cat", "✓ cat 0.90", "✗ cat 0.80"} <= set(shown)
 
 
+def test_names_stay_inside_the_photo_and_keep_their_ends():
+    from matplotlib.text import Annotation
+
+    names = ["a plane of the older kind, model 747", "a plane of the older kind, model 787"]
+    boxes = [[-15, 20, 5, 30], [90, 50, 99, 60]]
+    truth = vt.Annotations.of(["a.png"] * 2, names, boxes, sizes={"a.png": (100, 80)})
+    pred = vt.Annotations.of(["a.png"] * 2, names, boxes, confidence=[0.9, 0.8])
+    figure = vt.draw_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
+    figure.draw_without_rendering()
+    written = [text for text in figure.findobj(Annotation) if text.get_text()]
+    assert {text.get_text()[-14:] for text in written} == {"model 747 0.90", "model 787 0.80"}
+    frame = figure.axes[0].bbox
+    for text in written:
+        assert frame.x0 <= text.get_window_extent().x0
+        assert text.get_window_extent().x1 <= frame.x1
+
+
 @pytest.mark.thorough
 def test_command_draws_the_worst_or_the_one_asked_for(tmp_path, capsys):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0

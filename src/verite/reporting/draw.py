@@ -17,12 +17,13 @@ from verite.protocols import HOMES, protocol_named
 from verite.records import record
 from verite.reporting.overlays import Mark, Overlay
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import file_names, render
+from verite.reporting.plots import file_names, render, shorten
 from verite.reporting.skeletons import draw_pose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 WORST = 12  # images that are drawn unasked
 FEW = 6  # of them beside other results
@@ -188,13 +189,24 @@ def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> N
     at = min(bottom, size[1]) if is_truth else max(top, 0.0)
     is_inside = at > size[1] * 0.95 if is_truth else at < size[1] * 0.05  # there is no room beyond the object
     sure = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
-    name = mark.label if len(mark.label) <= 24 else mark.label[:23] + "…"
-    axes.annotate(
+    name = shorten(mark.label, 24)
+    written = axes.annotate(
         f"{pen.sign}{name}{sure}", (left, at), xytext=(1, -3 if is_truth != is_inside else 3),
         textcoords="offset points", ha=side, va="top" if is_truth != is_inside else "bottom", fontsize=8,
         color=NIGHT, annotation_clip=False, clip_on=True,
         bbox={"boxstyle": "square,pad=0.18", "fc": pen.colour, "ec": "none", "alpha": 0.92},
     )  # fmt: skip
+    keep_inside(axes, written)
+
+
+def keep_inside(axes: Axes, written: Annotation) -> None:
+    """A name that would leave its picture on the left or right is moved back."""
+    figure: Any = axes.figure
+    name, frame, dpi = written.get_window_extent(), axes.bbox, figure.dpi
+    pad = 0.2 * float(written.get_fontsize()) * dpi / 72
+    beyond = max(frame.x0 - name.x0 + pad, 0) or min(frame.x1 - name.x1 - pad, 0)
+    x, y = written.get_position()
+    written.set_position((float(x) + beyond * 72 / dpi, float(y)))
 
 
 def lowest(values: Any) -> float:
