@@ -98,6 +98,17 @@ def test_another_value_is_ignored_if_asked_for():
     assert ("ignore", "0") in vt.semantic(truth, pred, ignore=0).signature.settings
 
 
+def test_pairs_of_classes_are_counted_alike_however_many_there_might_be(monkeypatch):
+    random = np.random.default_rng(8)
+    maps = random.integers(0, 7, (2, 20, 40, 30))
+    usual = vt.semantic(*maps).confusion
+    counted = np.zeros((7, 7), dtype=int)
+    np.add.at(counted, (maps[0], maps[1]), 1)
+    assert (usual[:, :-1] == counted).all()
+    monkeypatch.setattr("verite.protocols.shared_pixels.MOST_SUMS", 0)
+    assert (vt.semantic(*maps).confusion == usual).all()
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 BLOCK = 16  # images that are compared at once: enough to be quick, few enough to stay small in memory
+MOST_SUMS = 1 << 22  # counters of pairs of segments, beyond which those that are there are looked for
 
 
 def segment_masks(side: Annotations, threads: int, what: str) -> Runs:
@@ -98,15 +99,30 @@ def overlaps(masks: tuple[Runs, Runs], rows: tuple[Ints, Ints], sides: tuple[Ann
     """Every pair of segments that share pixels, and how many; what no segment of the truth covers is void."""
     bases = image_bases(masks, rows, sides)
     truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
-    cuts = np.unique(np.concatenate([truth[0], truth[1], pred[0], pred[1]]))
+    cuts = merge_cuts(truth[0], truth[1], pred[0], pred[1])
     if len(cuts) < 2:
         return SharedPixels(*(np.empty(0, np.int64) for _ in range(3)))
     lengths, places = np.diff(cuts), cuts[:-1]
     one, two = find_cover(truth, places), find_cover(pred, places)
     width = len(rows[1]) + 1
-    found, inverse = np.unique((one + 1) * width + two + 1, return_inverse=True)
-    pixels = np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
+    found, pixels = add_up((one + 1) * width + two + 1, lengths, (len(rows[0]) + 1) * width)
     return SharedPixels(found // width - 1, found % width - 1, pixels)
+
+
+def merge_cuts(*rising: Ints) -> Ints:
+    """Every place once, of several lists that rise: a stable sort merges them, `np.unique` would hash each place."""
+    cuts = np.sort(np.concatenate(rising), kind="stable")
+    return cuts[np.diff(cuts, prepend=-1) > 0]
+
+
+def add_up(codes: Ints, lengths: Ints, most: int) -> tuple[Ints, Ints]:
+    """The codes below `most` that are there, and the sum of the lengths of each."""
+    if most <= MOST_SUMS:
+        sums = np.bincount(codes, weights=lengths, minlength=most).astype(np.int64)
+        found = np.flatnonzero(sums)
+        return found, sums[found]
+    found, inverse = np.unique(codes, return_inverse=True)
+    return found, np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
 
 
 def image_bases(
