@@ -92,7 +92,7 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     """One evaluation against the alternatives, in the same run."""
     truth = vt.read(truth_path)
     preds = [vt.read(path, like=truth) for path in paths[:4]]
-    before = rest_memory()
+    memory = measure_memory(truth, preds)
     results = [vt.coco(truth, pred, threads=1) for pred in preds]
     one = results[0]
     settings = LeaderboardSettings(draws=100, threads=1)
@@ -102,9 +102,6 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     changed = cpu(lambda: one.evaluation.draw_means(part, None, changes, 1)) / 100
     weights = np.random.default_rng(0).multinomial(len(truth.images), [1 / len(truth.images)] * len(truth.images), 100)
     drawn = cpu(lambda: one.evaluation.draw_means(part, weights, None, 1)) / 100
-    for other in results[1:]:
-        other.evaluation.draw_means(part, weights[:2], None, 1)
-    per_detector = (rest_memory() - before) / len(results)
     removed, added, labels, _ = changes.draw(0)
     anew = write_truth(truth, removed, changes.objects, added, labels)
     whole = cpu(lambda: vt.coco(anew, preds[0], checks="off", threads=1)["AP"])
@@ -119,10 +116,20 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
         else:
             line += f" (hotcoco: {done.stderr.strip().splitlines()[-1][:80]})"
     print(line)
-    print(f"{name}, memory beyond the files: {per_detector:.0f} MB a detector")
+    print(f"{name}, memory beyond the files: {memory:.1f} MB a detector")
     board = Board("AP", ("a", "b"), np.array([r["AP"].value for r in results[:2]]), {})
     spent = cpu(lambda: find_flips(board, results[:2], truth, asked, Detection(), settings, None), 1) / 2
     print(f"{name}, records to flip: {spent:.1f} s CPU a detector", flush=True)
+
+
+def measure_memory(truth: vt.Annotations, preds: list[vt.Annotations]) -> float:
+    """Megabytes that each detector needs beyond its file, which is read when it is first asked for."""
+    opened = sum(len(side) for side in (truth, *preds))
+    weights, before = np.ones((2, len(truth.images))), rest_memory()
+    results = [vt.coco(truth, pred, threads=1) for pred in preds]
+    for one in results:
+        one.evaluation.draw_means([one.part_of("AP")], weights, None, 1)
+    return (rest_memory() - before) / len(results) if opened else float("nan")
 
 
 def write_truth(truth: vt.Annotations, removed: Any, objects: Any, added: Any, labels: Any) -> vt.Annotations:
@@ -173,32 +180,55 @@ def measure_coverage(folder: Path, images: int, sets: int, inner: int = 200) -> 
                 print(f"  {name}: {share:.3f} +- {np.sqrt(share * (1 - share) / len(held)):.3f} (nominal .95)")
 
 
-def measure_calibration(folder: Path, worlds: int, draws: int, favours: float) -> None:
-    """The file is the true truth; records are made from it with errors, and only they are shown to the model."""
+def measure_calibration(folder: Path, images: int, worlds: int, draws: int, favours: float) -> None:
+    """The file is the true truth; records are made from it with errors, and only they are shown to the model.
+
+    Each world has other images, so that true differences are small and of either sign: where one detector is far ahead
+    on every truth, its order is always kept and nothing can be learned.
+    """
     truth = vt.read(folder / "coco_gt.json")
-    preds = [vt.read(path, like=truth) for path in ensure_ten(folder, "d")[:5]]
-    names = tuple(f"d{i}" for i in range(5))
-    true = {name: vt.coco(truth, pred)["AP"].value for name, pred in zip(names, preds, strict=True)}
-    found = vt.coco(truth, preds[1]).evaluation.outcomes().pred >= 0
-    errors = Detection(missing=0.08, spurious=0.03, label=0.03)
-    predicted, lead = [], []
+    preds = [vt.read(path, like=truth) for path in ensure_ten(folder, "d")]
+    names = tuple(f"d{i}" for i in range(len(preds)))
+    predicted, lead, of_world = [], [], []
     for world in range(worlds):
-        record = corrupt(truth, np.random.default_rng([7, world]), found if favours != 1 else None, favours, preds[1])
-        results = [vt.coco(record, pred, checks="off") for pred in preds]
-        settings = LeaderboardSettings(draws=draws, resample="none", seed=world)
-        contest = Contenders(names, results, ["AP"], errors, None, settings)
-        drawn = {doubt: values[:, :, 0] for doubt, values in contest.draw().items()}
-        board = Board("AP", names, np.array([one["AP"].value for one in results]), drawn)
+        rng = np.random.default_rng([7, world])
+        there = np.isin(np.arange(len(truth.images)), rng.choice(len(truth.images), images, replace=False))
+        own, given = truth.where(there[truth.image]), [pred.where(there[pred.image]) for pred in preds]
+        exact = [vt.coco(own, pred, checks="off") for pred in given]
+        true = {name: one["AP"].value for name, one in zip(names, exact, strict=True)}
+        found = exact[1].evaluation.outcomes().pred >= 0 if favours != 1 else None
+        record = corrupt(own, rng, found, favours, given[1])
+        board = predict(record, given, names, draws, world)
         for pair in board.pairs:
             predicted.append((pair.shares["errors"] or (np.nan,))[0])
             lead.append(true[pair.first] - true[pair.second])
-    bins, every, brier = bin_pairs(np.array(predicted), np.array(lead))
+            of_world.append(world)
     how = "independent errors" if favours == 1 else f"errors {favours:g} times as likely where they favour d1"
-    print(f"{how}, {worlds} records of 5 detectors, {draws} draws: Brier score {brier:.4f}")
+    print(f"{how}, {worlds} records of {images} images and {len(preds)} detectors, {draws} draws:")
+    tell_bins(np.array(predicted), np.array(lead), np.array(of_world))
+
+
+def predict(record: vt.Annotations, preds: list[vt.Annotations], names: Any, draws: int, seed: int) -> Board:
+    """What the model says about a record."""
+    results = [vt.coco(record, pred, checks="off") for pred in preds]
+    settings = LeaderboardSettings(draws=draws, resample="none", seed=seed)
+    errors = Detection(missing=0.08, spurious=0.03, label=0.03)
+    drawn = Contenders(names, results, ["AP"], errors, None, settings).draw()
+    scores = np.array([one["AP"].value for one in results])
+    return Board("AP", names, scores, {doubt: values[:, :, 0] for doubt, values in drawn.items()})
+
+
+def tell_bins(predicted: Any, lead: Any, world: Any) -> None:
+    """Predicted and actual shares; pairs of one world hang together, so that errors are those of worlds."""
+    bins, every, brier = bin_pairs(predicted, lead)
+    print(f"  Brier score {brier:.4f}")
     for one in [*bins, every]:
-        error = np.sqrt(max(one.kept * (1 - one.kept), 1e-9) / one.pairs)
+        mine = (predicted >= one.low) & ((predicted < one.high) | (one.high == 1))
+        rest = np.bincount(world[mine], (lead[mine] > 0) - one.kept)
+        error = np.sqrt((rest**2).sum()) / one.pairs
+        verdict = "holds" if abs(one.predicted - one.kept) <= 0.03 + 2 * error else "does not hold"
         where = f"  predicted {one.low:g} .. {one.high:g}: {one.pairs} pairs"
-        print(f"{where}, mean {one.predicted:.3f}, kept {one.kept:.3f} +- {error:.3f}", flush=True)
+        print(f"{where}, mean {one.predicted:.3f}, kept {one.kept:.3f} +- {error:.3f}: {verdict}", flush=True)
 
 
 def corrupt(truth: vt.Annotations, rng: np.random.Generator, found: Any, favours: float, pred: Any) -> vt.Annotations:
@@ -210,7 +240,7 @@ def corrupt(truth: vt.Annotations, rng: np.random.Generator, found: Any, favours
     label = np.where(moved, (truth.label + rng.integers(1, len(truth.labels), count)) % len(truth.labels), truth.label)
     if found is None:
         source = rng.integers(0, count, rng.poisson(0.03 * count))
-        image, boxes = rng.integers(0, len(truth.images), len(source)), truth.regions.sizes[source]
+        image, boxes = rng.choice(np.unique(truth.image), len(source)), truth.regions.sizes[source]
         new = truth.label[source]
     else:  # annotators were shown this detector's boxes
         wrong = np.flatnonzero(vt.coco(truth, pred).evaluation.outcomes().state == 0)
@@ -278,7 +308,7 @@ def main() -> None:
         measure_coverage(given.folder, given.images, given.sets)
     elif given.calibration:
         for favours in (1.0, 4.0):
-            measure_calibration(given.folder, given.worlds, min(given.draws, 200), favours)
+            measure_calibration(given.folder, given.images, given.worlds, min(given.draws, 200), favours)
     elif given.written:
         compare_written(given.folder)
     else:

@@ -342,3 +342,35 @@ def test_poses_of_any_skeleton_are_ranked_by_sigmas_of_ones_own():
         assert "|sigmas:" in str(board.signature)
     with pytest.raises(BadParameter, match="sigmas: expected nothing but with on=keypoints"):
         vt.leaderboard(truth, {"near": near, "far": far}, sigmas=[0.1, 0.1])
+
+
+def test_what_own_boxes_are_worth_does_not_depend_on_whom_errors_favour(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    plain = vt.leaderboard(truth, preds, errors=ERRORS, resample="none", draws=20, checks="off")
+    biased = vt.leaderboard(
+        truth, preds, errors=replace(ERRORS, favours=("d0", 4)), resample="none", draws=20, checks="off"
+    )
+    assert plain.pooling.keys() == preds.keys()
+    assert biased.pooling == pytest.approx(plain.pooling, abs=1e-15)
+
+
+def test_what_own_boxes_are_worth_is_about_the_first_score_alone(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, metrics=["AP", "AP50"], errors=ERRORS, resample="none", draws=10, checks="off")
+    assert "own boxes" in board.table().head
+    assert "own boxes" not in board.table("AP50").head
+    without = replace(ERRORS, missing=0.0)
+    assert not vt.leaderboard(truth, preds, errors=without, resample="none", draws=10, checks="off").pooling
+
+
+def test_a_large_group_is_told_by_its_places(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    same = {f"copy {i}": next(iter(preds.values())) for i in range(8)}
+    assert "cannot be told apart: places 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))
+
+
+def test_groups_of_errors_ask_for_what_they_may_be(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 2)
+    errors = Detection(spurious=0.1, shared="sight", correlation=0.1)
+    with pytest.raises(BadParameter, match="shared: expected image, label, a column of the truth's images"):
+        vt.leaderboard(truth, preds, errors=errors, draws=5, checks="off")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
+WORDS = {"shared": "image, label"}  # what else may be said besides a column
+
+
 def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
     """The group of each image: a key of the images of a COCO file, `FILE.csv:COLUMN` with a column `image`, or a
     sequence with a value for each image.
@@ -34,8 +37,8 @@ def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
     if given not in known:
         listed = ", ".join(known) or "no columns"
         raise BadParameter(
-            f"{purpose}: expected images, a column of the truth's images ({listed}) or FILE.csv:COLUMN, "
-            f"found {given!r}{did_you_mean(given, known)}"
+            f"{purpose}: expected {WORDS.get(purpose, 'images')}, a column of the truth's images ({listed}) or "
+            f"FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
         )
     missing = [truth.images.name(i) for i in range(len(truth.images)) if given not in records.get(key_of(truth, i), {})]
     if missing:

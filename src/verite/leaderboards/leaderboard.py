@@ -281,23 +281,27 @@ class Contenders:
         """By how much each detector's first score gains in the mean because its own boxes are in the pool."""
         if self.pool is None or self.settings.missing_from != "pool" or len(self.names) < 3:
             return {}
-        count = min(LEFT_OUT, self.settings.draws)
-        drawn = next(iter(boards.values()))
-        found = {}
+        is_drawn = self.errors.mean("missing") or any(row[2] == "missing" for row in self.errors.rates)
+        if self.settings.on != "box" or not is_drawn:
+            return {}
+        count, found = min(LEFT_OUT, self.settings.draws), {}
+        if self.errors.favours is None and not len(self.verdicts):
+            board = next(iter(boards.values()))
+            own = [board.by_doubt["errors"][:count, board.names.index(name)].mean() for name in self.names]
+        else:
+            own = self.draw_pooled(self.pool, range(len(self.names)), count)
         for i, name in enumerate(self.names):
-            others = [j for j in range(len(self.names)) if j != i]
-            pool = self.find_pool(others)
-            if pool is None or self.settings.on != "box":
-                return {}
-            assert self.truths is not None
-            errors = replace(self.errors, favours=None)
-            changes = self.truths.with_errors(errors, pool).changes(0, count)
-            means = self.results[i].evaluation.draw_means(
-                [self.results[i].part_of(self.metrics[0])], None, changes, self.threads
-            )
-            own = drawn.by_doubt["errors"][:count, drawn.names.index(name)]
-            found[name] = float(own.mean() - means[:, 0].mean())
+            pool = self.find_pool([j for j in range(len(self.names)) if j != i])
+            found[name] = float(own[i] - self.draw_pooled(pool, [i], count)[0])
         return found
+
+    def draw_pooled(self, pool: Pool | None, members: Sequence[int], count: int) -> list[float]:
+        """The mean of the first score of some detectors where candidates are these, whoever errors favour."""
+        assert self.truths is not None
+        assert pool is not None
+        changes = self.truths.with_errors(replace(self.errors, favours=None), pool).changes(0, count)
+        parts = [(self.results[i], [self.results[i].part_of(self.metrics[0])]) for i in members]
+        return [float(one.evaluation.draw_means(part, None, changes, self.threads).mean()) for one, part in parts]
 
     def find_flips(self, board: Board) -> Flips:
         return find_flips(board, self.results, self.truth, self.asked, self.errors, self.settings, self.truths)

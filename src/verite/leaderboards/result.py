@@ -15,7 +15,7 @@ from verite.model.display import Display, Part
 from verite.model.results import digest_for, to_json
 from verite.model.tables import ABSENT, Table
 from verite.statistics.intervals import wilson
-from verite.statistics.places import TIE
+from verite.statistics.places import TIE, say_group
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class Leaderboard(Display):
             columns[key] = [None if places is None else places[at] for places in board.places]
         columns["flip"] = [self.flip_of(board.metric, i) for i in range(len(board.names))]
         columns["gamma"] = [self.gamma_of(board.metric, i) for i in range(len(board.names))]
-        if self.pooling:
+        if self.pooling and board.metric == self.metric:
             columns["own boxes"] = [self.pooling.get(name) for name in board.names]
         return Table.of("detector", list(board.names), columns)
 
@@ -195,19 +195,20 @@ class Leaderboard(Display):
             several = len(self.boards) > 1
             parts.append(Table(table.head, table.rows, title=metric) if several else table)
             parts += self.say_order(board)
-        return [*parts, *(fill(note, WIDTH) for note in self.notes), self.signature]
+        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in self.notes)
+        return [*parts, *notes, self.signature]
 
     def say_order(self, board: Board) -> list[str]:
         """What the draws say about the order as a whole."""
         if not board.by_doubt:
             return []
-        groups = "; ".join(", ".join(group) for group in board.groups)
+        groups = "; ".join(say_group(group, board.names) for group in board.groups)
         count = len(next(iter(board.by_doubt.values())))
         whole = ", ".join(
             f"{show_share(board.whole_order[doubt], count)} under {say_doubt(doubt)}" for doubt in board.by_doubt
         )
         apart = f"cannot be told apart: {groups}" if groups else "all can be told apart"
-        lines = [fill(apart, WIDTH), f"whole order: {whole}"]
+        lines = [fill(apart, WIDTH, break_on_hyphens=False), f"whole order: {whole}"]
         lines += [f"always level: {one} and {two}" for one, two in board.copies]
         lines += [
             f"warning: in the mean of the draws under {say_doubt(doubt)}, {second} is before {first}: "
@@ -228,23 +229,32 @@ class Leaderboard(Display):
         ]
         if "errors" in self.board.by_doubt:
             notes.append(f"assumed: {self.errors.words}")
+            if self.contest is not None and len(self.contest.verdicts):
+                notes.append(f"{len(self.contest.verdicts):,} that were checked are in every draw as they were found")
         if self.board.images is not None:
             notes.append(
                 "lead over the next one and places that cannot be excluded (all at once, Mogstad et al.) come from "
                 "drawn images; an interval around a score itself would be wrong: its estimated bias is in the files"
             )
         if self.flips:
-            notes.append(
-                "flip: removing at most so many records turns the order with the next one; Γ: odds by which spurious "
-                "records must favour the leader until it turns (first order, spurious records only)"
-                if self.errors.mean("spurious")
-                else "flip: removing at most so many records turns the order with the next one"
-            )
+            notes.append(self.say_flips())
         if self.vanishing is not None and self.vanishing >= 0.05:
             notes.append(f"{self.vanishing:.1f} classes are in no image of a draw in the mean, and leave it")
         if self.pool is not None and self.settings.missing_from == "pool":
             notes.append(f"{POOL} (own boxes: what they are worth to each)" if self.pooling else POOL)
         return [*notes, NOT_COVERED]
+
+    def say_flips(self) -> str:
+        """What the columns about single records mean."""
+        said = "flip: removing at most so many records turns the order with the next one"
+        if any(None in flips.flip[:-1] for flips in self.flips.values()):
+            said += " (–: none were found that do, or the two are level)"
+        if self.errors.mean("spurious"):
+            said += (
+                "; Γ: odds by which spurious records must favour the leader until it turns (first order, spurious "
+                "records only)"
+            )
+        return said
 
     def board_dict(self, metric: str) -> dict[str, Any]:
         """The documented keys about one score."""
@@ -334,13 +344,17 @@ def show_share(share: float | None, draws: int) -> str:
 
     >>> show_share(0.965, 1000), show_share(0.0, 1000), show_share(1.0, 1000), show_share(None, 0)
     ('.965', '<.004', '>.996', '–')
+    >>> show_share(0.0001, 10_000), show_share(0.9999, 10_000)
+    ('<.001', '>.999')
     """
     if share is None or isnan(share) or not draws:
         return ABSENT
     if share in (0.0, 1.0):
         low, high = wilson(share, draws)
         return f"<{high:.3f}".replace("0.", ".") if share == 0 else f">{low:.3f}".replace("0.", ".")
-    return f"{share:.3f}"[1:] if f"{share:.3f}" < "1" else ">.999"
+    if not 0.0005 <= share < 0.9995:
+        return "<.001" if share < 0.5 else ">.999"
+    return f"{share:.3f}"[1:]
 
 
 def show_places(places: tuple[int, int] | None) -> str:

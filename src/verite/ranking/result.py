@@ -19,6 +19,7 @@ from verite.model.results import to_json
 from verite.model.tables import ABSENT, Table
 from verite.ranking.sums import SideChances
 from verite.signature import Signature
+from verite.statistics.places import say_group
 from verite.truth_errors.model import check_rate
 
 Array = NDArray[np.float64]
@@ -309,9 +310,7 @@ class Ranking(Display):
 
     def whole_line(self) -> str:
         """The whole order in one line."""
-        chain = self.order[0]
-        for above, name in zip(self.order, self.order[1:], strict=False):
-            chain += f" {'=' if self.pair(above, name).tied else '>'} {name}"
+        chain = self.spell_order()
         if all(pair.tied for pair in self.pairs):
             return f"Whole order {chain}: all are level on the record, there is no order to keep."
         low, high = self.whole_bounds
@@ -321,14 +320,25 @@ class Ranking(Display):
             line += f", 95 % interval {self.whole_interval[0]:.4f} … {self.whole_interval[1]:.4f}"
         return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
 
+    def spell_order(self) -> str:
+        """All names, or where the table above has many, that it is theirs."""
+        if len(self.order) > MOST_PLACES:
+            return f"of all {len(self.order):,}, as in the table"
+        chain = self.order[0]
+        for above, name in zip(self.order, self.order[1:], strict=False):
+            chain += f" {'=' if self.pair(above, name).tied else '>'} {name}"
+        return chain
+
     def published_line(self) -> list[str]:
         """The order by the number that contests publish, which is another question."""
         if self.published is None:
             return []
         name, scores = self.published
         order = sorted(scores, key=lambda one: (isnan(scores[one]), -scores[one]))
-        same = "the same" if tuple(order) == self.order else " > ".join(order)
-        return [fill(f"The order by {name} is {same}; how sure that one is: verite leaderboard TRUTH PRED…", WIDTH)]
+        other = " > ".join(order) if len(order) <= MOST_PLACES else f"another one, with {order[0]} first"
+        said = "the same" if tuple(order) == self.order else other
+        line = f"The order by {name} is {said}; how sure that one is: verite leaderboard TRUTH PRED…"
+        return [fill(line, WIDTH, break_on_hyphens=False)]
 
     def contents(self) -> list[Part]:
         lines: list[Part] = [
@@ -338,7 +348,7 @@ class Ranking(Display):
             self.standing_table(),
             self.pair_table(),
             *self.hidden_line(),
-            fill(self.whole_line(), WIDTH if len(self.order) > MOST_PLACES else 10 * WIDTH),
+            self.whole_line(),
         ]
         if self.whole_epsilon is not None:
             least, most = self.whole_epsilon
@@ -352,7 +362,7 @@ class Ranking(Display):
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart {self.sureness}: {', '.join(run)}." for run in self.not_told_apart()]
+        lines += [f"Not told apart {self.sureness}: {say_group(run, self.order)}." for run in self.not_told_apart()]
         return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
 
     def how(self) -> str:

@@ -62,8 +62,7 @@ def plot_gaps(leaderboard: Leaderboard, board: Board) -> Figure:
     axes.set_yticks([i for i, _ in rows], names)
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"difference of {board.metric}")
     axes.set_title("Lead over the next", loc="left")
-    axes.set_title(f"{100 * board.level:g} % over the choice of images; diamonds reach 0", loc="right", fontsize=8)
-    write_note(figure, about(leaderboard, "paired: all detectors on the same drawn images"))
+    write_note(figure, about(leaderboard, f"{100 * board.level:g} % over the same drawn images; diamonds reach 0"))
     return figure
 
 

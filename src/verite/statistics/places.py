@@ -16,9 +16,12 @@ from verite.records import record
 from verite.statistics.intervals import check_level
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+MOST_NAMED = 6  # members of a group
 TIE = 1e-12  # differences of scores up to here are none
 
 
@@ -83,3 +86,15 @@ def separate(scores: Any, draws: Any, level: float = 0.95) -> Separations:
         ahead[first[decided], second[decided]] = True
         is_open &= ~decided
     return Separations(ahead)
+
+
+def say_group(group: Sequence[str], names: Sequence[str]) -> str:
+    """Those who cannot be told apart, by their names or, where there are many, by their places.
+
+    >>> say_group("bc", "abcdefgh"), say_group("bcdefgh", "abcdefgh")
+    ('b, c', 'places 2–8')
+    """
+    if len(group) <= MOST_NAMED:
+        return ", ".join(group)
+    first = names.index(group[0]) + 1
+    return f"places {first}–{first + len(group) - 1}"
