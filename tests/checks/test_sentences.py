@@ -270,6 +270,14 @@ def test_a_shift_that_makes_every_image_known_must_be_no_chance():
     assert images.shift_that_makes_known(even, np.append(even[:18] + 1, 2001), None, None) == 0
 
 
+@pytest.mark.parametrize(("found", "before", "shift"), [(6, 6, 1), (5, 5, 0), (6, 7, 0), (9, 9, 1)])
+def test_a_shift_is_believed_where_six_objects_are_found_no_worse(monkeypatch, found, before, shift):
+    monkeypatch.setattr(images, "overlaps_under", lambda *_: np.array([0.99] * found + [0.0] * 5))
+    plain = SimpleNamespace(side="pred", reading=None, overlaps=np.ones(before))
+    known, used = np.arange(10), np.arange(9)
+    assert images.shift_that_makes_known(known, used, SimpleNamespace(shifts=(1, -1)), plain) == shift
+
+
 def test_images_that_the_truth_does_not_have_are_told():
     truth = side(["a.jpg", "b.jpg"])
     pred = side(["a.jpg", "c.jpg", "c.jpg"], confidence=[0.9, 0.8, 0.7])
@@ -545,6 +553,7 @@ def test_a_file_is_told_in_numbers():
     lines = str(vt.inspect(annotations)).splitlines()
     assert "  images       3, 2 with predictions, 20 x 10 to 200 x 80" in lines
     assert "  labels       2: cat 2, dog 1" in lines
+    assert "  read as      given in Python" in lines
     assert "  box sides    10 to 30 px, median 20 (square root of the area)" in lines
     assert "  confidences  0.25 to 0.75" in lines
 
@@ -564,7 +573,9 @@ def test_images_of_one_size_are_told_once_and_unknown_sizes_as_such():
 
 def test_poses_are_counted(tmp_path):
     coco(tmp_path, {"keypoints": [5, 5, 2, 6, 6, 0]}, {"keypoints": [6, 5, 0, 7, 7, 0]}, {})
-    assert "  keypoints    2, of 2 objects, 1 with a labelled one" in str(vt.inspect(tmp_path / "truth.json"))
+    text = str(vt.inspect(tmp_path / "truth.json"))
+    assert "  keypoints    2, of 2 objects, 1 with a labelled one" in text
+    assert "  read as      coco: a JSON object" in text
 
 
 def test_an_inspection_as_a_document_is_one_line_unless_told():

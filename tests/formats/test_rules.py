@@ -16,7 +16,7 @@ from PIL import Image
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.faults import list_faults
-from verite.formats import coco_sieve
+from verite.formats import coco_sieve, wider, yolo_pose
 from verite.formats.arrow_stream import check as check_stream
 from verite.formats.building import name_numbers, size_images
 from verite.formats.class_names import check_name, check_names, names_in
@@ -29,6 +29,7 @@ from verite.formats.joining import join
 from verite.formats.label_studio_brush import encode_brush
 from verite.formats.mask_writing import save
 from verite.formats.memory import are_systems, describe_object, is_columns, is_results, to_plain
+from verite.formats.openimages import decimal, is_yes
 from verite.formats.picture_names import name_by_folder, name_by_number, name_pictures, name_plainly
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, check_size, fractions, in_pixels, picture_size, pictures_in
@@ -43,7 +44,9 @@ from verite.formats.words import (
     to_number,
     to_numbers,
 )
+from verite.formats.yolo_keypoints import shape_of_lines, shape_of_truth, split_keypoints
 from verite.model.images import Images
+from verite.model.keypoints import Keypoints
 from verite.model.regions import Regions
 
 
@@ -793,3 +796,117 @@ def test_label_images_have_as_few_bits_as_their_values_need(tmp_path):
     assert "expected values up to 65535, found 65536" in refused(
         save, np.full((2, 3), 65_536, np.uint32), tmp_path / "a.png"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("a.jpg\n0\n", True),
+        ("a.jpg\n1\n", False),  # the face is missing
+        ("a.jpg\n1\n1 2 3 4 0.5\n", True),
+        ("a.jpg\n1\n1 2 3 4 0 0 0 0 0 0\n", True),
+        ("a.jpg\n1\n1 2 3 4\n", False),
+        ("a.jpg\n1\n1 2 3 4 x\n", False),
+        ("7\n1\n1 2 3 4 0.5\n", False),  # no name
+        ("a b.jpg\n1\n1 2 3 4 0.5\n", False),
+        ("a.jpg\nx\n1 2 3 4 0.5\n", False),
+        ("a.jpg\n", False),
+    ],
+)
+def test_faces_are_known_by_name_number_and_numbers(tmp_path, text, is_so):
+    (tmp_path / "a.txt").write_text(text)
+    assert (wider.recognise(Look(tmp_path / "a.txt")) is not None) is is_so
+
+
+def test_images_without_faces_may_have_a_line_of_zeros(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a.jpg\n0\n0 0 0 0 0 0 0 0 0 0\nb.jpg\n0\nc.jpg\n1\n1 2 3 4 0 0 0 1 1 0\n")
+    found = vt.read(path, format="wider")
+    assert found.images.names == ("a.jpg", "b.jpg", "c.jpg")
+    assert found.regions.sizes.tolist() == [[1, 2, 3, 4]]
+    assert (found.flag("ignore").tolist(), found.flag("occluded").tolist()) == ([True], [True])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a.jpg\n", "a.txt:2: expected the number of faces, found the end of the file"),
+        ("a.jpg\nx\n", "a.txt:2: expected the number of faces, found 'x'"),
+        ("a.jpg\n1234567890\n", "a.txt:2: expected the number of faces, found '1234567890'"),
+        ("a.jpg\n123456789\n", "expected 123456789 faces of a.jpg, found the end of the file"),
+        ("a.jpg\n2\n1 2 3 4 0.5\n", "expected 2 faces of a.jpg, found the end of the file"),
+        ("a.jpg\n1\n1 2 3 4\n", "a.txt:3: expected 10 numbers per face, 5 of a prediction, found 4"),
+    ],
+)
+def test_faces_that_are_none_are_named(tmp_path, text, said):
+    (tmp_path / "a.txt").write_text(text)
+    assert said in refused(vt.read, tmp_path / "a.txt", format="wider")
+
+
+def shape(*lines):
+    return shape_of_lines([line.split() for line in lines])
+
+
+def test_keypoints_are_betrayed_by_visibilities():
+    box = "0 0.5 0.5 0.2 0.2"
+    assert shape(f"{box} 0.1 0.2 2") == (1, 3)
+    assert shape(f"{box} 0.1 0.2 2 0.3 0.4 0", f"{box} 0.1 0.2 1 0.3 0.4 0") == (2, 3)
+    assert shape(f"{box} 0.1 0.2 1") is None  # nobody is seen: it may be a polygon
+    assert shape(f"{box} 0.1 0.2 2 0.3 0.4 0.5") is None
+    assert shape(f"{box} 0.1 0.2") is None
+    assert shape(box) is None
+    assert shape(f"{box} 0.1 0.2 2", box) is None
+    assert shape(f"{box} 0.1 x 2") is None
+
+
+def test_predictions_have_as_many_keypoints_as_the_truth():
+    regions = vt.Regions([[0, 0, 1, 1]], keypoints=Keypoints.of([[1, 2, 2, 3, 4, 2]]))
+    truth = replace(vt.Annotations.of(["a"], ["x"], [[0, 0, 1, 1]]), regions=regions)
+
+    def found(many):
+        return shape_of_truth([["0"] * (5 + many)], Options(like=truth))
+
+    assert [found(many) for many in (6, 7, 4, 5)] == [(2, 3), (2, 3), (2, 2), (2, 2)]
+    assert [found(many) for many in (3, 8, 0)] == [None] * 3
+    assert shape_of_truth([], Options(like=truth)) is None
+    assert shape_of_truth([["0"] * 11], Options()) is None
+
+
+def test_points_below_zero_are_unknown_where_nothing_says_so():
+    assert split_keypoints("a", [0.1, 0.2, -1, 0.3, 0, 0], (3, 2)) == ([0.1, 0.2, 2, -1, 0.3, 0, 0, 0, 2], None)
+    assert split_keypoints("a", [0.1, 0.2, 1, 0.75], (1, 3)) == ([0.1, 0.2, 1], 0.75)
+    assert "found 10 words" in refused(split_keypoints, "a", [0.1] * 5, (1, 3))
+    assert "found 7 words" in refused(split_keypoints, "a", [0.1] * 2, (1, 3))
+
+
+@pytest.mark.parametrize(("cell", "value"), [("0,5", 0.5), ("0.5", 0.5), ("1", 1)])
+def test_a_decimal_point_may_be_a_comma(cell, value):
+    assert decimal(cell, "a:1", "XMin") == value
+
+
+@pytest.mark.parametrize("cell", ["1,000.5", "1,2,3", "x"])
+def test_thousands_are_no_decimals(cell):
+    assert "a:1: expected a number in XMin, found" in refused(decimal, cell, "a:1", "XMin")
+
+
+@pytest.mark.parametrize(("cell", "is_so"), [("1", True), ("0", False), ("-1", False), (" 1 ", True)])
+def test_flags_are_1_0_or_unknown(cell, is_so):
+    assert is_yes(cell, "a:1", "IsGroupOf") is is_so
+    assert "expected 1, 0 or -1 in IsGroupOf, found '2'" in refused(is_yes, "2", "a:1", "IsGroupOf")
+
+
+def test_objects_without_ids_are_counted_from_1(tmp_path):
+    vt.write(vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 1, 1]] * 2), tmp_path / "a.json", "coco")
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert [record["id"] for record in written["annotations"]] == [1, 2]
+    assert [record["id"] for record in written["images"] + written["categories"]] == [1, 1]
+
+
+def test_poses_begin_with_a_box_within_the_image(tmp_path):
+    def recognised(line):
+        (tmp_path / "a.txt").write_text(line)
+        return yolo_pose.recognise(Look(tmp_path / "a.txt")) is not None
+
+    assert recognised("0 0.5 0.5 0.2 0.2 0.1 0.2 2\n")
+    for odd in ("0 5 0.5 0.2 0.2", "0 0.5 5 0.2 0.2", "0 0.5 0.5 5 0.2", "0 0.5 0.5 0.2 5", "0 -1 0.5 0.2 0.2"):
+        assert not recognised(f"{odd} 0.1 0.2 2\n")

@@ -13,6 +13,7 @@ from verite.errors import BadParameter, DataError, ReadError
 from verite.interpretation.descriptors import (
     check_counts,
     clouds_of,
+    distances_of,
     distinct,
     drawn_pairs,
     grey,
@@ -117,6 +118,8 @@ def test_settings_are_checked(pictures):
         vt.learn_distances(chosen, pairs=0)
     with pytest.raises(BadParameter, match="ratio: expected a number above 0"):
         vt.learn_distances(chosen, ratio=0)
+    with pytest.raises(BadParameter, match=r"up to 1, found 1\.5"):
+        vt.learn_distances(chosen, ratio=1.5)
 
 
 def test_without_opencv_the_extra_is_named(monkeypatch, pictures):
@@ -169,3 +172,7 @@ def test_two_points_are_enough_to_compare_a_picture(tmp_path, monkeypatch):
 def test_fifty_pairs_of_four_hundred_points_are_taken_unless_told(pictures):
     two = {kind: sorted((pictures / kind).iterdir())[:2] for kind in ("rings", "bars")}
     assert vt.learn_distances(two).source == "sift-50x400"
+
+
+def test_what_has_nothing_in_common_with_itself_is_far_from_all():
+    assert distances_of(np.array([[0.0, 0.0], [0.0, 0.4]])).tolist() == [[0, 1], [1, 0]]

@@ -125,6 +125,11 @@ def test_standings_tell_score_expected_rank_and_places():
     assert told.rank_table().head == ("algorithm", "score", "expected_rank", "1", "2")
 
 
+def test_each_place_has_its_own_column():
+    told = made_up(ranks=np.array([[0.5, 0.3, 0.2], [0.4, 0.35, 0.25], [0.1, 0.35, 0.55]]))
+    assert told.standing_table().rows[0][3:] == ("0.5000", "0.3000", "0.2000")
+
+
 def test_standings_of_many_tell_the_first_and_the_own_place_and_the_likely_ones():
     names = [f"s{k:02d}" for k in range(11)]
     ranks = np.eye(11)

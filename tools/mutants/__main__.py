@@ -28,7 +28,7 @@ from tools.mutants.children import Children
 from tools.mutants.equivalents import EQUIVALENT
 from tools.mutants.places import Place, places_of
 from tools.mutants.reach import ROOT, SOURCE
-from tools.mutants.trials import EXAMPLES, OPTIONS, Room, load_others, tidy, try_import
+from tools.mutants.trials import EXAMPLES, OPTIONS, Job, Room, load_others, tidy, try_import, try_twice
 
 ROOMS = ("checks", "ranking", "interpretation", "formats")
 
@@ -90,30 +90,31 @@ class Functions(Room):
     def __init__(self, name: str, places: list[Place], folder: Path, workers: int) -> None:
         super().__init__(name, folder, workers)
         self.places, self.tally = places, Tally()
-        self.later = list[tuple[int, list[str]]]()
+        self.later = list[Job]()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             sys.exit(f"mutants: the tests of {self.name} cannot be collected")
         self.follow_all(session)
-        with Children(self.workers) as children:
-            for index, place in enumerate(self.places):
-                self.start(session, children, index, place)
+        jobs = list[Job]()
+        for index, place in enumerate(self.places):
+            tests = self.tests(place)
+            if not tests:
+                self.tally.tell(place, 0, 0, "")
+            else:
+                (self.later if self.is_imported(place) else jobs).append((index, tests))
+        counts = {index: len(tests) for index, tests in jobs}
+
+        def run(index: int, tests: list[str]) -> int:
+            return self.try_function(session, self.places[index], tests, self.folder / f"{self.name}{index}")
+
+        def tell(index: int, status: int) -> None:
+            self.tally.tell(self.places[index], counts[index], status, tidy(self.folder / f"{self.name}{index}"))
+
+        try_twice(jobs, self.reach.seconds, self.workers, run, tell)
         self.leave()
         return True
-
-    def start(self, session: pytest.Session, children: Children, index: int, place: Place) -> None:
-        answer, tests = self.folder / f"{self.name}{index}", self.tests(place)
-        if not tests:
-            self.tally.tell(place, 0, 0, "")
-        elif self.is_imported(place):
-            self.later.append((index, tests))
-        else:
-            children.start(
-                lambda: self.try_function(session, place, answer),
-                lambda status: self.tally.tell(place, len(tests), status, tidy(answer)),
-            )
 
     def leave(self) -> None:
         told = [self.later, self.tally.counts, sorted(self.tally.noticed_by), self.reach.seconds, sorted(sys.modules)]
@@ -142,19 +143,18 @@ def collect(room: str, plugin: Any) -> int:
 
 
 def try_later(
-    places: list[Place], later: list[Any], seconds: dict[str, float], tally: Tally, folder: Path, workers: int
+    places: list[Place], later: list[Job], seconds: dict[str, float], tally: Tally, folder: Path, workers: int
 ) -> None:
     """What runs with an import."""
-    with Children(workers) as children:
-        for index, tests in later:
-            answer, place = folder / f"later{index}", places[index]
-            answer.unlink(missing_ok=True)
-            children.start(
-                lambda place=place, tests=tests, answer=answer: try_import(place, tests, seconds, answer),
-                lambda status, place=place, tests=tests, answer=answer: tally.tell(
-                    place, len(tests), status, tidy(answer)
-                ),
-            )
+    counts = {index: len(tests) for index, tests in later}
+
+    def run(index: int, tests: list[str]) -> int:
+        return try_import(places[index], tests, seconds, folder / f"later{index}")
+
+    def tell(index: int, status: int) -> None:
+        tally.tell(places[index], counts[index], status, tidy(folder / f"later{index}"))
+
+    try_twice(later, seconds, workers, run, tell)
 
 
 def check(room: str, tally: Tally, seconds: dict[str, float], folder: Path) -> None:

@@ -10,6 +10,7 @@ TOGETHER = "names and matrix are there together or not at all; both are asked fo
 SIDES = "an image has both sides or none"
 WHOLE = "shown as a whole number"
 WIDER = "more than is needed is added up, of which nothing is seen"
+LONG = "no id has so many digits; what counts is that thousands of them are not read as a number"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -60,6 +61,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
         "BitOr → BitAnd",
     ): SIDES,
+    ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "19 → 20"): LONG,
+    ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "Lt → LtE"): LONG,
     ("interpretation/trace.py", "correspondence=place(shared.shape, at, np.ones(len(at[0])), 0.0)", "0 → 1"): (
         "matches have as many truths as preds"
     ),
@@ -70,5 +73,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "6 → 7"): WIDER,
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "100 → 101"): WIDER,
     ("ranking/lattice.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
+    ("ranking/exact.py", "stuck = stuck + 1 if middle == secant", ""): "which of two ways to the same rate is taken",
+    ("ranking/montecarlo.py", "parts = max(thread_count()", ""): "a draw depends on its number alone, not on its part",
+    ("ranking/montecarlo.py", "if vector[j] > 0:", "Gt → GtE"): "those that are 0 are left out before",
     ("ranking/result.py", "MOST_PAIRS = 15", "15 → 16"): "six algorithms have 15 pairs and seven 21: none has 16",
 }

@@ -15,11 +15,13 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
 import pytest
 from tools.mutants.children import Children, be_quiet, limit
 from tools.mutants.places import Place, mutate
@@ -29,6 +31,7 @@ OPTIONS = ["-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", "--no-he
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis is there before pytest
 EXAMPLES = "tests/test_doctests.py"
 NOTHING, FAILED = 0, 1
+QUICK = 3.0  # seconds of tests that come before all others
 
 
 class Reports:
@@ -56,7 +59,7 @@ def run_until_failure(items: list[Any], seconds: dict[str, float], reports: Repo
 def work_apart(folder: Path) -> None:
     """A quiet process with temporary files of its own."""
     be_quiet()
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
 
 
@@ -114,13 +117,48 @@ class Room:
         module = self.reach.tests_of_module(place.path) if self.is_imported(place) else []
         return module or self.reach.tests(place.path, place.lines)
 
-    def try_function(self, session: pytest.Session, place: Place, answer: Path) -> int:
+    def try_function(self, session: pytest.Session, place: Place, tests: list[str], answer: Path) -> int:
         work_apart(answer.with_suffix(".tmp"))
         change_functions(place)
         items = {item.nodeid: item for item in session.items}
         session.config.pluginmanager.register(self.reports)
-        chosen = [items[test] for test in self.tests(place)]
-        return run_until_failure(chosen, self.reach.seconds, self.reports, answer)
+        return run_until_failure([items[test] for test in tests], self.reach.seconds, self.reports, answer)
+
+
+Job = tuple[int, list[str]]  # which change, and the tests that go through it, quickest first
+
+
+def try_twice(
+    jobs: list[Job],
+    seconds: dict[str, float],
+    workers: int,
+    run: Callable[[int, list[str]], int],
+    tell: Callable[[int, int], None],
+) -> None:
+    """Every change against its quick tests, then those that nobody noticed against the others."""
+    slow = list[Job]()
+
+    def settle(index: int, rest: list[str], status: int) -> None:
+        if status == NOTHING and rest:
+            slow.append((index, rest))
+        else:
+            tell(index, status)
+
+    with Children(workers) as children:
+        for index, tests in jobs:
+            quick, rest = part(tests, seconds)
+            children.start(partial(run, index, quick), partial(settle, index, rest))
+    print(f"{len(slow)} of {len(jobs)} changes go on to slower tests", file=sys.stderr, flush=True)
+    with Children(workers) as children:
+        for index, rest in sorted(slow, key=lambda job: sum(seconds[test] for test in job[1])):
+            children.start(partial(run, index, rest), partial(tell, index))
+
+
+def part(tests: list[str], seconds: dict[str, float]) -> tuple[list[str], list[str]]:
+    """The tests that take a few seconds together, and those after them."""
+    spent = np.cumsum([seconds[test] for test in tests])
+    many = max(1, int(np.searchsorted(spent, QUICK)))
+    return tests[:many], tests[many:]
 
 
 def change_functions(place: Place) -> None:
