@@ -17,7 +17,7 @@ from verite.checks.boxes import fractions, percent
 from verite.checks.coverage import find_exchanged_classes, no_predictions
 from verite.checks.findings import Fix, near_word, stop_on_errors, warn_of
 from verite.checks.names import fold
-from verite.checks.readings import Reading
+from verite.checks.readings import Reading, are_like_corners
 from verite.model.annotations import Source
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -409,6 +409,15 @@ def test_fractions_that_are_meant_so_and_small_pixels_are_left_in_peace():
     assert fractions_of([[1.0, 1, 3, 3]] * 5, SMALL) == []  # the other side may be as small
 
 
+def test_boxes_that_all_begin_or_end_at_one_place_are_not_taken_for_corners():
+    moving = np.array([[5.0, 1, 10, 4], [6, 2, 11, 5], [7, 3, 12, 6]])
+    assert are_like_corners(moving, 0.5)
+    for column in range(4):
+        still = moving.copy()
+        still[:, column] = moving[0, column] if column < 2 else 20
+        assert not are_like_corners(still, 0.5)
+
+
 # Poses and rotated boxes.
 
 
@@ -422,8 +431,8 @@ def test_more_than_two_thirds_of_the_poses_must_be_mirrored(compared, better, is
 
 def test_another_number_of_keypoints_is_told(tmp_path):
     three, two = {"keypoints": [5, 5, 2] * 3, "num_keypoints": 3}, {"keypoints": [5, 5, 2] * 2, "num_keypoints": 2}
-    found = coco(tmp_path, three, three, two)["V420"]
-    assert found.message == "1 of 3 truths have another number of keypoints than 3"
+    found = coco(tmp_path, three, three, two, {}, {}, {}, {})["V420"]  # who has none may have none
+    assert found.message == "1 of 7 truths have another number of keypoints than 3"
     assert found.examples == ("a.jpg, id 3",)
 
 

@@ -179,6 +179,9 @@ def test_confidences_beyond_1_are_named_with_their_image():
     with pytest.raises(DataError, match="expected confidences from 0 to 1, found 90 in image 'b', one of 2; divide"):
         vt.interpret(truth, percent, checks="off")
     assert vt.interpret(truth, percent, checks="off", certain=True).image_scores[1] > 0
+    above = vt.Annotations.of(["a"], ["cat"], [A], confidence=[1.5], sizes=SIZES)
+    with pytest.raises(DataError, match=r"found 1\.5 in image 'a'"):
+        vt.interpret(truth, above, checks="off")
     negative = vt.Annotations.of(["a"], ["cat"], [A], confidence=[-0.5], sizes=SIZES)
     with pytest.raises(DataError, match=r"found -0\.5 in image 'a'"):
         vt.interpret(truth, negative, checks="off")

@@ -87,6 +87,12 @@ def test_errors_in_groups_and_in_number_are_drawn_and_called_so(by):
         assert pair.tie == pytest.approx(float(expected.level[0][1]), abs=4 * 0.5 / 200)
 
 
+def test_rates_are_exact_where_errors_are_independent():
+    found = vt.rank(finds("precision", *CASES[0]), Bernoulli(0.2))
+    assert found.methods["largest_epsilon"] == "exact"
+    assert found.kept_at("d0", "d1", [0.2])[0] == pytest.approx(found.pairs[0].kept, rel=1e-11)
+
+
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize(("rows", "claims"), CASES)
 @pytest.mark.parametrize("known", [(), (0, 1), (2, 3, 4, 7)])

@@ -63,6 +63,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): SIDES,
     ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "19 → 20"): LONG,
     ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "Lt → LtE"): LONG,
+    ("interpretation/interpret.py", "shared = np.flatnonzero(overlap > 0)", "Gt → GtE"): "0 is written where 0 stands",
     ("interpretation/trace.py", "correspondence=place(shared.shape, at, np.ones(len(at[0])), 0.0)", "0 → 1"): (
         "matches have as many truths as preds"
     ),
@@ -76,5 +77,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("ranking/exact.py", "stuck = stuck + 1 if middle == secant", ""): "which of two ways to the same rate is taken",
     ("ranking/montecarlo.py", "parts = max(thread_count()", ""): "a draw depends on its number alone, not on its part",
     ("ranking/montecarlo.py", "if vector[j] > 0:", "Gt → GtE"): "those that are 0 are left out before",
+    ("ranking/sums.py", "change = self.add_up(self.laws * np.expm1(np.clip(tilt * self.values", "700 → 701"): (
+        "what is so far out is not used"
+    ),
     ("ranking/result.py", "MOST_PAIRS = 15", "15 → 16"): "six algorithms have 15 pairs and seven 21: none has 16",
 }
