@@ -220,7 +220,7 @@ def test_confidences_that_are_no_shares_have_steps_between_their_extremes():
 def test_what_does_not_fit_is_counted_and_said():
     truth, pred = random_pair(5, images=40)
     tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
-    packer = Packer([tally], [], [])
+    packer = Packer([tally], [])
     data, about = packer.pack_system(tally, 10_000_000)
     assert about["left_out"] == 0
     budget = int(4 / 3 * len(data) * 0.9)
@@ -490,3 +490,15 @@ def test_of_many_lines_only_the_first_two_are_named_and_the_pointer_tells_the_ot
 def test_lines_of_a_signature_break_between_its_parts(page):
     signature = vt.read_report(page)["systems"][0]["signature"]
     assert f"<code>{signature.replace('|', '|<wbr>')}</code>" in page.read_text()
+
+
+def test_masks_have_outlines_in_all_images_and_the_page_says_where_they_have_not(tmp_path, monkeypatch):
+    every = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", on="mask", pictures="none")
+    assert "have their outlines when opened" not in Text(every.read_text()).text
+    for module, name in (("document", "MOST_IMAGES"), ("document", "MOST_CROPS"), ("outlines", "MOST_OBJECTS")):
+        monkeypatch.setattr(f"verite.reporting.page.{module}.{name}", 3)
+    monkeypatch.setattr("verite.reporting.page.summary.MOST_SUSPECTS", 0)
+    some = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "b.html", on="mask", pictures="none")
+    outlined = vt.read_report(some)["packed"]["outlined"]
+    assert 3 <= outlined <= 7
+    assert f"In {outlined}\u00a0images masks have their outlines when opened" in Text(some.read_text()).text

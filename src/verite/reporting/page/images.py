@@ -121,7 +121,11 @@ def left_out(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
         below = number(told["left_out_below"], 3)
         many = count_of(told["left_out"], "wrong prediction")
         parts.append(f"{many} up to confidence {below} are counted, but cannot be opened.")
-    opened = (doc.get("packed") or {}).get("opened")
+    packed = doc.get("packed") or {}
+    opened, outlined = packed.get("opened"), packed.get("outlined")
+    if outlined is not None:
+        many = doc["words"]["many"]
+        parts.append(f"In {count_of(outlined, 'image')} {many} have their outlines when opened, in the others boxes.")
     if opened is not None:
         parts.append(
             f"Of {doc['truth']['images']:,} images the {opened:,} that are named on this page can be opened; the "

@@ -15,7 +15,23 @@ if TYPE_CHECKING:
     from verite.reporting.overlays import Overlay
     from verite.reporting.rings import Ring
 
+MOST_OBJECTS = 2000  # that are traced beside those of the images named on the page: a second
 Lines = dict[int, "list[Ring]"]  # of a row
+
+
+def choose_images(named: Sequence[int], objects: NDArray[Any]) -> list[int]:
+    """Images whose objects have their outlines: those named on the page, then as many others as are soon traced.
+
+    >>> choose_images([2], np.array([900, 1000, 5000, 101, 100]))
+    [0, 1, 2, 4]
+    """
+    others = np.setdiff1d(np.arange(len(objects)), named)
+    found, spent = list(named), 0
+    for image, many in zip(others.tolist(), objects[others].tolist(), strict=True):
+        if spent + many <= MOST_OBJECTS:
+            spent += many
+            found.append(image)
+    return sorted(found)
 
 
 def find_outlines(overlay: Overlay, name: str, rows: NDArray[Any], images: Sequence[int]) -> Lines:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.reporting.page.mixups import find_claims, find_mixups, has_matrix
-from verite.reporting.page.outlines import Lines, find_outlines, pack_outlines
+from verite.reporting.page.outlines import Lines, choose_images, find_outlines, pack_outlines
 from verite.reporting.page.tally import ConfidenceTally, StepCounts
 
 if TYPE_CHECKING:
@@ -63,14 +63,18 @@ def box_columns(side: Annotations, rows: NDArray[Any], scale: float) -> Columns:
 class Packer:
     """What the objects of all systems share: the images that can be opened, in which order, and the unit of lengths."""
 
-    def __init__(self, tallies: Sequence[ConfidenceTally], images: Sequence[int], outlined: Sequence[int]) -> None:
-        """`outlined`: images whose objects have their outlines, where more than boxes is compared."""
+    def __init__(self, tallies: Sequence[ConfidenceTally], images: Sequence[int]) -> None:
+        """`images`: those named on the page, which can always be opened."""
         first = tallies[0]
         self.truth, self.asked = first.truth, first.overlay.finds.asked
         self.scale = max(scale_of(one.truth, one.pred) for one in tallies)
         self.is_open = np.zeros(len(self.truth.images), dtype=np.bool_)
         self.is_open[images if len(self.truth.images) > MOST_IMAGES else slice(None)] = True
-        self.outlined = sorted(outlined) if first.overlay.on != "box" else []
+        self.outlined: list[int] = []
+        if first.overlay.on != "box":
+            sides = [first.truth, *(one.pred for one in tallies)]
+            many = sum(np.bincount(side.image, minlength=len(self.truth.images)) for side in sides)
+            self.outlined = [k for k in choose_images(images, np.asarray(many)) if self.is_open[k]]
         order = np.argsort(self.truth.image, kind="stable")
         self.order = order[self.is_open[self.truth.image[order]]]
 

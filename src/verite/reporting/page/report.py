@@ -214,11 +214,13 @@ def pack_all(doc: dict[str, Any], systems: list[System], budget: int) -> list[Ma
     """Objects as bytes, as far as the budget goes."""
     tables = [[row["image"] for row in told["images"]] for told in doc["systems"]]
     shown = [int(image) for image in doc["images"]["sizes"]]
-    packer = Packer([one.tally for one in systems], shown, shown)
+    packer = Packer([one.tally for one in systems], shown)
     data, layout = packer.pack_truth(systems[0].tally)
     doc["packed"] = {"scale": packer.scale, "layout": layout}
     if not packer.is_open.all():
         doc["packed"]["opened"] = int(packer.is_open.sum())
+    if packer.outlined and len(packer.outlined) < packer.is_open.sum():
+        doc["packed"]["outlined"] = len(packer.outlined)
     blobs = [attach("objects", data)]
     share = max(0, (budget - SPARE - len(blobs[0])) // len(systems))
     for i, (told, system, rows) in enumerate(zip(doc["systems"], systems, tables, strict=True)):
