@@ -502,3 +502,16 @@ def test_masks_have_outlines_in_all_images_and_the_page_says_where_they_have_not
     outlined = vt.read_report(some)["packed"]["outlined"]
     assert 3 <= outlined <= 7
     assert f"In {outlined}\u00a0images masks have their outlines when opened" in Text(some.read_text()).text
+
+
+def test_names_of_lines_that_coincide_stand_below_each_other():
+    points = [(k / 10, 0.5) for k in range(11)]
+    drawn = lines(
+        Axes("x", "y"), [Stroke(name, points, "g", at) for name, at in (("a long name", 0.1), ("b", 0.2))], ""
+    )
+    places = {
+        name: (float(x), float(y))
+        for x, y, name in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\w[\w ]*)', drawn)
+    }
+    assert places["b"][0] < places["a long name"][0] + 7 * len("a long name")
+    assert places["b"][1] >= places["a long name"][1] + 13

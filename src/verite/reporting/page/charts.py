@@ -200,7 +200,7 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
         if shape:
             told = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
             parts.append(element("path", d=shape, class_=f"ln {line.kind}", **told))
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     for line in drawn:
         if line.label and line.points:
             parts.append(label(axes, line, taken))
@@ -219,7 +219,7 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
     )
 
 
-def label(axes: Axes, line: Stroke, taken: list[tuple[float, float]]) -> Markup:
+def label(axes: Axes, line: Stroke, taken: list[tuple[float, float, float]]) -> Markup:
     """A line's name near it; names that would lie on each other move apart."""
     known = [point for point in line.points if isfinite(point[0]) and isfinite(point[1])]
     if not known:
@@ -231,9 +231,9 @@ def label(axes: Axes, line: Stroke, taken: list[tuple[float, float]]) -> Markup:
     over = [top for spot, top in (axes.place(*point) for point in known) if left - 4 <= spot <= left + wide]
     over.append(axes.place(x, y)[1])
     at = (left, max(over) + 16 if line.is_below else min(over) - 7)
-    while any(abs(at[0] - other[0]) < 60 and abs(at[1] - other[1]) < 13 for other in taken):
-        at = (at[0], at[1] + 13)
-    taken.append(at)
+    while any(x < left + wide + 4 and left < x + w + 4 and abs(at[1] - y) < 13 for x, y, w in taken):
+        at = (left, at[1] + 13)
+    taken.append((*at, wide))
     kind = {"a": "a", "k": "k"}.get(line.kind.split()[0], "")
     return text(f"{at[0]:.1f}", f"{at[1]:.1f}", plain(line.label, 18), kind=kind)
 
