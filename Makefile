@@ -91,7 +91,7 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	  psutil polars opencv-python-headless defusedxml tqdm pydeprecate
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision ultralytics \
 	  ultralytics-thop supervision
-	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat
+	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat tests/protocols/test_incremental.py
 	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval for their tests, of detr, Deformable-DETR,
 	# DINO, rf-detr, vision, detectron2, mmdetection, YOLOX, transformers and ultralytics for their evaluators.
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"

@@ -34,16 +34,25 @@ TARGETS = (
 
 def compile_smoke(target: Target) -> Path:
     """Every kernel and the smoke program, as one executable."""
-    BUILD.mkdir(parents=True, exist_ok=True)
     program = BUILD / f"smoke-{target.name}.exe"
-    kernels = sorted(path for path in ROOT.glob("cpp/*/*.cpp") if path.parent.name != "bind")
     objects = []
-    for source in [*kernels, ROOT / "tests" / "cross" / "smoke.cpp"]:
-        made = BUILD / f"{target.name}-{source.parent.name}-{source.stem}.o"
+    for source in [*folders_as_pieces(), ROOT / "tests" / "cross" / "smoke.cpp"]:
+        made = BUILD / f"{target.name}-{source.stem}.o"
         subprocess.run([target.compiler, *FLAGS, "-c", source, "-o", made], cwd=ROOT, check=True)
         objects.append(made)
     subprocess.run([target.compiler, *FLAGS, *objects, "-o", program], cwd=ROOT, check=True)
     return program
+
+
+def folders_as_pieces() -> list[Path]:
+    """A folder of kernels is one file, as where the package is installed: common headers are read once."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    pieces = []
+    for folder in sorted(path for path in (ROOT / "cpp").iterdir() if path.is_dir() and path.name != "bind"):
+        piece = BUILD / f"{folder.name}.cpp"
+        piece.write_text("".join(f'#include "{source}"\n' for source in sorted(folder.glob("*.cpp"))))
+        pieces.append(piece)
+    return pieces
 
 
 def wanted_bits(truth: Path, pred: Path) -> list[str]:

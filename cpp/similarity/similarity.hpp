@@ -12,15 +12,15 @@ namespace verite {
 
 // What a similarity may look at, object by object.
 struct Objects {
-    std::span<const double> boxes;        // four numbers each, in the layout the similarity wants
-    std::span<const std::uint8_t> crowd;  // of truths
-    Outlines outlines;                    // empty where the similarity does not want them
-    Ragged<double> keypoints;             // x, y and visibility of each point; empty likewise
-    std::span<const double> quads;        // four corners each, x1, y1, … x4, y4; empty likewise
+    std::span<const double> boxes{};        // four numbers each, in the layout the similarity wants
+    std::span<const std::uint8_t> crowd{};  // of truths
+    Outlines outlines{};                    // empty where the similarity does not want them
+    Ragged<double> keypoints{};             // x, y and visibility of each point; empty likewise
+    std::span<const double> quads{};        // four corners each, x1, y1, … x4, y4; empty likewise
     // Of truths, where keypoints are wanted: areas, classes, and for each class how far each point may be off.
-    std::span<const double> areas;
-    std::span<const std::int32_t> labels;
-    Ragged<double> sigmas;
+    std::span<const double> areas{};
+    std::span<const std::int32_t> labels{};
+    Ragged<double> sigmas{};
 };
 
 // What a similarity wants to look at besides boxes as left, top, width and height.
