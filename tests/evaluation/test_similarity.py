@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import verite as vt
 from tests.oracles.boxes import all_pairs
 from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.similarities import SIMILARITIES, On
 
 # Below, at and above the size from which boxes are looked at through a window.
 SIZES = (1, 63, 64, 65, 700)
@@ -61,3 +62,18 @@ def test_truths_of_a_large_group_come_in_their_order() -> None:
     assert Evaluation(*sides, rules).outcomes().truth.tolist() == [199, 198]
     first = Rules((0.5,), "corner_box", equal="first")
     assert Evaluation(*sides, first).outcomes().truth.tolist() == [0, 1]
+
+
+def test_type_checkers_know_every_similarity_of_the_core() -> None:
+    assert get_args(On) == tuple(SIMILARITIES)
+
+
+def test_an_evaluation_refuses_more_pairs_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen pairs a prediction are always fine: 20 on the same 20 are 400, of which 20 * 16 + 79 are allowed."""
+    box = np.tile([[0.0, 0, 10, 10]], (20, 1))
+    sides = [vt.Annotations.of(["a"] * 20, ["cat"] * 20, box) for _ in range(2)]
+    monkeypatch.setenv("VERITE_LIMIT_OVERLAPS", "80")
+    assert Evaluation(*sides, Rules((0.5,)), 2).outcomes().state.sum() == 20
+    monkeypatch.setenv("VERITE_LIMIT_OVERLAPS", "79")
+    with pytest.raises(vt.DataError, match="expected at most 399 pairs of objects that overlap, found more; raise"):
+        Evaluation(*sides, Rules((0.5,)), 2)
