@@ -149,6 +149,16 @@ def test_a_matrix_that_is_too_wide_for_a_screen_is_elsewhere(
     assert "nothing there" not in shown
 
 
+def test_comparing_alone_shows_costs_and_classes_of_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyse", TRUTH, HAWK, MOLE, "--only", "comparison", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "objects found by both" in shown
+    heads = [line.split() for line in shown.splitlines()]
+    assert ["cost", "hawk", "mole", "difference"] in heads
+    assert ["class", "hawk", "mole", "difference"] in heads
+    assert shown.splitlines()[-1].startswith("comparison|of:coco_ap|")
+
+
 def test_one_system_alone_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["analyse", TRUTH, HAWK, "--only", "comparison"]) == 2
     assert "only: expected two PREDs or more to compare, found one" in capsys.readouterr().err

@@ -275,20 +275,27 @@ class Analyses(Saving, Display):
 
     def contents(self) -> list[Part]:
         listed: list[Part] = []
+        if self.settings.only == ("comparison",):
+            return [*(part for pair in self.told_pairs for part in pair.contents()), *self.tell_hidden()]
         for one in self.systems.values():
             listed += one.contents()
-        told = self.tell_pairs() if self.is_compared else []
-        return [self.main_table(), *told, *listed]
+        told = [part for pair in self.told_pairs for part in pair.sentences()] if self.is_compared else []
+        return [self.main_table(), *told, *self.tell_hidden(), *listed]
 
-    def tell_pairs(self) -> list[str]:
-        """What differs between every two; of many systems between neighbours in the order by AP."""
-        few, pairs = self.comparison, len(self.comparison)
-        if pairs > MOST_PAIRS:
-            order = sorted(self.systems, key=lambda name: -self.systems[name].errors.base)
-            near = [{a, b} for a, b in pairwise(order)]
-            few = [pair for both in near for pair in self.comparison if set(pair.names) == both]
-        rest = [f"neighbours by AP; all {pairs:,} pairs are in -o DIR and --json"] if len(few) < pairs else []
-        return [*(sentence for pair in few for sentence in pair.sentences()), *rest]
+    @property
+    def told_pairs(self) -> list[SystemPair]:
+        """Every two systems; of many, neighbours in the order by AP."""
+        if len(self.comparison) <= MOST_PAIRS:
+            return self.comparison
+        order = sorted(self.systems, key=lambda name: -self.systems[name].errors.base)
+        near = [{a, b} for a, b in pairwise(order)]
+        return [pair for both in near for pair in self.comparison if set(pair.names) == both]
+
+    def tell_hidden(self) -> list[Part]:
+        count = len(self.comparison)
+        if not self.is_compared or count <= MOST_PAIRS:
+            return []
+        return [f"neighbours by AP; all {count:,} pairs are in -o DIR and --json"]
 
     @property
     def settings(self) -> AnalyseSettings:
