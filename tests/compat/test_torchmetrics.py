@@ -129,8 +129,14 @@ def test_masks_are_compared_as_pixels() -> None:
             ),
             r"preds\[0\]\['boxes'\]: expected shape \(n, 4\), found \(4, 3\)",
         ),
+        (
+            lambda: MeanAveragePrecision(iou_type="segm").update(
+                [{"masks": np.full((1, 4, 4), 0.3), "labels": [1], "scores": [0.5]}], [{"masks": [], "labels": []}]
+            ),
+            "masks: expected truth values, found probabilities or NaN; threshold them",
+        ),
     ],
-    ids=["layout", "kind", "limits", "keys", "lengths", "scores", "boxes"],
+    ids=["layout", "kind", "limits", "keys", "lengths", "scores", "boxes", "masks"],
 )
 def test_what_cannot_be_is_refused_at_once(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -105,6 +105,20 @@ def test_masks_are_pixels() -> None:
     assert results.scores["AR100"].value == 0.5
 
 
+@pytest.mark.parametrize("shape", [(1, 20, 30), (1, 1, 20, 30)])
+def test_probabilities_are_inside_above_a_half_as_wherever_dictionaries_are_taken(shape: tuple[int, ...]) -> None:
+    """Mask R-CNN of torchvision gives them as [n, 1, height, width]; outside they are small, and not 0."""
+    pixels = np.zeros((1, 20, 30), dtype=bool)
+    pixels[0, 2:12, 3:13] = True
+    soft = np.where(pixels, 0.9, 0.1).astype(np.float32).reshape(shape)
+    pred, target = {"masks": soft, "scores": [0.9], "labels": [1]}, {"masks": pixels, "labels": [1]}
+    loop = vt.CocoEvaluator(on="mask")
+    loop.update(pred, target)
+    assert loop.compute().scores["AP"].value == pytest.approx(1)
+    boxes = {"boxes": [[3, 2, 13, 12]]}
+    assert vt.coco([target | boxes], [pred | boxes], on="mask", checks="off").scores["AP"].value == pytest.approx(1)
+
+
 def test_reset_forgets() -> None:
     box = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
     loop = vt.CocoEvaluator()
@@ -135,6 +149,16 @@ TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
             GOOD,
             {"masks": np.zeros((5, 5)), "labels": [1]},
             r"expected shape \(n, height, width\), found \(5, 5\)",
+        ),
+        (
+            {"masks": np.full((1, 5, 5), np.nan), "labels": [1], "scores": [0.5]},
+            {"masks": np.zeros((1, 5, 5)), "labels": [1]},
+            r"predictions\[0\].masks: expected truth values or probabilities, found NaN",
+        ),
+        (
+            {"boxes": np.zeros((4, 3)), "labels": [1] * 3, "scores": [0.5] * 3},
+            TARGET,
+            r"predictions\[0\].boxes: expected shape \(n, 4\), found \(4, 3\)",
         ),
     ],
 )

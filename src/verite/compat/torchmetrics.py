@@ -324,6 +324,8 @@ def encode(masks: Array) -> list[dict[str, Any]]:
         if masks.size == 0:
             return []
         raise BadParameter(f"masks: expected shape (n, height, width), found {masks.shape}")
+    if masks.dtype.kind == "f" and not np.isin(masks, (0, 1)).all():
+        raise BadParameter("masks: expected truth values, found probabilities or NaN; threshold them, e.g. masks > 0.5")
     return _mask.encode(np.asfortranarray((masks != 0).transpose(1, 2, 0)).view(np.uint8))
 
 

@@ -160,13 +160,24 @@ def masks_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Runs | Non
         if part.masks is None:
             found += [None] * n
             continue
-        pixels = to_array(part.masks)
-        pixels = pixels[:, 0] if pixels.ndim == 4 else pixels
-        if pixels.ndim != 3 or len(pixels) != n:
+        pixels = mask_pixels(to_array(part.masks), f"{part.where}: masks")
+        if len(pixels) != n:
             raise BadParameter(f"{part.where}: expected masks of shape ({n}, height, width), found {pixels.shape}")
-        runs = runs_of(pixels > 0.5 if pixels.dtype.kind == "f" else pixels.astype(np.bool_))
+        runs = runs_of(pixels)
         found += [(runs[i], pixels.shape[1:]) for i in range(n)]
     return Runs.of(found)
+
+
+def mask_pixels(values: NDArray[Any], where: str) -> NDArray[np.bool_]:
+    """Which pixels are inside: of whole numbers all but 0, of probabilities those above a half."""
+    if values.ndim not in (3, 4) or (values.ndim == 4 and values.shape[1] != 1):
+        raise BadParameter(f"{where}: expected shape (n, height, width), found {values.shape}")
+    flat = values[:, 0] if values.ndim == 4 else values
+    if flat.dtype.kind != "f":
+        return flat if flat.dtype == np.bool_ else np.asarray(flat != 0)
+    if np.isnan(flat).any():
+        raise BadParameter(f"{where}: expected truth values or probabilities, found NaN")
+    return np.asarray(flat > 0.5)
 
 
 def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoints | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, excerpt
+from verite.formats.frameworks import mask_pixels
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
@@ -123,17 +124,17 @@ def read_batch(item: Item, side: str, i: int) -> Columns:
     count = len(labels)
     found: Columns = {"labels": labels, "boxed": np.array("boxes" in item)}
     boxes = array_of(item["boxes"], f"{side}[{i}].boxes") if "boxes" in item else np.zeros((count, 4))
+    if boxes.size and (boxes.ndim > 2 or boxes.shape[-1] != 4):
+        raise BadParameter(f"{side}[{i}].boxes: expected shape (n, 4), found {boxes.shape}")
     found["boxes"] = check_count(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
     for key, (kind, _) in COLUMNS.items():
         if key in item:
             given = array_of(item[key], f"{side}[{i}].{key}").astype(kind).reshape(-1)
             found[key] = check_count(given, count, f"{side}[{i}].{key}")
     if "masks" in item:
-        pixels = array_of(item["masks"], f"{side}[{i}].masks")
-        if pixels.ndim != 3:
-            raise BadParameter(f"{side}[{i}].masks: expected shape (n, height, width), found {pixels.shape}")
+        pixels = mask_pixels(array_of(item["masks"], f"{side}[{i}].masks"), f"{side}[{i}].masks")
         check_count(pixels, count, f"{side}[{i}].masks")
-        found["counts"], found["objects"] = encode(pixels)
+        found["counts"], found["objects"] = _core.mask_runs(np.ascontiguousarray(pixels).view(np.uint8))
         found["size"] = np.array(pixels.shape[1:], dtype=np.int32)
     elif "size" in item:
         found["size"] = array_of(item["size"], f"{side}[{i}].size").astype(np.int32).reshape(2)
@@ -163,11 +164,6 @@ def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
     if len(values) != count:
         raise BadParameter(f"{what}: expected {count} values as there are labels, found {len(values)}")
     return values
-
-
-def encode(pixels: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Runs of masks [n, row, column]: whatever is not 0 is object."""
-    return _core.mask_runs(np.ascontiguousarray(pixels != 0).view(np.uint8))
 
 
 def image_of(pred: Item, target: Item, i: int) -> int | None:
