@@ -68,6 +68,19 @@ def test_the_exact_mode_takes_a_confidence_that_is_no_number_as_the_last() -> No
     assert_same_bits(evaluated("confidence-not-a-number", quirks="pycocotools"), expected)
 
 
+def test_a_box_that_is_no_number_is_refused() -> None:
+    truth, pred = (str(path) for path in case("box-not-a-number"))
+    with pytest.raises(vt.DataError, match="V111 1 of 1 boxes has coordinates that are NaN or infinite"):
+        vt.coco(truth, pred)
+
+
+def test_without_checks_a_box_that_is_no_number_overlaps_everything_as_in_the_reference() -> None:
+    expected = by_reference("box-not-a-number")
+    assert expected.stats[0] == pytest.approx(1)
+    assert_same_bits(evaluated("box-not-a-number", quirks="pycocotools"), expected)
+    assert evaluated("box-not-a-number").scores["AP"].value == expected.stats[0]
+
+
 def test_ap_is_known_without_a_limit_of_a_hundred() -> None:
     assert evaluated("max-dets-without-100", max_dets=[1, 10, 50]).scores["AP"].value == pytest.approx(1)
 
