@@ -429,6 +429,13 @@ def test_more_than_two_thirds_of_the_poses_must_be_mirrored(compared, better, is
     ] * is_told
 
 
+def test_truths_are_paired_with_predictions_that_overlap_by_half():
+    truth = side(["a", "b", "c"], boxes=[[0, 0, 10, 10]] * 3)
+    boxes = [[0, 0, 10, 4], [0, 0, 10, 5], [0, 0, 10, 4.9]]
+    pred = side(["a", "a", "b"], boxes=boxes, confidence=[0.9, 0.8, 0.7]).like(truth)
+    assert list(poses.nearest(SimpleNamespace(truth=truth, pred=pred))) == [(0, 1)]
+
+
 def test_another_number_of_keypoints_is_told(tmp_path):
     three, two = {"keypoints": [5, 5, 2] * 3, "num_keypoints": 3}, {"keypoints": [5, 5, 2] * 2, "num_keypoints": 2}
     found = coco(tmp_path, three, three, two, {}, {}, {}, {})["V420"]  # who has none may have none

@@ -106,6 +106,7 @@ TREE = {
     "tabs.txt": "# remark\nanimal\n\tcat\n\tdog # another\n\nthing\n\tcar\n",
     "nested.json": '{"animal": ["cat", "dog"], "thing": {"car": {}}}',
     "lists.json": '[{"animal": ["cat", "dog"]}, {"thing": "car"}]',
+    "mixed.json": '{"animal": ["cat", "dog"], "thing": "car"}',
     "parents.json": '{"cat": "animal", "dog": "animal", "car": "thing", "animal": null, "thing": null}',
     "short.json": '{"cat": "animal", "dog": "animal", "car": "thing"}',
 }

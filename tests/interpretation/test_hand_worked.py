@@ -8,7 +8,7 @@ import pytest
 import verite as vt
 from tests.interpretation.scenes import judged, scene
 from verite.errors import BadParameter
-from verite.interpretation.score import recognition_score
+from verite.interpretation.score import ScoreRules, recognition_score
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10)
 MOVED = (5, 0, 15, 10)  # shares half of A: overlap 50 / 150 = 1/3, localization 1/2
@@ -82,8 +82,7 @@ def test_more_preds_left_than_truths():
     assert found.score == pytest.approx((0 + 3) / 4)
     trace = found.trace("a")
     assert trace.couples == [(1, 1), (None, 2), (None, 3)]
-    assert trace.compensation.shape == (4, 4)
-    assert trace.compensation.sum() == 4
+    assert trace.compensation.tolist() == np.eye(4).tolist()  # two rows are added
 
 
 def test_as_many_left_on_both_sides_cost_once():
@@ -248,3 +247,13 @@ def test_the_trace_leaves_out_preds_on_ignored_truths():
     truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [A, far], difficult=[False, True])
     trace = judged(truth, scene([A, far])).trace("a")
     assert trace.overlap.tolist() == [[1]]
+
+
+def test_rules_of_a_score_lie_between_0_and_1():
+    assert ScoreRules("multiple", 1.0, 1.0).least == 1
+    assert ScoreRules("one-to-one", 0.0, 0.0).least == 0
+    for wrong in (-0.1, 1.5):
+        with pytest.raises(BadParameter, match=f"iou: expected a number from 0 to 1, found {wrong}"):
+            ScoreRules("multiple", wrong)
+        with pytest.raises(BadParameter, match=f"alpha: expected a number from 0 to 1, found {wrong}"):
+            ScoreRules(alpha=wrong)

@@ -71,6 +71,10 @@ def test_polygons_need_the_size_of_their_image():
     with pytest.raises(DataError, match=r"expected the size of every image to compare polygons, found none for 'a'"):
         judged(one, one)
     assert judged(one, one, regions="box").score == 0
+    box = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
+    for sides in ((one, box), (box, one)):
+        with pytest.raises(DataError, match=r"expected the size of every image to compare polygons"):
+            judged(*sides, regions="given")
 
 
 def test_an_image_of_one_column_has_a_size():
