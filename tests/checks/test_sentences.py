@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.checks import Finding, chance, classes, evidence, examine, images, poses, rotated, ties
+from verite.checks import Finding, chance, classes, evidence, examine, images, poses, rotated, scaling, ties
 from verite.checks.boxes import fractions, percent
 from verite.checks.coverage import find_exchanged_classes, no_predictions
 from verite.checks.findings import Fix, near_word, stop_on_errors, warn_of
@@ -407,6 +407,44 @@ def test_fractions_that_are_meant_so_and_small_pixels_are_left_in_peace():
     assert fractions_of(LARGE, LARGE) == []
     assert fractions_of(SMALL, SMALL, unit="rel") == []
     assert fractions_of([[1.0, 1, 3, 3]] * 5, SMALL) == []  # the other side may be as small
+
+
+def sized(*sizes):
+    return SimpleNamespace(sizes=np.array(sizes, dtype=float), is_sized=True)
+
+
+def test_a_scale_is_a_factor_or_a_frame_where_all_images_have_one_size():
+    def ways(measure, unit, truth):
+        return [(way.measure, *way.unit) for way in scaling.ways_to_put(Reading("xywh", measure, unit), truth)]
+
+    one, several = sized((200, 100), (200, 100)), sized((200, 100), (200, 50))
+    assert ways("factor", (0.5, 0.5), one) == [("factor", 0.5, 0.5), ("frame", 100, 50)]
+    assert ways("frame", (100.0, 50.0), one) == [("frame", 100, 50), ("factor", 0.5, 0.5)]
+    assert ways("factor", (0.5, 0.5), several) == [("factor", 0.5, 0.5)]
+    assert ways("longest", (640.0, 640.0), one) == [("longest", 640, 640)]
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "found"), [(2.3, 0.5, 2.5), (0.4, 0.5, 0.4), (0.3, 1, 1 / 3), (0.98, 0.5, 1), (33, 32, 32)]
+)
+def test_numbers_below_one_are_reciprocals_of_multiples(value, step, found):
+    assert scaling.multiple(value, step) == pytest.approx(found)
+
+
+def test_logarithms_are_of_centre_size_and_distance():
+    found = scaling.logarithms(np.array([[3.0, 5, 4, 12]]))
+    assert np.exp(found[0]) == pytest.approx([7, 17, 1, 7, 5, 13])
+
+
+def test_truths_meet_the_most_confident_predictions_of_their_image():
+    # One truth and seven predictions in the first image: twice as many as truths, but five at least; one in the second.
+    class Truth(SimpleNamespace):
+        def __len__(self):
+            return 2
+
+    pred = SimpleNamespace(counts=np.array([7, 1]), cells=np.array([0, 7, 8]))
+    one, other = scaling.pairs_within(Truth(counts=np.array([1, 1]), image=np.array([0, 1])), pred)
+    assert (one.tolist(), other.tolist()) == ([0] * 5 + [1], [0, 1, 2, 3, 4, 7])
 
 
 def test_boxes_that_all_begin_or_end_at_one_place_are_not_taken_for_corners():
