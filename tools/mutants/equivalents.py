@@ -11,6 +11,7 @@ SIDES = "an image has both sides or none"
 WHOLE = "shown as a whole number"
 WIDER = "more than is needed is added up, of which nothing is seen"
 LONG = "no id has so many digits; what counts is that thousands of them are not read as a number"
+THREADS = "how many threads read a file changes nothing that is read"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -70,6 +71,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("interpretation/trace.py", "objects = Objects(1, *(np.zeros(length", "1 → 2"): "another scene would be empty",
     ("interpretation/trace.py", '"correspondence": np.where(self.correspondence > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
     ("interpretation/trace.py", '"compensation": np.where(self.compensation > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
+    ("formats/coco_sieve.py", "look(_core.read_coco_bytes(self.document(**{section: block}), 1,", "1 → 2"): THREADS,
+    ("formats/coco_sieve.py", "file = _core.read_coco_bytes(self.document(), 1,", "1 → 2"): THREADS,
     ("formats/class_names.py", "twice = Counter(names).most_common(1)[0][0]", "1 → 2"): FIRST_PART,
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "6 → 7"): WIDER,
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "100 → 101"): WIDER,
