@@ -143,7 +143,7 @@ async function recall() {
   if (at) state.at[i] = choice > 0 ? steps + choice : stepOf(i, parseFloat(at));
   await count(i);
   const truth = known.find(one => cell.startsWith(one + ",") && known.includes(cell.slice(one.length + 1)));
-  if (truth >= "") listCell(i, labels.indexOf(truth), labels.indexOf(cell.slice(truth.length + 1)));
+  if (truth >= "") listCell(i, labels.indexOf(truth || 0), labels.indexOf(cell.slice(truth.length + 1) || 0));
   else if (label) listLabel(i, label);
 }
 
@@ -187,14 +187,14 @@ function trace(columns, prefix) {
 }
 function objectsOf(i, data, image, at = state.at[i]) {
   const found = [], one = systems[i], bit = 1 << at - steps, low = valueAt(i, 0), high = valueAt(i, steps - 1);
-  const reaches = (name, j) => at < steps ? data[name][j] > at : data[name + "+"][j] & bit;
+  const meets = (name, j) => at < steps ? data[name][j] > at : data[name + "+"][j] & bit;
   const isFirst = one.confusion?.matching === "same-first", claims = data.p_claims ?? [];
   let next = 0;
   data.first ??= Uint32Array.from(claims, many => (next += many) - many);
   for (let j = truths.start[image]; j < truths.start[image + 1]; j++) {
-    const hit = reaches("found", j), label = truths.label[j], isAsked = truths.asked[j];
+    const hit = meets("found", j), label = truths.label[j], isAsked = truths.asked[j];
     const fate = hit ? "found" : isAsked ? "missed" : "not asked for", other = hit && isFirst ? label : isAsked - 2, isError = fate === "missed";
-    found.push({image, j, label, fate, other, isError, isAsked, isTruth: true, isNear: reaches("near", j), sure: 2, columns: truths, prefix: ""});
+    found.push({image, j, label, fate, other, isError, isAsked, isTruth: true, isNear: meets("near", j), sure: 2, columns: truths, prefix: ""});
   }
   for (let j = data.p_start[image]; j < data.p_start[image + 1]; j++) {
     const level = data.p_sure[j], type = data.p_type[j] & 15, label = data.p_label[j];
