@@ -30,6 +30,7 @@ maximum_signature_line_length = 100  # longer ones have a parameter a line
 autodoc_type_aliases = {"ArrayLike": "ArrayLike"}  # the name, not what it stands for
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+default_role = "literal"  # a name in single backticks of a docstring
 
 
 def write_command_line_page() -> None:

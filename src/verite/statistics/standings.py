@@ -86,7 +86,7 @@ class OrderCounts:
                 self.ahead[j, i] += weigh(below)
                 self.level[i, j] += weigh(equal)
         for j in range(size):
-            codes = better[:, j] * np.int64(size + 1) + tied[:, j]
+            codes = better[:, j].astype(np.int64) * (size + 1) + tied[:, j]  # numpy 1 would stay in int8
             self.shared[j] += np.bincount(codes, weights, self.shared.shape[1])
         self.kept += weigh(order_holds(scores, self.recorded, tolerance))
         self.total = 1.0 if weights is not None else self.total + len(scores)  # weights are probabilities
