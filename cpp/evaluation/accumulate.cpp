@@ -31,14 +31,14 @@ constexpr std::size_t together = 8;
 template <bool is_weighted>
 class Walk {
   public:
-    Walk(const Walked& given, const Asked& asked, const Weighting& weighting, const Curves& out)
+    // Questions may follow that are as large as the first.
+    Walk(const Walked& given, const Question& first, const Weighting& weighting)
         : given_(given),
-          asked_(asked),
+          asked_(first.asked),
           weighting_(weighting),
-          out_(out),
-          ranges_(asked.ranges),
-          levels_(asked.recalls.size()),
-          limits_(out.recall.empty() ? 0 : asked.limits),
+          out_(first.out),
+          ranges_(asked_.ranges),
+          levels_(asked_.recalls.size()),
           curves_(ranges_ * width),
           found_(curves_),
           ignored_(curves_),
@@ -48,11 +48,14 @@ class Walk {
           needed_(ranges_ * (levels_ + 1)),
           outside_(ranges_),
           best_(together * ranges_ * given.thresholds * levels_),
-          reached_at_(out.confidence.empty() ? 0 : best_.size()),
-          within_((asked.limits + 1) * curves_),
-          recall_(together * limits_ * ranges_ * given.thresholds) {}
+          reached_at_(out_.confidence.empty() ? 0 : best_.size()),
+          within_((asked_.limits + 1) * curves_),
+          recall_(together * asked_.limits * ranges_ * given.thresholds) {}
 
-    void run(std::size_t first_label, std::size_t last_label) {
+    void run(const Question& question, std::size_t first_label, std::size_t last_label) {
+        asked_ = question.asked;
+        out_ = question.out;
+        limits_ = out_.recall.empty() ? 0 : asked_.limits;
         std::fill(best_.begin(), best_.end(), 0.0);
         std::fill(reached_at_.begin(), reached_at_.end(), 0.0);
         for (std::size_t label = first_label; label < last_label; ++label) {
@@ -253,10 +256,11 @@ class Walk {
     }
 
     const Walked& given_;
-    const Asked& asked_;
+    Asked asked_;
     const Weighting& weighting_;
-    const Curves& out_;
-    const std::size_t ranges_, levels_, limits_, curves_;
+    Curves out_;
+    const std::size_t ranges_, levels_, curves_;
+    std::size_t limits_ = 0;  // of recall; 0 where nobody asks for it
     // Of the class being walked, [range][threshold]
     std::vector<double> found_;       // truths found so far
     std::vector<double> ignored_;     // predictions that count for nothing, beyond those in outside_
@@ -304,32 +308,53 @@ double find_needed(double level, double positives) {
 
 namespace {
 
-// The classes first .. last.
-void walk_classes(const Walked& given, const Asked& asked, const Weighting* weighting, const Curves& out,
-                  std::size_t first, std::size_t last) {
-    if (weighting)
-        Walk<true>(given, asked, *weighting, out).run(first, last);
-    else
-        Walk<false>(given, asked, {}, out).run(first, last);
+// Groups of classes first .. last, each asked everything before the next.
+template <bool is_weighted>
+void walk_groups(const Walked& given, std::span<const Question> questions, const Weighting& weighting,
+                 std::size_t first, std::size_t last) {
+    Walk<is_weighted> walk(given, questions.front(), weighting);
+    Pause pause;
+    for (std::size_t group = first; group < last; ++group, pause())
+        for (const Question& question : questions)
+            walk.run(question, group * together, std::min(given.labels(), (group + 1) * together));
+}
+
+void accumulate_groups(const Walked& given, std::span<const Question> questions, const Weighting* weighting,
+                       unsigned threads) {
+    for (const auto& [asked, out] : questions) check(given, asked, weighting, out);
+    const std::size_t groups = (given.labels() + together - 1) / together;
+    const auto walk = [&](std::size_t first, std::size_t last) {
+        if (weighting)
+            walk_groups<true>(given, questions, *weighting, first, last);
+        else
+            walk_groups<false>(given, questions, {}, first, last);
+    };
+    if (threads <= 1) return walk(0, groups);  // with the same memory
+    in_parallel(groups, threads, [&](std::size_t group) { walk(group, group + 1); });
 }
 
 }  // namespace
 
+void accumulate(const Walked& given, std::span<const Question> questions, unsigned threads) {
+    accumulate_groups(given, questions, nullptr, threads);
+}
+
 void accumulate(const Walked& given, const Asked& asked, const Weighting* weighting, unsigned threads,
                 const Curves& out) {
-    check(given, asked, weighting, out);
-    in_parallel((given.labels() + together - 1) / together, threads, [&](std::size_t piece) {
-        const std::size_t first = piece * together;
-        walk_classes(given, asked, weighting, out, first, std::min(given.labels(), first + together));
-    });
+    const Question question{asked, out};
+    accumulate_groups(given, {&question, 1}, weighting, threads);
 }
 
 void accumulate_classes(const Walked& given, const Asked& asked, const Weighting* weighting,
                         std::span<const std::int32_t> labels, unsigned threads, const Curves& out) {
     check(given, asked, weighting, out);
+    const Question question{asked, out};
     in_parallel(labels.size(), threads, [&](std::size_t piece) {
         const auto label = static_cast<std::size_t>(labels[piece]);
-        walk_classes(given, asked, weighting, out, label, label + 1);
+        if (weighting)
+            Walk<true>(given, question, *weighting).run(question, label, label + 1);
+        else
+            Walk<false>(given, question, {}).run(question, label, label + 1);
     });
 }
 

@@ -50,8 +50,15 @@ struct Curves {
     Strides recall_strides;
 };
 
+struct Question {
+    Asked asked;
+    Curves out;
+};
+
 // COCO's accumulation, bit for bit: precision is tp / (tp + fp + 2^-52), read where recall first reaches a level. With
-// whole weights, bit for bit that of the images repeated. Of all classes, or of those in a list.
+// whole weights, bit for bit that of the images repeated. Of all classes, or of those in a list. Questions that differ
+// in their limits and in where answers go may be asked together: what lies side by side is written at one time.
+void accumulate(const Walked& given, std::span<const Question> questions, unsigned threads);
 void accumulate(const Walked& given, const Asked& asked, const Weighting* weighting, unsigned threads,
                 const Curves& out);
 void accumulate_classes(const Walked& given, const Asked& asked, const Weighting* weighting,

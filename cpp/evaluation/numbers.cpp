@@ -88,13 +88,16 @@ void fill_arrays(const Walked& walk, const Rules& rules, const ArrayPlace& place
     const std::size_t first = place.block * most_thresholds, label = place.first_label * ranges * limits;
     const Strides strides{limits, levels * cells, cells, ranges * limits, 1};
     const Strides recall_strides{limits, cells, 0, ranges * limits, 1};
+    std::vector<Question> questions;
     for (std::size_t most = 0; most < limits; ++most) {
         const std::size_t at = first * strides.threshold + label + most;
         const bool is_last = most + 1 == limits;
-        accumulate(walk, {rules.recalls, limits, most, ranges}, nullptr, threads,
-                   {out.precision.subspan(at), out.confidence.subspan(at), strides,
-                    is_last ? out.recall.subspan(first * cells + label) : std::span<double>{}, recall_strides});
+        questions.push_back(
+            {{rules.recalls, limits, most, ranges},
+             {out.precision.subspan(at), out.confidence.subspan(at), strides,
+              is_last ? out.recall.subspan(first * cells + label) : std::span<double>{}, recall_strides}});
     }
+    accumulate(walk, questions, threads);
 }
 
 }  // namespace verite
