@@ -86,6 +86,11 @@ nb::dict to_python(const QuickFit& fit) {
     found["asked"] = fit.asked;
     found["unpredicted"] = to_python(fit.unpredicted);
     found["expected"] = fit.expected;
+    found["looked_at"] = fit.looked_at;
+    found["clones"] = fit.clones;
+    found["right"] = fit.right;
+    found["wrong"] = fit.wrong;
+    found["surer"] = fit.surer;
     return found;
 }
 

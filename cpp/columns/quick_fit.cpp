@@ -49,6 +49,7 @@ Rows rows_of(const Surveyed& side, std::span<const std::uint8_t> left_out, std::
 struct Seen {
     std::size_t numbers[2] = {}, large[2] = {};                      // of the truth and of the predictions
     std::vector<std::pair<std::int32_t, std::int32_t>> taken_for{};  // class of each truth found, and of its finder
+    std::vector<std::pair<double, bool>> judged{};                   // confidence of each prediction, and is it right?
 };
 
 void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
@@ -77,6 +78,43 @@ void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size
     };
     measure(truth, truths, 0);
     measure(pred, preds, 1);
+}
+
+// Predictions of an image, the surest first: is one right, and is one a copy of a surer one, as before suppression?
+void judge(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
+           std::span<const std::size_t> preds, const FitRules& rules, QuickFit& fit, Seen& seen) {
+    if (pred.confidence.empty()) return;
+    for (std::size_t i = 0; i < preds.size(); ++i) {
+        const std::size_t row = preds[i];
+        const double sure = pred.confidence[row];
+        if (std::isnan(sure)) continue;
+        const Corners box = corners_of(pred, row);
+        const auto is_clone_of = [&](std::size_t other) {
+            if (pred.label[other] != pred.label[row] || !(sure >= rules.as_sure * pred.confidence[other])) return false;
+            const double overlap = overlap_of(box, corners_of(pred, other));
+            return overlap >= rules.clone && overlap < rules.same;  // no detector writes the very same box again
+        };
+        const auto finds = [&](std::size_t object) {
+            return truth.label[object] == pred.label[row] && overlap_of(box, corners_of(truth, object)) >= rules.found;
+        };
+        ++fit.looked_at;
+        fit.clones += std::ranges::any_of(preds.first(i), is_clone_of);
+        seen.judged.emplace_back(sure, std::ranges::any_of(truths, finds));
+    }
+}
+
+// How often is a right prediction surer than a wrong one? Mann and Whitney's statistic.
+void compare_confidences(std::vector<std::pair<double, bool>>& judged, QuickFit& fit) {
+    std::ranges::sort(judged);
+    for (std::size_t first = 0, last; first < judged.size(); first = last) {
+        std::size_t right = 0;
+        for (last = first; last < judged.size() && judged[last].first == judged[first].first; ++last)
+            right += judged[last].second;
+        const std::size_t wrong = last - first - right;
+        fit.surer += static_cast<double>(right) * (static_cast<double>(fit.wrong) + static_cast<double>(wrong) / 2);
+        fit.right += right;
+        fit.wrong += wrong;
+    }
 }
 
 // Every class of which enough was found, as which other one most of it was; only those that go round in circles. A weak
@@ -111,20 +149,44 @@ std::vector<Exchange> find_exchanges(std::vector<std::pair<std::int32_t, std::in
     return round;
 }
 
+// How many predictions fall on a truth, by the images that have some: a rate under which as many fall on them as do,
+// none of them being without. Images that nobody looked at do not lower it.
+double rate_of(std::span<const std::uint32_t> truths, std::span<const std::uint32_t> preds) {
+    std::vector<double> images;  // with so many truths, and a prediction
+    double fallen = 0, wanted = 0;
+    for (std::size_t image = 0; image < truths.size(); ++image) {
+        if (!truths[image] || !preds[image]) continue;
+        images.resize(std::max<std::size_t>(images.size(), truths[image] + std::size_t{1}), 0);
+        ++images[truths[image]];
+        fallen += preds[image];
+        wanted += truths[image];
+    }
+    double low = 0, high = wanted > 0 ? fallen / wanted : 0;
+    for (int step = 0; step < 40; ++step) {
+        const double rate = (low + high) / 2;
+        double expected = 0;
+        for (std::size_t many = 1; many < images.size(); ++many)
+            if (images[many] > 0) {
+                const double mean = rate * static_cast<double>(many);
+                expected += images[many] * (mean > 1e-9 ? mean / -std::expm1(-mean) : 1);
+            }
+        (expected < fallen ? low : high) = rate;
+    }
+    return high;
+}
+
 // Images with truths and without predictions.
 void count_unpredicted(const Surveyed& truth, const Surveyed& pred, std::size_t images, QuickFit& fit) {
-    std::vector<std::uint32_t> truths(images, 0);
-    std::vector<std::uint8_t> has_pred(images, 0);
-    std::size_t wanted = 0;
+    std::vector<std::uint32_t> truths(images, 0), preds(images, 0);
     for (std::size_t row = 0; row < truth.count(); ++row)
-        if (truth.crowd.empty() || !truth.crowd[row]) ++truths[static_cast<std::size_t>(truth.image[row])], ++wanted;
-    for (const std::int32_t image : pred.image) has_pred[static_cast<std::size_t>(image)] = 1;
-    const double rate = wanted ? static_cast<double>(pred.count()) / static_cast<double>(wanted) : 0;
+        if (truth.crowd.empty() || !truth.crowd[row]) ++truths[static_cast<std::size_t>(truth.image[row])];
+    for (const std::int32_t image : pred.image) ++preds[static_cast<std::size_t>(image)];
+    const double rate = rate_of(truths, preds);
     for (std::size_t image = 0; image < images; ++image) {
         if (!truths[image]) continue;
         ++fit.asked;
         fit.expected += std::exp(-rate * truths[image]);
-        if (!has_pred[image]) fit.unpredicted.add(image);
+        if (!preds[image]) fit.unpredicted.add(image);
     }
 }
 
@@ -145,7 +207,9 @@ QuickFit quick_fit(const Surveyed& truth, const Surveyed& pred, std::size_t imag
             });
         preds[i].resize(std::min(preds[i].size(), rules.per_image));
         look(truth, pred, truths[i], preds[i], rules, fit, seen);
+        judge(truth, pred, truths[i], preds[i], rules, fit, seen);
     }
+    compare_confidences(seen.judged, fit);
     count_unpredicted(truth, pred, images, fit);
     fit.exchanges = find_exchanges(seen.taken_for, rules);
     fit.is_good = !pred.confidence.empty() && fit.possible > 0 &&

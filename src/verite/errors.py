@@ -15,6 +15,10 @@ Every message is one line: where, what was found, what was expected, what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
+
+# Does somebody read this in a terminal, who mends things by options, or in Python, who does so by arguments?
+IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
 class VeriteError(Exception):

@@ -90,7 +90,7 @@ def test_twelve_detections_of_corners_do_not_pass_beside_a_truth_that_knows_its_
         (tmp_path / "pred").mkdir(exist_ok=True)
         (tmp_path / "pred" / f"{i}.txt").write_text(f"cat 0.{90 - i} {x + 3} {y - 2} {x + w - 4} {y + h + 3}\n")
     truth = vt.read(tmp_path / "truth")
-    with pytest.raises(vt.DataError, match=r"(V101|V114) the predictions' boxes .*add --pred-boxes xyxy"):
+    with pytest.raises(vt.DataError, match=r"(V101|V114) the predictions' boxes .*read it with boxes=.xyxy"):
         vt.voc(truth, vt.read(tmp_path / "pred", like=truth))
     assert vt.voc(truth, vt.read(tmp_path / "pred", like=truth, boxes="xyxy")).scores["mAP"].value == 1
 

@@ -234,7 +234,7 @@ def shifted(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["results", "lines", "object", "columns", "torchvision", "supervision"])
 def test_classes_that_are_off_by_one_are_found_in_every_kind(kind, tmp_path):
     truth, pred = shifted(kind, tmp_path)
-    with pytest.raises(vt.DataError, match=r"V201 class ids look shifted by \+1: .* add --pred-label-offset -1"):
+    with pytest.raises(vt.DataError, match=r"V201 class ids look shifted by \+1: .* read it with label_offset=-1"):
         vt.coco(truth, pred)
     read = vt.read(truth)
     assert vt.coco(read, vt.read(pred, like=read, label_offset=-1))["AP"].value == pytest.approx(1)

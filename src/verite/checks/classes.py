@@ -22,7 +22,8 @@ Ints = NDArray[np.int64]
 DIGITS = 9  # of a class id
 UNKNOWN = -(10**DIGITS)  # an id that no shift makes known
 SHOWN = 6  # names of classes
-SHARE = 0.15  # of the overlapping pairs that must agree under another mapping
+SHARE = 0.15  # of the overlapping pairs that must agree under another mapping ...
+HALF = 0.5  # ... if predictions are of one class alone
 
 
 def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
@@ -36,6 +37,7 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         return
     known = len(truth.labels)
     if len(pred.labels) == known:
+        yield from find_no_common_class(truth, pred)
         return
     counts = np.bincount(pred.label, minlength=len(pred.labels))
     spelt = {fold(name) for name in truth.labels.all_names}  # of names that differ by case alone another check speaks
@@ -51,19 +53,40 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
     yield Finding(
         "V203",
         "error" if count == len(pred) else "warning",
-        f"{count:,} of {len(pred):,} predictions have one of {len(unknown):,} classes that the truth does not have, "
+        f"{count:,} of {len(pred):,} predictions have "
+        f"{f'one of {len(unknown):,} classes' if len(unknown) > 1 else 'a class'} that the truth does not have, "
         f"e.g. {excerpt(first)}" + (f"; did you mean {excerpt(near)}?" if near else ""),
         count,
         tuple(excerpt(name) + (f", nearest {excerpt(guess)}" if guess else "") for name, guess in guesses),
-        advice_on_classes(names, truth),
+        advice_on_classes(names, truth, is_all=count == len(pred)),
     )
 
 
-def advice_on_classes(names: Sequence[str], truth: Annotations) -> str:
-    """What to do about classes that the truth does not have."""
+def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
+    """Every class is known, and yet no prediction has the class of any object, so that none can be right."""
+    asked, given = (_core.mark_used(side.label, len(truth.labels)) for side in (truth, pred))
+    if not len(truth) or not len(pred) or (asked & given).any():
+        return
+    names = [[truth.labels.name(int(i)) for i in np.flatnonzero(used)] for used in (given, asked)]
+    yield Finding(
+        "V203",
+        "warning",
+        f"no prediction has a class that an object has: predictions have {list_names(names[0])}, objects "
+        f"{list_names(names[1])}",
+        len(pred),
+        (),
+        "are classes counted alike on both sides?",
+    )
+
+
+def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool) -> str:
+    """What to do about classes that the truth does not have, which some predictions or all of them have."""
+    listed = f"the truth has {list_names(truth.labels.all_names)}"
+    if len(names) == 1 and is_all and len(truth.labels) > 1:
+        return f"{listed}; if the detector knows no classes, --class-agnostic --checks warn compares places alone"
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
         return "these are numbers: give the names of the classes with --names"
-    return f"the truth has {list_names(truth.labels.all_names)}"
+    return listed
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -98,7 +121,9 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
         used = mine[_core.mark_used(pred.label, len(pred.labels))]
         for name, mapped in mappings(theirs):
             hits = given[wanted == mapped(given)]
-            if len(hits) >= SHARE * len(one) and is_explained(hits, before, used, mapped(used), theirs):
+            # Objects of all classes found as one are no shift, even where that one is unknown as read.
+            least = SHARE if len(used) > 1 or len(theirs) == 1 else HALF
+            if len(hits) >= least * len(one) and is_explained(hits, before, used, mapped(used), theirs):
                 shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
                 found.append(Mapping(name, len(hits), before, len(one), shown))
     return max(found, key=lambda mapping: mapping.agree, default=None)

@@ -22,6 +22,48 @@ def find_exchanged_sides(pair: Pair) -> Iterator[Finding]:
     )
 
 
+def find_confident_truth(pair: Pair) -> Iterator[Finding]:
+    path = pair.truth.source.path
+    yield Finding(
+        "V222",
+        "warning",
+        f"what was given as truth{f' ({excerpt(path)})' if path else ''} has confidences, as predictions do",
+        len(pair.truth),
+        (),
+        "give the truth first; or are these labels that a detector made?",
+        "truth",
+    )
+
+
+def find_clones(pair: Pair) -> Iterator[Finding]:
+    """Boxes upon boxes of one class: what detectors find before they suppress all but the surest."""
+    fit = pair.fit
+    yield Finding(
+        "V311",
+        "warning",
+        f"{fit['clones']:,} of {fit['looked_at']:,} predictions looked at lie on a surer one of the same class "
+        "(IoU of 0.85 or more), and count as false alarms",
+        fit["clones"],
+        (),
+        "was non-maximum suppression left out, or were several runs put together?",
+    )
+
+
+def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
+    """Confidences that fall where they should rise."""
+    fit = pair.fit
+    share = fit["surer"] / (fit["right"] * fit["wrong"])
+    yield Finding(
+        "V312",
+        "warning",
+        f"wrong predictions are surer than right ones: of pairs of both, the right one is surer in {share:.0%} "
+        f"({fit['right']:,} and {fit['wrong']:,} looked at)",
+        fit["right"] + fit["wrong"],
+        (),
+        "are these distances, or 1 - confidence? the surest must have the largest number",
+    )
+
+
 def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
     """Classes that are found as each other: no detector errs that way, a list of names in the wrong order does."""
     exchanges = pair.fit["exchanges"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from verite.errors import DataError, DataWarning, did_you_mean, one_line
+from verite.errors import IS_COMMAND_LINE, DataError, DataWarning, did_you_mean, one_line
 from verite.records import record
 
 SideName = Literal["truth", "pred"]
@@ -67,6 +67,11 @@ class Finding:
     def __str__(self) -> str:
         return one_line(f"{self.code} {self.message}; {self.remedy}")
 
+    def in_python(self, words: str) -> str:
+        """The same for who has no options but arguments, of which `words` speak."""
+        remedy = words.format(self.fix.as_python()) if isinstance(self.fix, Fix) else self.fix
+        return one_line(f"{self.code} {self.message}; {remedy}")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `options` are those of the command line, null where words must do."""
         fix = self.fix if isinstance(self.fix, Fix) else None
@@ -91,8 +96,12 @@ def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> Non
     path = paths.get(errors[0].side)
     where = f"{path}: " if path else "truth: " if errors[0].side == "truth" else ""
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
-    way_out = f"{more}verite inspect shows everything, --checks warn goes on regardless"
-    raise DataError(one_line(f"{where}{errors[0]} ({way_out})"))
+    if IS_COMMAND_LINE.get():
+        way_out = f"{errors[0]} ({more}verite inspect shows everything, --checks warn goes on regardless)"
+    else:
+        said = errors[0].in_python("read it with {}")
+        way_out = f'{said} ({more}verite.inspect shows everything, checks="warn" goes on regardless)'
+    raise DataError(one_line(f"{where}{way_out}"))
 
 
 def warn_of(findings: Sequence[Finding], who: str) -> None:
@@ -102,7 +111,8 @@ def warn_of(findings: Sequence[Finding], who: str) -> None:
     import warnings
 
     more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
-    warnings.warn(f"{who}: {findings[0]}{more}", DataWarning, stacklevel=3)
+    said = findings[0].in_python("convert them before you hand them over (verite.read takes {})")
+    warnings.warn(f"{who}: {said}{more}", DataWarning, stacklevel=3)
 
 
 def near_word(word: str, known: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ FEWEST = 5  # boxes that say in what they are measured
 SMALL, LARGE = 2, 0.05  # fractions are small numbers, but for this share of them
 PIXELS = 3  # a median side of more is no fraction
 SAME = 0.05  # a scale that is nearer to 1 is none, if the layout is another one
+THOUSAND = (1000.0, 1000.0)  # the frame of models that speak of places in words, y before x
 USUALLY = 0.02  # how near to a usual length a resized side is
 # What readings weigh less that are less likely beforehand: each further change, the truth's side, y before x, ...
 CHANGED, TRUTHS, SWAPPED = 0.1, 0.005, 0.015
@@ -78,6 +79,8 @@ def scaled_readings(sample: Sample) -> Iterator[Tried]:
             reading = estimate(sample.pred, sample.truth, layout, measure)
             if reading is not None and is_worth_it(reading, own):
                 yield "pred", reading, 0, 1 - ESTIMATED - UNUSUAL * rank - RELAID * (layout != own.layout)
+    if sample.truth.is_sized and float((sample.pred.numbers > THOUSAND[0]).mean()) <= LARGE:
+        yield "pred", Reading("yxyx", "frame", THOUSAND), 0, 1 - ESTIMATED - RELAID - SWAPPED
     if sample.truth.is_sized and np.ptp(sample.truth.sizes, axis=0).any() and sample.truth.reading.measure == "abs":
         reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
         if reading is not None:

@@ -57,6 +57,17 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             tuple(excerpt(name) for name in names),
             f"write image ids without quotation marks: {names[0]}",
         )
+    elif len(unknown) == len(used) and are_positions(pred, used, known):
+        last = int(np.asarray(pred.images.ids)[used].max())
+        yield Finding(
+            "V213",
+            "error",
+            f"all {count:,} predictions are on images that the truth does not have, with ids up to {last:,} like "
+            f"positions in its list of {known:,} images",
+            count,
+            tuple(excerpt(name) for name in names),
+            "write the ids that images have in the truth instead of counting them",
+        )
     elif len(unknown):
         near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred, "images"))
         yield Finding(
@@ -68,6 +79,14 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             tuple(excerpt(name) for name in names),
             "name images as the truth does, or leave these predictions out",
         )
+
+
+def are_positions(pred: Annotations, used: Ints, known: int) -> bool:
+    """Are the ids of these images numbers from 0 or 1 to the number of the truth's images, and most of them used?"""
+    ids = pred.images.ids
+    if ids is None or not speaks_by_id(pred, "images") or 2 * len(used) < known:
+        return False
+    return bool(ids[used].min() >= 0 and ids[used].max() <= known)
 
 
 def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:

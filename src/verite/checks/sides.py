@@ -6,6 +6,7 @@ The census and the quick fit are plain numbers from the core; nothing here makes
 from __future__ import annotations
 
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 EDGE = 0.1  # of an image's side: what leaves the image by more is outside
 MANY = 0.1  # share of the images with objects that may be without predictions
+TWICE = 2.0  # times as many as chance would leave without: hard images are without predictions together
+CLONES, FEWEST_IMAGES = 0.5, 20  # share of the predictions that surer ones make superfluous; in so many images or more
+FEWEST_JUDGED = 20  # predictions that are right, and wrong, before their confidences are compared
+REVERSED, SIGMAS = 0.4, 6.0  # share of pairs in which right is surer than wrong; how far from half, beyond chance
 
 
 @record()
@@ -88,7 +93,8 @@ class Pair:
         truth, pred, fit = self.truth, self.pred, self.fit
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
         unpredicted = fit["unpredicted"][0]
-        is_rare = unpredicted <= MANY * fit["asked"] or surprise(unpredicted, fit["expected"]) < NATS
+        least = max(MANY * fit["asked"], TWICE * fit["expected"])
+        is_rare = unpredicted <= least or surprise(unpredicted, fit["expected"]) < NATS
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         is_text = truth.source.format == pred.source.format == "text"
@@ -102,6 +108,9 @@ class Pair:
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
+            "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
+            "clones": fit["clones"] if are_unsuppressed(fit) else 0,
+            "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
             "rotated": has_angles(truth) or has_angles(pred),
         }
@@ -134,3 +143,15 @@ class Pair:
 
 def tallies(found: dict[str, tuple[int, list[int]]]) -> dict[str, Tally]:
     return {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
+
+
+def are_unsuppressed(fit: dict[str, Any]) -> bool:
+    """Do most predictions lie on surer ones, in more images than chance could fill so?"""
+    return fit["asked"] >= FEWEST_IMAGES and fit["clones"] >= max(1, CLONES * fit["looked_at"])  # type: ignore[no-any-return]
+
+
+def is_reversed(right: int, wrong: int, surer: float) -> bool:
+    """Are wrong predictions surer than right ones, by far more than chance? (Mann and Whitney's test.)"""
+    if min(right, wrong) < FEWEST_JUDGED or surer >= REVERSED * right * wrong:
+        return False
+    return right * wrong / 2 - surer >= SIGMAS * sqrt(right * wrong * (right + wrong + 1) / 12)

@@ -94,7 +94,8 @@ def find_missing_confidences(side: Side) -> Iterator[Finding]:
         return
     tally = side.tally("unscored")
     remedy = "write the detector's confidence with every box"
-    remedy += " (is this a file of truths?)" if tally.count == len(side) else ""
+    said = next((note for note in side.annotations.source.notes if note.endswith("have score")), "")
+    remedy += f": {said}" if said else " (is this a file of truths?)" if tally.count == len(side) else ""
     message = f"{tally.count:,} of {len(side):,} predictions have no confidence"
     yield found_boxes(side, "V301", "error", message, tally, remedy)
 

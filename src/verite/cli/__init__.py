@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from verite import __version__
-from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
+from verite.errors import IS_COMMAND_LINE, BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
 from verite.protocols import HOMES, protocol_named
 
 # Each verb that is not a protocol, and the module that holds it.
@@ -182,8 +182,12 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def follow(words: Sequence[str]) -> None:
     """Run the words of a command, and let everything that goes wrong through."""
-    with verite.make_context("verite", list(words)) as context:
-        verite.invoke(context)
+    token = IS_COMMAND_LINE.set(True)
+    try:
+        with verite.make_context("verite", list(words)) as context:
+            verite.invoke(context)
+    finally:
+        IS_COMMAND_LINE.reset(token)
 
 
 def complain(message: str, status: int) -> int:

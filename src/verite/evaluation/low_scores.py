@@ -41,7 +41,7 @@ def likeliest_cause(kept: Evaluation) -> str:
         return f"{words.many} lie elsewhere, no prediction reaches {words.overlap} {HALF} with {share}"
     if right < anywhere / 2:
         shares = f"{anywhere:.0%} of the objects are found, {right:.0%} with their class"
-        return f"places are right, classes are not, {shares}"
+        return f"places are right, classes are not, {shares} (--class-agnostic asks for places alone)"
     return (
         f"{right:.0%} of the objects are found, but by {len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per "
         "object whose confidences do not tell right from wrong"

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verite.errors import BadParameter, ReadError, did_you_mean
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import PACKED, find_path, reason
 from verite.formats.shards import find_folder_shards, is_many, read_shards
 from verite.loading import importing
@@ -108,6 +108,8 @@ KNOWN = "annotations in a format known to verite (V401)"
 MEANT = {
     ".json": "COCO's truth is an object with images, annotations and categories, COCO's results are a list of records "
     "with image_id, category_id, bbox and score",
+    ".txt": "YOLO has lines of class cx cy w h (confidence), text folders of class (confidence) x y w h, with blanks "
+    "between numbers and points in them",
     ".csv": "the first line of a table names its columns, e.g. image,label,x,y,width,height,score",
 }
 
@@ -116,7 +118,8 @@ def kind_of(look: Look) -> str:
     """What a path that nobody recognises looks like."""
     if look.is_folder:
         kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
-        return f"files ending in {', '.join(kinds[:5])}"
+        line = next((" ".join(words) for words in look.lines), "") if kinds == [".txt"] else ""
+        return f"files ending in {', '.join(kinds[:5])}" + (f", with lines such as {excerpt(line)}" if line else "")
     start = look.head[:30]
     return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
 
@@ -126,6 +129,8 @@ def way_out(look: Look, options: Options) -> str:
     if look.is_folder and len(look.files) == 1:
         return f"name the file itself: {look.files[0]}"
     suffix = "" if look.is_folder else look.path.suffix.lower()
+    if look.is_folder and look.lines:
+        return MEANT[".txt"]
     fitting = [
         format.name for format in all_formats() if (suffix in format.suffixes if suffix else not format.suffixes)
     ]
@@ -187,6 +192,10 @@ def read(
         mask_threshold=mask_threshold,
         like=like,
     )
+    if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):
+        raise BadParameter(
+            f"annotations: expected a path, found JSON, {excerpt(source, 40)}; hand over json.loads(…) of it"
+        )
     if isinstance(source, (str, PathLike)) or is_many(source):
         return read_given(source, format, options)
     if format is not None:

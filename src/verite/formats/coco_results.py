@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from verite import _core
 from verite.errors import ReadError
 from verite.faults import is_listing
 from verite.formats import coco, coco_file
+from verite.formats.class_names import class_names
 from verite.formats.coco_file import open_coco
-from verite.formats.format import Format, Look, Options
+from verite.formats.format import Format, Look, Options, head_of
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.labels import Labels
@@ -47,7 +49,18 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
     found = in_tables_of_truth(file, options) or in_own_tables(path, file, options)
     read = coco.objects(path, "coco-results", file, *found, options)
-    return read.said_to_be(replace(read.source, by_number=("images", "labels")))
+    notes = () if read.columns.has_confidence or not len(read) else name_other_score(path)
+    return read.said_to_be(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
+
+
+# What confidences are called elsewhere; nobody but us reads files that call them so, and we say it.
+OTHER_SCORE = re.compile(r'"(confidence|conf|scores|prob|probability|Score)"\s*:')
+
+
+def name_other_score(path: Path) -> tuple[str, ...]:
+    """What records without a score have in its place, if it is one of the usual names."""
+    found = OTHER_SCORE.search(head_of(Path(path)))
+    return (f"records have {found[1]} where COCO results have score",) if found else ()
 
 
 Found = tuple[_core.Columns, Images, Labels]
@@ -56,7 +69,13 @@ Found = tuple[_core.Columns, Images, Labels]
 def in_tables_of_truth(file: _core.CocoFile, options: Options) -> Found | None:
     """The truth's own images and classes, where it knows every id: the common case, done quickly."""
     truth = options.like
-    if truth is None or not truth.images.table.has_ids or truth.labels.numbers is None or not file.object_count:
+    if (
+        truth is None
+        or takes_names(options)
+        or not truth.images.table.has_ids
+        or truth.labels.numbers is None
+        or not file.object_count
+    ):
         return None
     columns, _ = place(file, truth.images, truth.labels.numbers, options)
     return None if columns is None else (columns, truth.images, truth.labels)
@@ -70,10 +89,29 @@ def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
     else:
         images = Images.over(_core.Images(None, array("q", [id + options.image_offset for id in image_ids])))
     labels = Labels(None, [id + options.label_offset for id in label_ids])
+    if takes_names(options):
+        labels = name_classes(path, labels, options)
     columns, faults = place(file, images, labels.numbers or (), options)
     coco_file.refuse_faults(path, file, faults)
     assert columns is not None
     return columns, images, labels
+
+
+def takes_names(options: Options) -> bool:
+    """Are the names of classes asked for? Not where the truth says itself what a number means."""
+    return options.names is not None and (options.like is None or options.like.labels.ids is None)
+
+
+def name_classes(path: Path, labels: Labels, options: Options) -> Labels:
+    """The classes by the user's names, which are counted from 0."""
+    names, _ = class_names(options)
+    assert names is not None
+    odd = next((id for id in labels.numbers or () if not 0 <= id < len(names)), None)
+    if odd is not None:
+        expected = f"class numbers from 0 to {len(names) - 1}, as there are names (V206)"
+        remedy = f"are these the right names? else add {options.spell('label_offset', 'N')}"
+        raise ReadError(path, expected=expected, found=str(odd), remedy=remedy)
+    return Labels(names, range(len(names)))
 
 
 def place(
@@ -140,7 +178,7 @@ FORMAT = Format(
     write=write,
     holds=HOLDS,
     needs=frozenset({"class id", "confidence"}),
-    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
+    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset", "names"}),
     suffixes=(".json",),
     sides=("pred",),
 )

@@ -93,7 +93,7 @@ class ImageObjects:
         return found.astype(np.float64)
 
     def column(self, name: str, values: Any, count: int) -> NDArray[Any]:
-        found = to_array(values).reshape(-1)
+        found = to_array([] if values is None else values).reshape(-1)
         if len(found) != count:
             raise BadParameter(f"{self.where}: expected {count} {name} as there are boxes, found {len(found)}")
         return found

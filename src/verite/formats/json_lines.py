@@ -21,7 +21,8 @@ from verite.threads import thread_count
 
 def recognise(look: Look) -> str | None:
     first = "" if look.is_folder else look.head.lstrip().partition("\n")[0].rstrip()
-    if first.startswith("{") and first.endswith("}") and '"image_id"' in first and '"category_id"' in first:
+    is_record = first.startswith("{") and first.endswith("}") and "[{" not in first.replace(" ", "")
+    if is_record and '"image_id"' in first and '"category_id"' in first:
         return "a JSON object with image_id per line"
     return None
 

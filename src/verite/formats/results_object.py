@@ -1,4 +1,7 @@
-"""COCO results inside an object, `{"predictions": [...]}`, as some tools wrap them; what else is in it is left out."""
+"""COCO results inside an object, `{"predictions": [...]}`, as some tools wrap them; what else is in it is left out.
+
+Some say `results` or `detections` instead.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,28 @@ from verite.formats.format import Format, Look, Options
 from verite.formats.json_lines import read_results
 from verite.model.annotations import Annotations
 
-START = re.compile(r'\{[^\[]*"predictions"\s*:\s*\[')
+START = re.compile(r'\{[^\[]*"(predictions|results|detections)"\s*:\s*\[\s*[\]{]')
 
 
 class ResultsDocument(msgspec.Struct):
-    predictions: msgspec.Raw
+    predictions: msgspec.Raw = msgspec.Raw()
+    results: msgspec.Raw = msgspec.Raw()
+    detections: msgspec.Raw = msgspec.Raw()
+
+    @property
+    def records(self) -> bytes:
+        return bytes(self.predictions) or bytes(self.results) or bytes(self.detections)
 
 
 def recognise(look: Look) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
-    if START.match(start) and '"image_id"' in start:
-        return "a JSON object with predictions that have image_id"
+    if (found := START.match(start)) and '"image_id"' in start:
+        return f"a JSON object with {found[1]} that have image_id"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    return read_results(path, bytes(decode(path, ResultsDocument).predictions), options, "results-object")
+    return read_results(path, decode(path, ResultsDocument).records, options, "results-object")
 
 
 FORMAT = Format(

@@ -124,8 +124,12 @@ class Rows:
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
-            source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws),
+            source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws, by_number=self.by_number),
         )
+
+    @property
+    def by_number(self) -> tuple[str, ...]:
+        return ("labels",) if self.is_numbered and self.names is None else ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:

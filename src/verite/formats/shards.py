@@ -46,11 +46,19 @@ def is_many(word: object) -> bool:
 
 
 def is_list(text: str) -> bool:
-    return text.startswith("@") and not Path(text).exists()
+    return text.startswith("@") and not is_there(text)
 
 
 def is_pattern(text: str) -> bool:
-    return any(letter in text for letter in LETTERS) and not Path(text).exists()
+    return any(letter in text for letter in LETTERS) and not is_there(text)
+
+
+def is_there(text: str) -> bool:
+    """Is there something of this name? Not if nothing can have it."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long, or with a null byte
+        return False
 
 
 def read_list(path: Path) -> list[Path]:

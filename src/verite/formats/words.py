@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from verite.errors import ReadError, excerpt
 
@@ -39,6 +39,7 @@ def to_numbers(words: Sequence[str], where: str, expected: str = "a number") -> 
 
 # How far a fraction may leave 0..1: rounding, and boxes drawn to the very edge.
 TOLERANCE = 0.01
+MANY = 0.1  # share of the boxes that leave the image under either reading, before another layout is thought of
 
 
 def is_relative(words: Sequence[str]) -> bool:
@@ -61,6 +62,11 @@ def leaves_image(box: Sequence[float]) -> bool:
     return min(sides) < -TOLERANCE or max(sides) > 1 + TOLERANCE
 
 
+def is_corners(box: Sequence[float]) -> bool:
+    """Is the second point behind the first?"""
+    return box[0] < box[2] and box[1] < box[3]
+
+
 def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
     """Do lines of a class and five numbers end with a number from 0 to 1, while most begin with one above 1?"""
     numbers = [
@@ -74,13 +80,20 @@ def confidence_place(lines: Sequence[Sequence[str]]) -> tuple[Literal["before", 
     """Where the confidence of relative lines stands, and why; None where most lines have none.
 
     A line of a class and five fractions is `class cx cy w h confidence` to YOLO, `class confidence cx cy w h` to
-    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO.
+    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO. Where
+    many do under both, numbers that are corners in one place and not in the other tell.
     """
     numbers = relative_lines(lines)
     six = [n for n in numbers if len(n) == 5]
     if not six or 2 * len(six) <= len(numbers):
         return None
     before, after = sum(leaves_image(n[1:]) for n in six), sum(leaves_image(n[:4]) for n in six)
+    if min(before, after) > MANY * len(six):
+        places = (("before", all(is_corners(n[1:]) for n in six)), ("after", all(is_corners(n[:4]) for n in six)))
+        fitting = [place for place, fits in places if fits]
+        if len(fitting) == 1:
+            where = cast(Literal["before", "after"], fitting[0])
+            return where, f"confidence {where} the box, because all {len(six)} boxes are corners then"
     counts = f"of {len(six)} boxes {after} leave the image if the confidence comes last, {before} if it comes first"
     if before < after:
         return "before", f"confidence before the box, because {counts}"

@@ -14,6 +14,14 @@ from verite.limits import remedy
 CODES = {"run_sum": " (V405)", "ring_points": " (V408)"}
 HINTS = {"truncated": "was it cut off? (V403)", "empty": "was it cut off? (V403)"}
 
+# What a field of a record is to hold, where it holds something else.
+FIELDS = {
+    "image_id": "write the id that the image has in the truth",
+    "category_id": "write the number that the class has in the truth's categories, not its name",
+    "score": "write a number without quotation marks",
+    "bbox": "write left, top, width, height: [10.5, 20, 30, 40]",
+}
+
 
 @contextmanager
 def in_our_words(path: object = "") -> Iterator[None]:
@@ -38,5 +46,14 @@ def complain(path: object, error: Any) -> ReadError:
         expected, found = error.expected + CODES.get(error.code, ""), f"{error.found} at byte {error.byte}"
     has_place = error.place and error.code != "truncated"
     place = f"{path}: {error.place}" if has_place else f"{path}:{error.line}"
-    hint = remedy("json_depth") if error.code == "depth" else HINTS.get(error.code, "")
+    hint = remedy("json_depth") if error.code == "depth" else HINTS.get(error.code, "") or name_slip(error)
     return ReadError(place, expected=expected, found=found, remedy=hint)
+
+
+def name_slip(error: Any) -> str:
+    """What somebody probably did, by what stands where; nothing where that says nothing."""
+    if error.found == "']'" and error.expected == "an object":
+        return "is there a comma after the last record?"
+    if error.place == "results[0]" and error.found == "an array":
+        return "put the records of all images into one list"
+    return FIELDS.get(error.place.rpartition(".")[2], "") if error.code == "type" else ""

@@ -75,7 +75,9 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
     """Shards of truth and predictions side by side; neighbours together where there are to be fewer parts."""
     if pred is None:
         if not isinstance(truth, Sequence) or isinstance(truth, str):
-            raise BadParameter("parts: expected a list of pairs of truth and predictions, or of parts, and found none")
+            raise BadParameter(
+                "predictions: expected some beside the truth, or a list of parts instead of both, found none"
+            )
         return list(truth)
     truths, preds = (list_shards(side) for side in (truth, pred))
     if len(truths) != len(preds):
