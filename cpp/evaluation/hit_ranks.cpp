@@ -55,7 +55,7 @@ void HitRanks::read(const ClassWords& given) {
         const std::uint8_t* const copies = given.copies.data();
         for (std::size_t i = 0; i < given.words.size(); ++i) {
             const std::uint32_t times = copies[image[i]];
-            if (runs[i] == 1 || times < 2) {
+            if (times < 2 || runs[i] == 1) {
                 add(all[i], times);
                 continue;
             }
@@ -82,67 +82,79 @@ void HitRanks::average(Thresholds thresholds, double positives, std::span<double
     for (std::size_t first = 0; first < most_thresholds; first += lanes) {
         if (!(thresholds >> first & ((1u << lanes) - 1))) continue;
         double sums[lanes];
-        const std::size_t most = rank(first);
-        recalls_.empty() ? sum_all(most, sums) : sum_levels(most, sums);
+        if (thresholds >> first >> (lanes / 2))
+            sum_up<lanes>(first, sums);
+        else
+            sum_up<lanes / 2>(first, sums);
         for (std::size_t lane = 0; lane < lanes; ++lane)
             if (thresholds >> first >> lane & 1) out[first + lane] = sums[lane] / share;
     }
 }
 
+template <std::size_t width>
+void HitRanks::sum_up(std::size_t threshold, double* out) {
+    const std::size_t most = rank<width>(threshold);
+    recalls_.empty() ? sum_all<width>(most, out) : sum_levels<width>(most, out);
+}
+
 // Writes without asking whether it is a hit: what is no hit is written over by the next one. Returns the most truths
 // found at any of the thresholds.
+template <std::size_t width>
 std::size_t HitRanks::rank(std::size_t threshold) {
-    std::size_t found[lanes] = {};
-    std::int32_t spared[lanes] = {};
+    std::size_t found[width] = {};
+    std::int32_t spared[width] = {};
     std::int32_t* const out = ranks_.data();
     const Word* const words = words_.data();
     const std::int32_t* const all = at_.data();
     for (std::size_t i = 0; i < count_; ++i) {
         const Word word = words[i] >> threshold;
         const std::int32_t at = all[i];
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
+        for (std::size_t lane = 0; lane < width; ++lane) {
             out[found[lane] * lanes + lane] = at - spared[lane];
             found[lane] += word >> lane & 1;
         }
         if (word >> 16)
-            for (std::size_t lane = 0; lane < lanes; ++lane)
+            for (std::size_t lane = 0; lane < width; ++lane)
                 spared[lane] += static_cast<std::int32_t>(word >> 16 >> lane & 1);
     }
-    const std::size_t most = *std::max_element(found, found + lanes);
-    for (std::size_t lane = 0; lane < lanes; ++lane)
+    const std::size_t most = *std::max_element(found, found + width);
+    for (std::size_t lane = 0; lane < width; ++lane)
         for (std::size_t k = found[lane]; k < most; ++k) out[k * lanes + lane] = -1;
     return most;
 }
 
 // From the last truth found to the first. Levels of the same precision are added with one rounding.
+template <std::size_t width>
 void HitRanks::sum_levels(std::size_t most, double* out) const {
     const Two none{0, 0}, one{1, 1}, more{epsilon_, epsilon_};
-    Two best[2]{}, level[2]{}, times[2]{}, sum[2]{};
+    Two best[width / 2]{}, level[width / 2]{}, times[width / 2]{}, sum[width / 2]{};
     auto k = static_cast<double>(most);
     const std::int32_t* at = ranks_.data() + most * lanes;
     for (std::size_t r = recalls_.size(); r-- > 0;) {
         for (const double least = std::max(needed_[r], 1.0); k >= least; --k) {
             at -= lanes;
-            for (std::size_t i = 0; i < 2; ++i) best[i] = larger(best[i], Two{k, k} / (widen_two(at + 2 * i) + more));
+            for (std::size_t i = 0; i < width / 2; ++i)
+                best[i] = larger(best[i], Two{k, k} / (widen_two(at + 2 * i) + more));
         }
-        for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t i = 0; i < width / 2; ++i) {
             sum[i] = sum[i] + choose_above(best[i], level[i], level[i] * times[i], none);
             times[i] = choose_above(best[i], level[i], none, times[i]) + one;
             level[i] = best[i];
         }
     }
-    for (std::size_t i = 0; i < 2; ++i) store_two(sum[i] + level[i] * times[i], out + 2 * i);
+    for (std::size_t i = 0; i < width / 2; ++i) store_two(sum[i] + level[i] * times[i], out + 2 * i);
 }
 
+template <std::size_t width>
 void HitRanks::sum_all(std::size_t most, double* out) const {
-    Two best[2]{}, sum[2]{};
+    Two best[width / 2]{}, sum[width / 2]{};
     for (std::size_t k = most; k > 0; --k)
-        for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t i = 0; i < width / 2; ++i) {
             const auto found = static_cast<double>(k);
             best[i] = larger(best[i], Two{found, found} / widen_two(&ranks_[(k - 1) * lanes + 2 * i]));
             sum[i] = sum[i] + best[i];
         }
-    for (std::size_t i = 0; i < 2; ++i) store_two(sum[i], out + 2 * i);
+    for (std::size_t i = 0; i < width / 2; ++i) store_two(sum[i], out + 2 * i);
 }
 
 // The least whole n with n / positives >= level: level * positives is off by less than 1, so that n is the whole number

@@ -50,8 +50,14 @@ class HitRanks {
     static constexpr std::size_t lanes = 4;  // thresholds side by side
 
     void grow(std::size_t room);
+    // Of so many thresholds from this one on.
+    template <std::size_t width>
+    void sum_up(std::size_t threshold, double* out);
+    template <std::size_t width>
     std::size_t rank(std::size_t threshold);
+    template <std::size_t width>
     void sum_levels(std::size_t most, double* out) const;
+    template <std::size_t width>
     void sum_all(std::size_t most, double* out) const;
     void find_needed(double positives);
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verite.errors import BadParameter, DataError
 from verite.leaderboards.leaderboard import evaluate_one, rank_results
+from verite.leaderboards.result import WIDTH
 from verite.model.display import Display, Part
 from verite.model.results import to_json
 from verite.model.tables import Table
+from verite.signature import Signature
 from verite.statistics.calibration import Bin, bin_columns, bin_pairs
 from verite.statistics.places import TIE
 
@@ -45,13 +48,11 @@ class BoardCalibration(Display):
         return Table.of("detector", list(self.scores), {self.metric: before, "on the better truth": after})
 
     def contents(self) -> list[Part]:
-        return [
-            self.score_table(),
+        said = (
             f"{self.every.pairs:,} pairs that differ on the record; predicted under errors of the truth: "
-            f"{self.assumption}. Brier score {self.brier:.4f}. Pairs share detectors: they are not independent.",
-            self.main_table(),
-            self.signature,
-        ]
+            f"{self.assumption}. Brier score {self.brier:.4f}. Pairs share detectors: they are not independent."
+        )
+        return [self.score_table(), fill(said, WIDTH), self.main_table(), self.signature]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,9 +77,10 @@ def calibrate(
         odd = sorted(names ^ others)[0]
         raise DataError(f"{better.source.path or 'better truth'}: expected the same images, found {odd!r} in one alone")
     asked = settings.change(resample="none")
-    board = rank_results(
+    ranked = rank_results(
         {name: evaluate_one(truth, pred, name, asked) for name, pred in preds.items()}, errors, None, asked
-    ).board
+    )
+    board = ranked.board
     after = {name: evaluate_one(better, pred, name, asked).scores[board.metric].value for name, pred in preds.items()}
     pairs = [
         pair
@@ -90,5 +92,5 @@ def calibrate(
     predicted = np.array([(pair.shares["errors"] or (np.nan,))[0] for pair in pairs])
     bins, every, brier = bin_pairs(predicted, np.array([after[pair.first] - after[pair.second] for pair in pairs]))
     scores = {name: (float(score), after[name]) for name, score in zip(board.names, board.scores, strict=True)}
-    signature = f"{board.metric}|{errors}|draws:{asked.draws}|seed:{asked.seed}"
-    return BoardCalibration(signature, board.metric, errors.words, scores, brier, every, bins)
+    signature = Signature("leaderboard_calibration", ranked.signature.settings)
+    return BoardCalibration(str(signature), board.metric, errors.words, scores, brier, every, bins)

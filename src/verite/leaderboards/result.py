@@ -254,6 +254,8 @@ class Leaderboard(Display):
                 "; Γ: odds by which spurious records must favour the leader until it turns (first order, spurious "
                 "records only)"
             )
+            if any(None in flips.gamma[:-1] for flips in self.flips.values()):
+                said += " (–: no odds do, or the two are level)"
         return said
 
     def board_dict(self, metric: str) -> dict[str, Any]:
