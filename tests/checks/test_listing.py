@@ -313,3 +313,9 @@ def test_void_pixels_of_a_panoptic_file_are_noted(tmp_path):
     assert (finding.severity, finding.count) == ("note", 4)  # one black pixel in each of four pictures
     assert "4 of 64 pixels are void" in finding.message
     assert finding.examples[0].endswith(": 1 of 16")
+
+
+def test_sizes_of_images_on_their_side_are_told_apart():
+    images = [{"id": i, "width": w, "height": h} for i, (w, h) in enumerate([(640, 480), (480, 640), (640, 480)])]
+    found = vt.inspect({"images": images, "annotations": [], "categories": [{"id": 1, "name": "cat"}]})
+    assert "480 x 640 to 640 x 480" in str(found)

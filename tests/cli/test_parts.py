@@ -78,7 +78,7 @@ def test_what_cannot_be_merged_is_said_in_one_line(tmp_path: Path, typed: Typed)
     assert typed("partial", "coco", *files, "--checks", "off", "-q", "-o", part)[0] == 0
     assert typed("partial", "coco", *files, "--checks", "off", "-q", "-n", "5", "-o", tmp_path / "b.part")[0] == 0
     cases = [
-        ([part, part], 1, "expected every image once, found image"),
+        ([part, part], 1, "in two of them; --duplicates first takes the first"),
         ([part, tmp_path / "b.part"], 1, "parts: expected the same max_dets, found [1, 10, 100] and [5]"),
         ([tmp_path / "truth.json"], 1, "expected a part as verite writes it"),
         ([tmp_path / "c.part"], 1, "found nothing; did you mean"),

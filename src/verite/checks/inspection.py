@@ -51,7 +51,7 @@ class FileSummary:
         confidence = annotations.confidence
         finite = confidence[np.isfinite(confidence)] if confidence is not None else np.empty(0)
         sizes = np.stack([images.widths, images.heights], axis=1)
-        by_area = np.argsort(sizes.prod(axis=1, dtype=np.int64), kind="stable")
+        by_area = np.lexsort((images.widths, sizes.prod(axis=1, dtype=np.int64)))  # a turned image is another size
         return FileSummary(
             path=source.path,
             is_truth=is_truth,

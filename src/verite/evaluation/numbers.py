@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verite.errors import VeriteError
+from verite.errors import IS_COMMAND_LINE, VeriteError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,15 @@ def tell_as(kind: type[VeriteError]) -> Iterator[None]:
     except VeriteError:
         raise
     except ValueError as error:
-        raise kind(str(error)) from None
+        raise kind(str(error) + way_out_of(str(error))) from None
+
+
+def way_out_of(complaint: str) -> str:
+    """What to do about it, in the words of whoever asks, where something can be done."""
+    if not complaint.endswith("in two of them"):
+        return ""
+    way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
+    return f"; {way} takes the first"
 
 
 class Numbers:
