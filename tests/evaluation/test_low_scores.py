@@ -69,3 +69,18 @@ def test_a_good_number_needs_no_word():
 def test_without_predictions_there_is_nothing_to_explain(protocol):
     nothing = vt.Annotations.of([], [], np.empty((0, 4)), images=IMAGES, labels=["cat", "dog"], confidence=[])
     assert protocol(TRUTH, nothing, checks="off").notes == []
+
+
+@pytest.mark.parametrize("protocol", [vt.coco, vt.voc], ids=["coco", "voc"])
+def test_a_dash_has_its_reason(protocol):
+    """A truth without objects, and one of crowds alone."""
+    document = {"images": [{"id": 1, "width": 50, "height": 50}], "categories": [{"id": 1, "name": "cat"}]}
+    crowd = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "area": 81, "iscrowd": 1}
+    found = [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5}]
+    for objects, reason in (
+        ([], "the truth has no objects"),
+        ([crowd], "all 1 objects of the truth are crowds"),
+    ):
+        results = protocol({**document, "annotations": objects}, found)
+        assert reason in results.notes[0]
+        assert reason in str(results)

@@ -17,8 +17,12 @@ HALF = 0.5
 
 
 def explain_low_score(results: Results) -> list[str]:
-    """A line where the first score is below 0.05 although both sides have objects, else none."""
+    """A line where the first score is below 0.05 although both sides have objects, or there is none; else no line."""
     score = next(iter(results.scores.values()))
+    if score.value != score.value and results.truth.counts[0]:
+        return [
+            f"no {score.name}: all {results.truth.counts[0]:,} objects of the truth are crowds or otherwise left out"
+        ]
     if not score.value < LOW or not min(results.truth.counts[0], results.pred.counts[0]):
         return []
     return [f"{score.name} is below {LOW}: {likeliest_cause(matches_by_half(results))}; see verite inspect TRUTH PRED"]

@@ -140,7 +140,8 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
     if truth.verdicts is None or truth.labels.groups is None:
         raise DataError(
             f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
-            "not_exhaustive_category_ids and frequency (V414); read it with --truth-format lvis"
+            "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and --truth-format lvis "
+            "says which one a file lacks"
         )
     truth, pred, findings = prepare(truth, pred, settings.checks)
     if settings.labels is not None:  # the limit is one of all classes
