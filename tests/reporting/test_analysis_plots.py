@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import verite as vt
+from verite.reporting.fonts import find_letters
 
 
 def new_axes() -> Axes:
@@ -125,3 +128,24 @@ def test_bars_of_several_systems_add_up_to_one_and_the_best_is_on_top(results: v
     assert names == sorted(preds, key=lambda name: -found[name].errors.base)
     ends = [bar.get_x() + bar.get_width() for bar in axes.patches][-3:]
     assert ends == pytest.approx([1, 1, 1])
+
+
+def test_letters_that_no_font_has_are_no_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings are errors here."""
+    monkeypatch.setattr("verite.reporting.fonts.list_wide_fonts", tuple)
+    truth = vt.Annotations.of(["i"], ["日本語"], [[0, 0, 9, 9]], sizes={"i": (20, 20)})
+    pred = vt.Annotations.of(["i"], ["日本語"], [[0, 0, 9, 9]], confidence=[0.9])
+    results = vt.coco(truth, pred, checks="off")
+    axes = results.analyse().plot("confusion")
+    axes.figure.savefig(tmp_path / "confusion.png")
+    vt.draw(truth, pred, tmp_path / "drawn", checks="off")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["日本語", "missed"]
+
+
+def test_wide_letters_come_from_a_font_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verite.reporting.fonts.list_wide_fonts", lambda: ("Noto Sans CJK JP",))
+    wide, narrow = (Text(0, 0, name) for name in ("車", "car"))
+    for text in (wide, narrow):
+        find_letters(text)
+    assert wide.get_fontfamily() == ["DejaVu Sans", "Noto Sans CJK JP"]
+    assert narrow.get_fontfamily() == ["sans-serif"]

@@ -145,6 +145,13 @@ def test_names_stay_inside_the_photo_and_keep_their_ends():
         assert text.get_window_extent().x1 <= frame.x1
 
 
+def test_names_that_look_like_formulas_are_text():
+    truth = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], sizes={"a.png": (100, 80)})
+    pred = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], confidence=[0.9])
+    shown = vt.draw_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
+    assert any(r"$\frac$" in text.get_text() for text in shown.axes[0].texts)
+
+
 @pytest.mark.thorough
 def test_command_draws_the_worst_or_the_one_asked_for(tmp_path, capsys):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0

@@ -15,6 +15,7 @@ from verite.model.results import Results
 from verite.progress import count_files
 from verite.protocols import HOMES, protocol_named
 from verite.records import record
+from verite.reporting.fonts import without_glyph_warnings
 from verite.reporting.overlays import Mark, Overlay
 from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import file_names, render, shorten
@@ -193,7 +194,7 @@ def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> N
     written = axes.annotate(
         f"{pen.sign}{name}{sure}", (left, at), xytext=(1, -3 if is_truth != is_inside else 3),
         textcoords="offset points", ha=side, va="top" if is_truth != is_inside else "bottom", fontsize=8,
-        color=NIGHT, annotation_clip=False, clip_on=True,
+        color=NIGHT, annotation_clip=False, clip_on=True, parse_math=False,
         bbox={"boxstyle": "square,pad=0.18", "fc": pen.colour, "ec": "none", "alpha": 0.92},
     )  # fmt: skip
     keep_inside(axes, written)
@@ -202,7 +203,8 @@ def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> N
 def keep_inside(axes: Axes, written: Annotation) -> None:
     """A name that would leave its picture on the left or right is moved back."""
     figure: Any = axes.figure
-    name, frame, dpi = written.get_window_extent(), axes.bbox, figure.dpi
+    with without_glyph_warnings():
+        name, frame, dpi = written.get_window_extent(), axes.bbox, figure.dpi
     pad = 0.2 * float(written.get_fontsize()) * dpi / 72
     beyond = max(frame.x0 - name.x0 + pad, 0) or min(frame.x1 - name.x1 - pad, 0)
     x, y = written.get_position()

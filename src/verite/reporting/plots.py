@@ -12,6 +12,7 @@ import numpy as np
 
 import verite
 from verite.files import write_atomically
+from verite.reporting.fonts import find_letters, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,7 +168,7 @@ def render(figure: Figure, format: str) -> bytes:
 
     take_literally(figure)
     out = io.BytesIO()
-    with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
         figure.savefig(out, format=format, dpi=120, metadata=stamp(figure)[format])
     return out.getvalue()
 
@@ -186,7 +187,8 @@ def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any)
     """What `savefig` does, with our stamp where nobody gives another."""
     suffix = Path(path).suffix.lstrip(".") if isinstance(path, (str, Path)) else ""
     metadata = stamp(figure).get(str(more.get("format") or suffix or "png").lower())
-    save(path, *given, **({"metadata": metadata} if metadata else {}) | more)
+    with without_glyph_warnings():
+        save(path, *given, **({"metadata": metadata} if metadata else {}) | more)
 
 
 def take_literally(figure: Any) -> None:
@@ -204,6 +206,7 @@ def take_literally(figure: Any) -> None:
     for text in figure.findobj(Text):
         if isinstance(text, Text) and id(text) not in counted:
             text.set_parse_math(False)
+            find_letters(text)
 
 
 def file_names(labels: Iterable[str]) -> list[str]:
