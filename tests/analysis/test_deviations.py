@@ -130,7 +130,7 @@ def test_hotcoco_takes_the_person_for_the_horse_though_its_own_ap_counts_it() ->
 
 def test_confidences_that_are_no_probabilities_are_told() -> None:
     found = analysed("calibration-of-any-number").calibration
-    assert found.absent == "expected confidences from 0 to 1, found 1.5 in prediction 1 and 0 others"
+    assert found.absent == "expected confidences from 0 to 1, found 1.5 in prediction 1"
 
 
 def test_hotcocos_function_takes_them_in_silence() -> None:
