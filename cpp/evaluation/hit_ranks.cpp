@@ -55,7 +55,7 @@ void HitRanks::read(const ClassWords& given) {
         const std::uint8_t* const copies = given.copies.data();
         for (std::size_t i = 0; i < given.words.size(); ++i) {
             const std::uint32_t times = copies[image[i]];
-            if (times < 2 || runs[i] == 1) {
+            if (runs[i] == 1 || times < 2) {  // in this order: whether an image is there twice is anybody's guess
                 add(all[i], times);
                 continue;
             }
