@@ -276,7 +276,7 @@ def test_groups_of_images_are_drawn_by_a_column(tmp_path):
         ({"errors": Detection(spurious=0.1, favours=("d9", 2))}, "favours: expected one of d0, d1, d2, found 'd9'"),
         (
             {"errors": Detection(spurious=0.1, shared="town", correlation=0.1)},
-            "shared: expected image, label, a column",
+            "shared: expected image, label, a col",
         ),
         ({"errors": Detection(jitter=(0.1, 0.1)), "on": "mask"}, "jitter: expected --on box, found mask"),
         ({"draws": 0}, "draws: expected a whole number from 1 up"),
