@@ -22,7 +22,7 @@ from verite.formats.building import name_numbers, size_images
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
 from verite.formats.data_yaml import block_values, label_file, place_of
-from verite.formats.document import check_depth, check_finite, explain_syntax, odd_value
+from verite.formats.document import check_depth, check_finite, explain_syntax, odd_value, translate
 from verite.formats.facts import facts_of
 from verite.formats.format import HEAD, Look, Options, file_stems, frame_of, head_of, is_list, tail_of
 from verite.formats.joining import join
@@ -910,3 +910,37 @@ def test_poses_begin_with_a_box_within_the_image(tmp_path):
     assert recognised("0 0.5 0.5 0.2 0.2 0.1 0.2 2\n")
     for odd in ("0 5 0.5 0.2 0.2", "0 0.5 5 0.2 0.2", "0 0.5 0.5 5 0.2", "0 0.5 0.5 0.2 5", "0 -1 0.5 0.2 0.2"):
         assert not recognised(f"{odd} 0.1 0.2 2\n")
+
+
+def test_a_file_in_which_somebody_drew_is_a_truth_whatever_models_proposed(tmp_path):
+    value = {"x": 1, "y": 0, "width": 10, "height": 10, "rectanglelabels": ["cat"]}
+    shape = {"type": "rectanglelabels", "original_width": 100, "original_height": 100, "value": value, "score": 0.5}
+    tasks = [
+        {"data": {"image": "a.jpg"}, "annotations": [{"result": [shape]}]},
+        {"data": {"image": "b.jpg"}, "predictions": [{"result": [shape]}]},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(tasks))
+    found = vt.read(tmp_path / "a.json")
+    assert (found.confidence, found.image.tolist()) == (None, [0])
+    (tmp_path / "a.json").write_text(json.dumps(tasks[1:]))
+    assert vt.read(tmp_path / "a.json").confidence.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Number out of range", ("a number", "one too large to hold")),
+        ("Expected `array` of length 4, got 3", ("4 values", "3")),
+        ("Expected `float | null`, got `str`", ("a number", "text")),
+        ("Object missing required field `id`", ("a key 'id'", "none")),
+        ("Something else", ("a value that fits", "'Something else'")),
+    ],
+)
+def test_complaints_of_the_parser_are_put_into_our_words(message, told):
+    assert translate(message) == told
+
+
+def test_arrays_are_images_of_the_truth_in_its_order_where_there_are_as_many():
+    truth = vt.Annotations.of(["x", "y"], ["cat"] * 2, [[0, 0, 2, 2]] * 2, sizes={"x": (2, 2), "y": (2, 2)})
+    assert vt.read([np.ones((2, 2), bool)] * 2, like=truth).image.tolist() == [0, 1]
+    assert vt.read([np.ones((2, 2), bool)] * 2).images.names == ("0", "1")

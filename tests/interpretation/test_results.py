@@ -146,6 +146,10 @@ def test_a_pred_on_an_ignored_truth_counts_where_it_found_another():
     assert (trace.ignored, trace.excused, len(trace.preds)) == (1, 0, 1)
 
 
+def test_preds_that_found_nothing_are_counted():
+    assert vt.interpret(*one_image([A], [A, C]), checks="off").image_counts()["preds"].tolist() == [2]
+
+
 def test_draws_weigh_images():
     drawn = results().draw_scores(["score"], np.array([[1.0, 1, 1], [2, 0, 0], [0, 1, 1]]))
     assert drawn[:, 0] == pytest.approx([0.35, 0.5, 0.275])
