@@ -27,6 +27,9 @@ struct File {
                                          view(own.crowds),
                                          view(own.ignores),
                                          view(own.ids.numbers),
+                                         {},
+                                         {},
+                                         {},
                                          {}};
         const json::IdTables tables{truth.images.ids.numbers.values(), {}, truth.categories.ids.values()};
         auto found = json::resolve(document, shared, tables, nullptr, BoxLayout::sizes, 2, 1);
