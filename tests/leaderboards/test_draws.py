@@ -11,7 +11,7 @@ import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
 from verite.leaderboards.draws import TruthDraws, scale_to, shift, sort_pool
 from verite.leaderboards.leaderboard import Contenders
-from verite.leaderboards.pool import pool_boxes
+from verite.leaderboards.pool import Pool, find_unexplained, order_boxes
 from verite.leaderboards.settings import LeaderboardSettings
 from verite.truth_errors import Detection
 
@@ -102,6 +102,29 @@ def test_a_rate_of_nothing_changes_nothing(tmp_path):
     draws = TruthDraws(truth, result.evaluation.outcomes().is_asked, Detection(), 0)
     drawn = result.evaluation.draw_means([result.part_of("AP")], None, draws.changes(0, 5))
     assert np.abs(drawn - result["AP"].value).max() <= 1e-15
+
+
+def pool_boxes(truth, preds) -> Pool:
+    return find_unexplained(truth, preds).pool(range(len(preds)))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 400])
+def test_boxes_are_ordered_by_class_confidence_and_where_these_tie_by_place(count):
+    rng = np.random.default_rng(count)
+    key, sure, boxes = rng.integers(0, 9, count), rng.integers(0, 4, count) / 4, rng.integers(0, 3, (count, 4)) / 1.0
+    wanted = sorted(range(count), key=lambda i: (key[i], -sure[i], *boxes[i]))
+    assert order_boxes(key, sure, boxes).tolist() == wanted
+
+
+def test_a_pool_without_one_is_the_pool_of_the_others(tmp_path):
+    _, truth, preds = read_contest(tmp_path, 5)
+    one, two, three = preds.values()
+    boxes = find_unexplained(truth, [one, two, three])
+    for members, alone in (([1, 2], [two, three]), ([0, 2], [one, three]), ([0, 1], [one, two]), ([1], [two])):
+        found, wanted = boxes.pool(members), pool_boxes(truth, alone)
+        assert len(found) > 5
+        for name in ("image", "label", "boxes", "weight", "found"):
+            assert getattr(found, name).tobytes() == getattr(wanted, name).tobytes()
 
 
 def test_as_many_records_err_as_the_rates_say(tmp_path):

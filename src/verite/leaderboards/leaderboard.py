@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from verite.leaderboards.columns import groups_of
 from verite.leaderboards.confusion import count_confusions, read_confusions
 from verite.leaderboards.draws import TruthDraws, sort_pool
 from verite.leaderboards.flips import Flips, find_flips
-from verite.leaderboards.pool import Pool, keep_verified, pool_boxes, pool_file
+from verite.leaderboards.pool import Pool, Unexplained, find_unexplained, keep_verified, pool_file
 from verite.leaderboards.resampling import check_redrawable, draw_images
 from verite.leaderboards.result import Leaderboard
 from verite.leaderboards.settings import NONE, LeaderboardSettings
@@ -185,12 +186,17 @@ class Contenders:
         said = any(row[2] == "missing" for row in self.errors.rates) or self.verdicts.has_missing
         if source == NONE or not (self.errors.mean("missing") or said):
             return None
-        preds = [self.results[i].evaluation.pred for i in members]
         if isinstance(source, str) and source == "pool":
-            return sort_pool(keep_verified(pool_boxes(self.truth, preds), self.truth), self.truth)
+            return sort_pool(keep_verified(self.unexplained.pool(members), self.truth), self.truth)
+        preds = [self.results[i].evaluation.pred for i in members]
         objects = source if isinstance(source, Annotations) else read(source, like=self.truth)
         self.candidates = objects.like(self.truth)
         return sort_pool(keep_verified(pool_file(self.truth, self.candidates, preds), self.truth), self.truth)
+
+    @cached_property
+    def unexplained(self) -> Unexplained:
+        """Sorted once, for the pool of all and those without one."""
+        return find_unexplained(self.truth, [one.evaluation.pred for one in self.results])
 
     def make_draws(self, pool: Pool | None) -> TruthDraws:
         errors, settings = self.errors, self.settings

@@ -53,12 +53,37 @@ class Pool:
         )
 
 
-def pool_boxes(truth: Annotations, preds: Sequence[Annotations]) -> Pool:
-    """Boxes from a confidence of .05 on that overlap no truth of their class by .5, clustered per image and class.
+@record(eq=False)
+class Unexplained:
+    """Boxes that no truth explains, by image and class, the surest first, whatever the order of files."""
 
-    The surest box begins a cluster and takes all that overlap it by .5. A candidate lies where the members are in the
-    mean, weighted by confidence, and weighs the mean over detectors of their best confidence in the cluster.
-    """
+    key: NDArray[np.int64]  # image × labels + label
+    sure: Floats
+    boxes: Floats
+    detector: Ints
+    row: Ints
+    labels: int
+
+    def take(self, kept: NDArray[Any]) -> Unexplained:
+        boxes = np.ascontiguousarray(self.boxes[kept])
+        return Unexplained(self.key[kept], self.sure[kept], boxes, self.detector[kept], self.row[kept], self.labels)
+
+    def pool(self, members: Sequence[int]) -> Pool:
+        """Candidates out of the boxes of these detectors, clustered per image and class.
+
+        The surest box begins a cluster and takes all that overlap it by .5. A candidate lies where the members are in
+        the mean, weighted by confidence, and weighs the mean over detectors of their best confidence in the cluster.
+        """
+        number = np.full(max(*members, int(self.detector.max(initial=0))) + 1, -1, np.int32)  # its place among them
+        number[list(members)] = np.arange(len(members))
+        own = self.take(number[self.detector] >= 0)
+        nothing = np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0, np.bool_)
+        cluster = _core.cluster_boxes(own.key, own.boxes, *nothing, LEAST_OVERLAP)
+        return gather(cluster, own, number[own.detector], len(members))
+
+
+def find_unexplained(truth: Annotations, preds: Sequence[Annotations]) -> Unexplained:
+    """Boxes from a confidence of .05 on that overlap no truth of their class by .5."""
     labels = len(truth.labels)
     columns: list[list[NDArray[Any]]] = []
     for number, pred in enumerate(preds):
@@ -67,44 +92,48 @@ def pool_boxes(truth: Annotations, preds: Sequence[Annotations]) -> Pool:
         key = pred.image[rows].astype(np.int64) * labels + pred.label[rows]
         columns.append([key, sure[rows], pred.regions.sizes[rows], np.full(len(rows), number, np.int32), rows])
     key, sure, boxes, detector, row = (np.concatenate(column) for column in zip(*columns, strict=True))
-    order = np.lexsort((*boxes.T[::-1], -sure, key))
-    key, sure, boxes, detector, row = key[order], sure[order], boxes[order], detector[order], row[order]
+    found = Unexplained(key, sure, boxes, detector, row.astype(np.int32), labels)
+    found = found.take(order_boxes(key, sure, boxes))
     truth_key = truth.image.astype(np.int64) * labels + truth.label
     by_key = np.argsort(truth_key, kind="stable")
     cluster = _core.cluster_boxes(
-        key,
-        np.ascontiguousarray(boxes),
+        found.key,
+        found.boxes,
         truth_key[by_key],
         np.ascontiguousarray(truth.regions.sizes[by_key]),
         truth.crowd[by_key] | truth.group_of[by_key],
         LEAST_OVERLAP,
     )
-    kept = np.flatnonzero(cluster >= 0)
-    return gather(cluster[kept], key[kept], sure[kept], boxes[kept], detector[kept], row[kept], len(preds), labels)
+    return found.take(cluster >= 0)
 
 
-def gather(cluster: Any, key: Any, sure: Any, boxes: Any, detector: Any, row: Any, detectors: int, labels: int) -> Pool:
+def order_boxes(key: NDArray[np.int64], sure: Floats, boxes: Floats) -> NDArray[np.int64]:
+    """By image and class, the surest first; only where confidences are equal are boxes looked at."""
+    order = np.lexsort((-sure, key))
+    is_equal = (np.diff(key[order]) == 0) & (np.diff(sure[order]) == 0)
+    tied = np.flatnonzero(np.append(is_equal, False) | np.insert(is_equal, 0, False))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((*boxes[rows].T[::-1], -sure[rows], key[rows]))]
+    return order
+
+
+def gather(cluster: Any, boxes: Unexplained, detector: Ints, detectors: int) -> Pool:
     """Candidates out of the members of clusters, which come by falling confidence."""
     count = int(cluster.max(initial=-1)) + 1
-    total = np.bincount(cluster, sure, count)
+    total = np.bincount(cluster, boxes.sure, count)
     mean = (
-        np.stack([np.bincount(cluster, sure * side, count) for side in boxes.T], axis=1)
+        np.stack([np.bincount(cluster, boxes.sure * side, count) for side in boxes.boxes.T], axis=1)
         / np.maximum(total, 1e-300)[:, None]
     )
     best = np.zeros((count, detectors))
-    np.maximum.at(best, (cluster, detector), sure)
+    np.maximum.at(best, (cluster, detector), boxes.sure)
     first = np.full(count, len(cluster), dtype=np.int64)
     np.minimum.at(first, cluster, np.arange(len(cluster)))
     # Sorted before they are added, so that the order of detectors changes no bit.
     weight = np.sort(best, axis=1).sum(axis=1) / max(detectors, 1)
-    image, label = np.divmod(key[first], labels)
+    image, label = np.divmod(boxes.key[first], boxes.labels)
     return Pool(
-        image.astype(np.int32),
-        label.astype(np.int32),
-        mean,
-        weight,
-        best > 0,
-        (detector[first].astype(np.int32), row[first].astype(np.int32)),
+        image.astype(np.int32), label.astype(np.int32), mean, weight, best > 0, (detector[first], boxes.row[first])
     )
 
 
