@@ -40,6 +40,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """pyplot keeps every figure until somebody closes it, and warns from the twenty-first on."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of published material beside the project; tests that need it are skipped where it is absent."""

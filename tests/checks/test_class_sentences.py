@@ -77,9 +77,9 @@ def test_of_more_than_six_classes_the_rest_is_counted():
 
 def test_numbers_for_names_want_a_list_of_names():
     named, numbered = (SimpleNamespace(labels=Labels(names)) for names in (["cat", "7"], ["6", "7"]))
-    assert "--names" in classes.advice_on_classes(["1", "2"], named)
-    assert classes.advice_on_classes(["1", "2"], numbered) == "the truth has '6', '7'"
-    assert classes.advice_on_classes(["1", "dog"], named) == "the truth has 'cat', '7'"
+    assert "--names" in classes.advice_on_classes(["1", "2"], named, is_all=True)
+    assert classes.advice_on_classes(["1", "2"], numbered, is_all=True) == "the truth has '6', '7'"
+    assert classes.advice_on_classes(["1", "dog"], named, is_all=False) == "the truth has 'cat', '7'"
 
 
 def test_shifted_class_ids_are_told_with_the_evidence():
@@ -105,7 +105,7 @@ def test_classes_that_the_truth_does_not_have_are_told_with_the_nearest():
     pred = side(["a", "b", "c"], ["cat", "zebra", "zebra"], confidence=[0.9, 0.8, 0.7])
     found = told_of(truth, pred)["V203"]
     assert (found.severity, found.count) == ("warning", 2)
-    assert found.message == ("2 of 3 predictions have one of 1 classes that the truth does not have, e.g. 'zebra'")
+    assert found.message == "2 of 3 predictions have a class that the truth does not have, e.g. 'zebra'"
     near = told_of(truth, side(["a"], ["cet"], confidence=[0.9]))["V203"]
     assert near.severity == "error"
     assert near.message.endswith("e.g. 'cet'; did you mean 'cat'?")

@@ -182,7 +182,7 @@ def stopped(*findings, **paths):
 
 
 def test_an_evaluation_stops_at_the_first_error_and_counts_the_others():
-    way = "verite inspect shows everything, --checks warn goes on regardless)"
+    way = 'verite.inspect shows everything, checks="warn" goes on regardless)'
     assert stopped(finding()) == f"V111 something; mend it ({way}"
     assert stopped(finding(), finding("V112")) == f"V111 something; mend it (one more error; {way}"
     assert stopped(finding(), finding(), finding()) == f"V111 something; mend it (2 more errors; {way}"

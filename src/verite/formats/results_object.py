@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from verite.errors import ReadError
 from verite.formats import coco_results
 from verite.formats.document import decode
 from verite.formats.format import Format, Look, Options
@@ -37,7 +38,10 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    return read_results(path, decode(path, ResultsDocument).records, options, "results-object")
+    records = decode(path, ResultsDocument).records
+    if not records:
+        raise ReadError(f"{path}: top level", expected="a key 'predictions', 'results' or 'detections'", found="none")
+    return read_results(path, records, options, "results-object")
 
 
 FORMAT = Format(
