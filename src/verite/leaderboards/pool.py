@@ -129,12 +129,14 @@ def gather(cluster: Any, boxes: Unexplained, detector: Ints, detectors: int) -> 
     np.maximum.at(best, (cluster, detector), boxes.sure)
     first = np.full(count, len(cluster), dtype=np.int64)
     np.minimum.at(first, cluster, np.arange(len(cluster)))
-    # Sorted before they are added, so that the order of detectors changes no bit.
-    weight = np.sort(best, axis=1).sum(axis=1) / max(detectors, 1)
+    # Three and more are sorted before they are added, so that the order of detectors changes no bit.
+    found = best > 0
+    several = np.flatnonzero(np.count_nonzero(found, axis=1) > 2)
+    weight = best.sum(axis=1)
+    weight[several] = np.sort(best[several], axis=1).sum(axis=1)
     image, label = np.divmod(boxes.key[first], boxes.labels)
-    return Pool(
-        image.astype(np.int32), label.astype(np.int32), mean, weight, best > 0, (detector[first], boxes.row[first])
-    )
+    members = detector[first], boxes.row[first]
+    return Pool(image.astype(np.int32), label.astype(np.int32), mean, weight / max(detectors, 1), found, members)
 
 
 def pool_file(truth: Annotations, objects: Annotations, preds: Sequence[Annotations]) -> Pool:
