@@ -37,7 +37,7 @@ stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native c
 	$(BIN)/python tools/stubs.py
 
 page-test: .venv/developing  ## the page in a real browser, where there is one
-	$(BIN)/pytest -n 0 -rs -m page tests/reporting/page
+	$(BIN)/pytest -rs -m "page and not slow" tests/reporting/page
 
 pictures: .venv/developing  ## every picture of the documentation, anew
 	$(BIN)/python tools/pictures.py
