@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,7 +171,7 @@ class Contenders:
             raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
         if self.errors.mean("jitter") and settings.on != "box":
             raise BadParameter(f"jitter: expected --on box, found {settings.on}: it is not known how others would move")
-        self.pool = self.find_pool(range(len(results))) if self.has_errors else None
+        self.pool = self.find_pool() if self.has_errors else None
         self.truths = self.make_draws(self.pool) if self.has_errors else None
 
     def find_groups(self) -> Any:
@@ -180,23 +179,25 @@ class Contenders:
         resample = self.settings.resample
         return None if resample in ("images", NONE) else groups_of(self.truth, resample, "resample")
 
-    def find_pool(self, members: Sequence[int]) -> Pool | None:
-        """Candidates for missing objects out of these detectors' boxes, or out of a file."""
+    def find_pool(self) -> Pool | None:
+        """Candidates for missing objects out of the detectors' boxes, or out of a file."""
         source = self.settings.missing_from
         said = any(row[2] == "missing" for row in self.errors.rates) or self.verdicts.has_missing
         if source == NONE or not (self.errors.mean("missing") or said):
             return None
         if isinstance(source, str) and source == "pool":
-            return sort_pool(keep_verified(self.unexplained.pool(members), self.truth), self.truth)
-        preds = [self.results[i].evaluation.pred for i in members]
+            return self.pool_members(self.find_unexplained(), range(len(self.results)))
+        preds = [one.evaluation.pred for one in self.results]
         objects = source if isinstance(source, Annotations) else read(source, like=self.truth)
         self.candidates = objects.like(self.truth)
         return sort_pool(keep_verified(pool_file(self.truth, self.candidates, preds), self.truth), self.truth)
 
-    @cached_property
-    def unexplained(self) -> Unexplained:
-        """Sorted once, for the pool of all and those without one."""
+    def find_unexplained(self) -> Unexplained:
+        """Not kept: it is as large as all predictions together."""
         return find_unexplained(self.truth, [one.evaluation.pred for one in self.results])
+
+    def pool_members(self, boxes: Unexplained, members: Sequence[int]) -> Pool:
+        return sort_pool(keep_verified(boxes.pool(members), self.truth), self.truth)
 
     def make_draws(self, pool: Pool | None) -> TruthDraws:
         errors, settings = self.errors, self.settings
@@ -296,8 +297,9 @@ class Contenders:
             own = [board.by_doubt["errors"][:count, board.names.index(name)].mean() for name in self.names]
         else:
             own = self.draw_pooled(self.pool, range(len(self.names)), count)
+        boxes = self.find_unexplained()
         for i, name in enumerate(self.names):
-            pool = self.find_pool([j for j in range(len(self.names)) if j != i])
+            pool = self.pool_members(boxes, [j for j in range(len(self.names)) if j != i])
             found[name] = float(own[i] - self.draw_pooled(pool, [i], count)[0])
         return found
 
