@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.compat.pycocotools import mask, steps
+from verite.compat.pycocotools.accumulated import ARRAYS, Accumulated, mean_at
 from verite.compat.pycocotools.images import accumulate_images, list_images
 from verite.compat.pycocotools.params import Params as Params
 from verite.compat.pycocotools.params import copy_params, fits_core, is_same
@@ -157,18 +158,15 @@ class COCOeval:
             raise BadParameter("accumulate: expected evaluated images, found none; run evaluate() first")
         p = p or self.params
         p.catIds = p.catIds if p.useCats == 1 else [-1]
+        counts = [len(values) for values in (p.iouThrs, p.recThrs, p.catIds, p.areaRng, p.maxDets)]
+        date = datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")
+        facts = {"params": p, "counts": counts, "date": date}
         if self._prepared is not None and not was_looked_at and is_same(p, self._paramsEval):
-            precision, recall, scores = self._prepared.evaluation.kept.arrays(-1.0)
+            kept = self._prepared.evaluation.kept
+            make = lambda: dict(zip(ARRAYS, kept.arrays(-1.0), strict=True))  # noqa: E731
+            self.eval = Accumulated(facts, make, kept.numbers())
         else:
-            precision, recall, scores = accumulate_images(self.evalImgs, p, self._paramsEval)
-        self.eval = {
-            "params": p,
-            "counts": list(precision.shape),
-            "date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S"),
-            "precision": precision,
-            "recall": recall,
-            "scores": scores,
-        }
+            self.eval = facts | dict(zip(ARRAYS, accumulate_images(self.evalImgs, p, self._paramsEval), strict=True))
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
     def _has_images(self, was_looked_at: bool) -> bool:
@@ -202,12 +200,8 @@ class COCOeval:
         p = self.params
         areas = [i for i, name in enumerate(p.areaRngLbl) if name == areaRng]
         limits = [i for i, most in enumerate(p.maxDets) if most == maxDets]
-        values = self.eval["precision" if ap == 1 else "recall"]
-        if iouThr is not None:
-            values = values[np.where(iouThr == np.asarray(p.iouThrs))[0]]
-        values = values[..., areas, limits]
-        present = values[values > -1]
-        mean = float(np.mean(present)) if len(present) else -1.0
+        levels = None if iouThr is None else np.where(iouThr == np.asarray(p.iouThrs))[0]
+        mean = mean_at(self.eval, "precision" if ap == 1 else "recall", levels, areas, limits)
         title, kind = ("Average Precision", "(AP)") if ap == 1 else ("Average Recall", "(AR)")
         iou = f"{p.iouThrs[0]:0.2f}:{p.iouThrs[-1]:0.2f}" if iouThr is None else f"{iouThr:0.2f}"
         print(f" {title:<18} {kind} @[ IoU={iou:<9} | area={areaRng:>6s} | maxDets={maxDets:>3d} ] = {mean:0.3f}")
