@@ -17,9 +17,16 @@ def main() -> None:
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody wants it ignored
             signal.signal(signal.SIGINT, interrupt)
-        from verite.cli import main as run
+        import gc
 
-        run()
+        from verite.loading import importing
+
+        with importing():
+            from verite.cli import main as run
+        try:
+            run()
+        finally:
+            gc.freeze()  # the process ends: nobody needs to look for garbage twice more
     except KeyboardInterrupt:
         leave()
 

@@ -16,4 +16,15 @@ def importing() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            promote_objects()
             gc.enable()
+
+
+def promote_objects() -> None:
+    """All that lives now belongs to the oldest generation: modules stay, so the next collection need not look at them.
+
+    Nothing of the kind where somebody has frozen objects, which would thaw.
+    """
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()

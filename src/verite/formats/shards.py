@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +29,8 @@ def find_shards(word: str | os.PathLike[str]) -> list[Path]:
     if is_list(text):
         return read_list(Path(text[1:]))
     if is_pattern(text):
+        import glob
+
         found = sorted(glob.glob(text, recursive=True))
         if not found:
             raise ReadError(text, expected="files that match", found="none", remedy="is the pattern right?")
