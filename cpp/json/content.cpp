@@ -99,6 +99,15 @@ std::optional<Stamp> stamp_of(int file, const std::string& path) {
                  static_cast<std::uint64_t>(status.st_size), written.tv_sec, written.tv_nsec};
 }
 
+// What was in it is not kept. Stretches differ by a record, so that a little more saves the next growth.
+void make_room(Array<char>& room, std::size_t size) {
+    if (room.capacity() < size) {
+        room = {};
+        room.reserve(size + size / 16);
+    }
+    room.resize(size);
+}
+
 // Calls read() until it answers; a signal may interrupt it.
 template <class Read>
 std::size_t read_some(const std::string& path, Read&& read) {
@@ -148,7 +157,7 @@ Stretch Content::read(std::size_t first, std::size_t last, Array<char>& room) co
     if (!stamp_) return {{bytes_.data(), size_}};
     last = std::min(last, size_);
     const std::size_t size = last - first;
-    room.resize(size + zeros_behind_text);
+    make_room(room, size + zeros_behind_text);
     for (std::size_t done = 0; done < size;) {
         const std::size_t got = read_some(
             path_, [&] { return pread(file_, room.data() + done, size - done, static_cast<off_t>(first + done)); });
