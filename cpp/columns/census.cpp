@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "columns/memory.hpp"
 #include "columns/parallel.hpp"
 
 namespace verite {
@@ -98,19 +99,25 @@ void find_twins(const Surveyed& side, std::span<std::size_t> rows, const CensusR
     }
 }
 
-Tally twins_of(const Surveyed& side, std::size_t images, const CensusRules& rules) {
+Tally twins_of(const Surveyed& side, std::size_t images, unsigned threads, const CensusRules& rules) {
     RowsByImage by_image(side, images, {});
     std::vector<std::uint8_t> is_twin(side.count(), 0);
-    for (std::size_t image = 0; image < images; ++image) {
-        auto rows = by_image.of(image);
-        // Crowds may lie on each other, and what is not finite has no order.
-        const auto kept = std::remove_if(rows.begin(), rows.end(), [&](std::size_t row) {
-            const Corners box = corners_of(side, row);
-            return (!side.crowd.empty() && side.crowd[row]) || !std::isfinite(box.left + box.right);
-        });
-        rows = rows.first(static_cast<std::size_t>(kept - rows.begin()));
-        if (rows.size() > 1) find_twins(side, rows, rules, is_twin);
-    }
+    constexpr std::size_t images_ahead = 4;
+    in_stretches(images, threads, [&](std::size_t first, std::size_t last) {
+        for (std::size_t image = first; image < last; ++image) {
+            // Objects of one image are often far from each other in a file.
+            if (image + images_ahead < last)
+                for (const std::size_t row : by_image.of(image + images_ahead)) prefetch(&side.numbers[4 * row]);
+            auto rows = by_image.of(image);
+            // Crowds may lie on each other, and what is not finite has no order.
+            const auto kept = std::remove_if(rows.begin(), rows.end(), [&](std::size_t row) {
+                const Corners box = corners_of(side, row);
+                return (!side.crowd.empty() && side.crowd[row]) || !std::isfinite(box.left + box.right);
+            });
+            rows = rows.first(static_cast<std::size_t>(kept - rows.begin()));
+            if (rows.size() > 1) find_twins(side, rows, rules, is_twin);
+        }
+    });
     Tally found;
     for (std::size_t row = 0; row < is_twin.size(); ++row)
         if (is_twin[row]) found.add(row);
@@ -226,7 +233,7 @@ Census take_census(const Surveyed& side, std::size_t images, bool is_truth, unsi
         for (const Census& part : parts) (found.*tally).append(part.*tally);
     });
     if (is_truth) {
-        found.twins = twins_of(side, images, rules);
+        found.twins = twins_of(side, images, threads, rules);
         found.repeated_ids = repeated_in(side.ids);
         return found;
     }

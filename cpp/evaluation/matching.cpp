@@ -208,8 +208,10 @@ void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> 
     const std::size_t count = ranges.size() / 2;
     if (count > most_ranges) throw std::invalid_argument("area ranges: expected at most 24");
     const Ranges all = (Ranges{1} << count) - 1;
+    constexpr std::size_t ahead = 32;
     in_stretches(rows.size(), threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t slot = first; slot < last; ++slot) {
+            if (slot + ahead < last && !areas.empty()) prefetch(&areas[rows[slot + ahead]]);
             const double area = areas.empty() ? std::numeric_limits<double>::quiet_NaN() : areas[rows[slot]];
             Ranges bits = !left_out.empty() && left_out[rows[slot]] ? all : 0;
             for (std::size_t r = 0; r < count; ++r)

@@ -50,6 +50,11 @@ class BoxMeasure {
                                    std::span(right_).first(count_), std::span(bottom_).first(count_)});
     }
 
+    [[gnu::always_inline]] void expect(std::int32_t row) const { prefetch(&pred_[4 * static_cast<std::size_t>(row)]); }
+    [[gnu::always_inline]] void expect_truth(std::int32_t row) const {
+        prefetch(&truth_[4 * static_cast<std::size_t>(row)]);
+    }
+
     void start(std::int32_t row) { box_ = &pred_[4 * static_cast<std::size_t>(row)]; }
 
     // Divisions are left to those whose shared area comes near the floor; everything here is rounded by far less than
@@ -65,9 +70,11 @@ class BoxMeasure {
         }
         if (!(almost_ > 0)) return visit_all(visit);
         for (std::size_t t = 0; t < count_; ++t) {
-            const double width = std::min(mine.right, right_[t]) - std::max(mine.left, left_[t]);
-            const double height = std::min(mine.bottom, bottom_[t]) - std::max(mine.top, top_[t]);
-            const double shared = std::max(width, 0.0) * std::max(height, 0.0);
+            // Boxes apart share what ends where it begins; compilers branch where a side is compared with 0.
+            const double left = std::max(mine.left, left_[t]), top = std::max(mine.top, top_[t]);
+            const double width = std::max(std::min(mine.right, right_[t]), left) - left;
+            const double height = std::max(std::min(mine.bottom, bottom_[t]), top) - top;
+            const double shared = width * height;
             excess_[t] = shared - almost_ * (mine.area + is_single_[t] * (area_[t] - shared));
         }
         for (std::size_t t = 0; t < count_; ++t)

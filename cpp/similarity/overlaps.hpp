@@ -82,6 +82,15 @@ template <class Measure>
     if constexpr (requires { measure.expect(pred); }) measure.expect(pred);
 }
 
+// Tells a measure that wants to know which truths come soon: those of an image, in files often far from each other.
+template <class Measure>
+[[gnu::always_inline]] inline void expect_truths(const Measure& measure, const Cells& truth, std::size_t image) {
+    if constexpr (requires { measure.expect_truth(0); })
+        if (image < truth.image_count())
+            for (std::int64_t slot = truth.images[image]; slot < truth.images[image + 1]; ++slot)
+                measure.expect_truth(truth.rows[slot]);
+}
+
 // Refuses more pairs than fit into memory.
 class PairCounter {
   public:
@@ -117,6 +126,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
     Candidates found;
     found.offsets.resize(pred.rows.size() + 1);
     constexpr std::int64_t ahead = 8;
+    constexpr std::size_t images_ahead = 4;
     const auto slots = static_cast<std::int64_t>(pred.rows.size());
     in_parallel(pieces, threads, [&](std::size_t piece) {
         auto measure = make_measure();
@@ -127,6 +137,7 @@ Candidates find_candidates(const Cells& truth, const Cells& pred, double floor, 
             for (; done < last; ++done) found.offsets[done + 1] = static_cast<std::int64_t>(part.truth.rows());
         };
         for (std::size_t image = cuts[piece]; image < cuts[piece + 1]; ++image) {
+            expect_truths(measure, truth, image + images_ahead);
             each_meeting(truth, pred, image, [&](std::int64_t t1, std::int64_t t2, std::int64_t p1, std::int64_t p2) {
                 end_slots(p1);
                 const auto count = static_cast<std::size_t>(t2 - t1);
