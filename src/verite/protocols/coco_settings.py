@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -171,6 +170,8 @@ def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, A
 
 def single(value: float) -> float:
     """The nearest number of single precision, in which torch computes by default."""
+    from array import array
+
     return array("f", [value])[0]
 
 
