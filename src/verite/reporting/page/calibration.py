@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from verite.model.elements import Markup, element, join_elements
-from verite.reporting.page.charts import HIGH, Axes, Stroke, lines
+from verite.reporting.page.charts import Axes, Stroke, lines, text
 from verite.reporting.page.frame import each, scroll
 from verite.reporting.page.words import is_known, name, number, plain, sentence, whole
 
@@ -85,8 +85,9 @@ def chart(system: dict[str, Any], bins: list[dict[str, Any]]) -> Markup:
                 class_=f"dot {kind}".strip(),
             )
         )
-    x, y = axes.place(0.62, 0.5)
-    marks.append(element("text", "as often as it says", x=f"{x:.1f}", y=f"{min(y, HIGH):.1f}", class_="f sm"))
+    # Above the end of the line: no interval reaches there.
+    x, y = axes.place(1.0, 1.0)
+    marks.append(text(f"{x:.1f}", f"{y - 10:.1f}", "as often as it says", kind="f sm", anchor="end"))
     diagonal = Stroke("", [(0.0, 0.0), (1.0, 1.0)], "iso")
     return lines(axes, [diagonal], f"Confidence of {plain(system['name'])} against the share that is right", *marks)
 

@@ -40,8 +40,10 @@ class Piece:
     kind: str
 
 
-def stack(pieces: Sequence[Piece], about: str) -> Markup:
-    """A bar of pieces that add up to 1, each named above it or, where there is no room, at the end below it."""
+def stack(pieces: Sequence[Piece], about: str, place: int = 0) -> Markup:
+    """A bar of pieces that add up to 1, each named above it or, where there is no room, at the end below it; `place`:
+    of the system whose objects they open.
+    """
     at, last, parts, small = 0.0, 0.0, [], []
     on_phone = 0.0  # where the next label may begin on a screen half as wide
     for piece in pieces:
@@ -49,15 +51,20 @@ def stack(pieces: Sequence[Piece], about: str) -> Markup:
         width = max(value - 0.0018, 0.0005) if value > 0 else 0.0
         shown = f"{piece.label} {number(value)}"
         if width:
-            parts.append(bar(at, width, piece.kind, 20, 24, shown, "right" if piece.kind == "c-ap" else piece.label))
-        if value >= 0.02 and at >= last and len(shown) * LETTER <= max(value, 0.11) and at + len(shown) * LETTER <= 1:
+            opens = f"{place}.{'right' if piece.kind == 'c-ap' else piece.label}"
+            parts.append(bar(at, width, piece.kind, 20, 24, shown, opens))
+        left, long = (
+            max(at, last),
+            len(shown) * LETTER,
+        )  # a name moves away from the one before, as far as its piece goes
+        if value >= 0.02 and left + long <= min(at + max(value, 0.11), 1):
             strong = element("tspan", number(value), class_="k")
-            wide = 2.2 * len(shown) * LETTER
-            fits = at >= on_phone and at + wide <= 1
+            wide = 2.2 * long
+            fits = left >= on_phone and left + wide <= 1
             kind = "a" if piece.kind == "c-ap" else "" if fits else "narrow"
-            parts.append(text(f"{100 * at:.2f}%", 12, f"{piece.label} ", strong, kind=kind))
-            last = at + len(shown) * LETTER + 0.01
-            on_phone = at + wide + 0.02 if fits else on_phone
+            parts.append(text(f"{100 * left:.2f}%", 12, f"{piece.label} ", strong, kind=kind))
+            last = left + long + 0.01
+            on_phone = left + wide + 0.02 if fits else on_phone
         elif value >= 0.0005:
             small.append(shown)
         at += value
@@ -85,7 +92,7 @@ def bar(at: float, width: float, kind: str, y: int, height: int, title: str, ope
     return element(
         "rect",
         element("title", title),
-        **({"data_kind": opens} if opens else {}),
+        **({"data_count": opens} if opens else {}),
         class_=kind,
         x=f"{100 * at:.2f}%",
         y=y,
@@ -152,6 +159,14 @@ class Axes:
     y_range: tuple[float, float] = (0.0, 1.0)
     is_log: bool = False  # x in steps of doubling
 
+    @property
+    def scale(self) -> list[float]:
+        """For the script: x at the left edge and what a unit is in x, the same of y, and whether x is a power of 2."""
+        (left, top), (right, base) = self.place(self.x_range[0], self.y_range[1]), self.place(self.x_range[1], 0.0)
+        low, high = (log2(end) for end in self.x_range) if self.is_log else self.x_range
+        across, along = (high - low) / (right - left), (self.y_range[0] - self.y_range[1]) / (base - top)
+        return [low - left * across, across, self.y_range[1] - top * along, along, *([1.0] if self.is_log else [])]
+
     def place(self, x: float, y: float) -> tuple[float, float]:
         low, high = self.x_range
         share = (log2(x) - log2(low)) / (log2(high) - log2(low)) if self.is_log else (x - low) / (high - low)
@@ -213,7 +228,7 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
         viewBox=f"0 0 {WIDE} {HIGH}",
         role="img",
         aria_label=about,
-        data_axes=" ".join(f"{end:g}" for end in (*axes.x_range, *axes.y_range)) + (" 2" if axes.is_log else ""),
+        data_axes=" ".join(f"{value:g}" for value in axes.scale),
         data_x=axes.x.partition(" ")[0],
         **({"data_chart": key} if key else {}),
     )

@@ -32,7 +32,9 @@ def classes_of(doc: dict[str, Any], i: int) -> Markup:
     filter_box = element(
         "p",
         element(
-            "label", "Filter classes ", element("input", type="search", class_="filter", data_table=f"classes-{i}")
+            "label",
+            "Filter classes ",
+            element("input", type="search", class_="filter", data_rows=f"#classes-{i} tbody tr"),
         ),
         class_="row js",
         hidden="",
@@ -66,7 +68,7 @@ def all_classes(doc: dict[str, Any]) -> Markup:
         element("tbody", *rows),
         id="classes-all",
     )
-    box = element("input", type="search", class_="filter", data_table="classes-all")
+    box = element("input", type="search", class_="filter", data_rows="#classes-all tbody tr")
     return join_elements(
         element("h3", "Every class"),
         element("p", element("label", "Filter all classes ", box), class_="row js", hidden=""),
@@ -129,7 +131,7 @@ def class_table(doc: dict[str, Any], i: int) -> Markup:
         cells.append(element("td", number(table["best_at"][k], 2), class_="q"))
         if olrp:
             cells.append(element("td", number(olrp[k], 2), class_="q"))
-        body.append(element("tr", *cells, data_label=labels.get(row[0], -1)))
+        body.append(element("tr", *cells, data_label=labels.get(row[0], "")))
     mean = [element("th", "all", scope="row")] + ([element("td")] if costs else [])
     mean += [element("td", cell(word, value)) for word, value in zip(heads, table["mean"][1:], strict=True)]
     mean += [element("td", class_="at js", hidden="") for _ in range(2)]

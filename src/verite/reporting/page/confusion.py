@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 40  # labels of a matrix; of more, those with most mistakes, the others summed
 MANY = 14  # labels from which on cells are small
+OTHERS = -2  # their place among labels
 SHADES = (0.12, 0.3, 0.55, 0.8)
 TEN = 10
 SHADE = "Rows: the truth; columns: what is said. Shade: share of the row."
@@ -140,7 +141,7 @@ def table(doc: dict[str, Any], i: int, labels: list[str], matrix: NDArray[Any]) 
     rows.append(element("tr", *right, *blank))
     about = "Counts; found: share of the row that is right; right: share of the column that is."
     # For the script: which labels these are; the last row and column are of the others, where there are some.
-    known = ",".join(str(places.get(labels[k], -1)) for k in kept)
+    known = " ".join(str(place) for place in [*(places[labels[k]] for k in kept), *([OTHERS] if rest else [])])
     return element(
         "table",
         element("caption", about, class_="hide"),
@@ -149,7 +150,6 @@ def table(doc: dict[str, Any], i: int, labels: list[str], matrix: NDArray[Any]) 
         class_=f"mx{' many' if shown > MANY else ''}",
         data_matrix=i,
         data_labels=known,
-        data_rest=rest,
     )
 
 

@@ -43,8 +43,11 @@ def show_missing(doc: dict[str, Any]) -> Markup | None:
         element(
             "li",
             element("b", name(system["name"])),
-            stack(pieces_of(system["errors"]["AP"], system["errors"]["cost"], word), plain(system["name"])),
-            data_system=doc["systems"].index(system),
+            stack(
+                pieces_of(system["errors"]["AP"], system["errors"]["cost"], word),
+                plain(system["name"]),
+                doc["systems"].index(system),
+            ),
         )
         for system in systems
     ]
@@ -113,8 +116,10 @@ def tell_counted(doc: dict[str, Any], systems: list[dict[str, Any]]) -> list[str
     """From which confidence on is counted; the script says for which system it is another one."""
     places = [doc["systems"].index(system) for system in systems]
     if len(places) == 1:
-        return [element("span", "At all confidences.", data_counted=places[0])]
-    return ["At all confidences. ", *(element("span", data_counted=i) for i in places)]
+        return [element("span", "At all confidences", data_counted=places[0]), "."]
+    told = zip(places, systems, strict=True)
+    others = [element("span", name(one["name"]), ": ", element("span", data_counted=i), ". ") for i, one in told]
+    return ["At all confidences. ", element("span", *others, class_="counted")]
 
 
 # Crops
@@ -147,11 +152,12 @@ def look_of(doc: dict[str, Any], system: dict[str, Any], photos: Photos) -> Mark
 def key(has_cost: bool) -> Markup:
     """What the lines mean."""
 
-    def sample(kind: str) -> Markup:
-        box = element("path", d="M2 2H24V12H2Z", class_=f"k{kind}")
+    def sample(kind: str, **fill: str) -> Markup:
+        box = element("path", d="M2 2H24V12H2Z", class_=f"k{kind}", **fill)
         return element("svg", box, width=26, height=14, aria_hidden="true")
 
     parts = [element("span", sample("tru"), "truth"), element("span", sample("prd"), "prediction")]
+    parts.insert(1, element("span", sample("tru", fill="url(#hatch-2)"), "overlooked"))
     return element("p", *parts, *([element("span", "number: what it costs")] if has_cost else []), class_="key")
 
 
@@ -163,7 +169,7 @@ def tell_look(doc: dict[str, Any], items: list[dict[str, Any]]) -> Markup:
         count = told.get(str(words), (0, words))[0]
         told[str(words)] = (count + 1, words)
     common = sorted(told.values(), key=lambda one: -one[0])[:3]
-    parts = [sentence(words, f" {count}\u00a0times" if count > 1 else "") for count, words in common]
+    parts = [sentence(words, f" ({count}\u00a0times)" if count > 1 else "") for count, words in common]
     return sentence("Look at these first: ", list_all(parts), ".")
 
 

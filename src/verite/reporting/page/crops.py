@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
+from math import log2
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ LEAST = 48.0  # pixels of a crop
 PIXELS = 160  # of an embedded crop
 QUALITY = 50
 WHOLE = 480  # pixels of a whole photo
+
+LINES = 18  # of a hatched crop, about
+HATCHES = range(10)  # powers of two, in pixels of a photo
 
 Box = tuple[float, float, float, float]  # left, top, width, height
 
@@ -79,6 +83,11 @@ class Photos:
         self.kept[image] = size
         return True
 
+    @property
+    def links_inside(self) -> dict[str, str]:
+        """Where the whole photos are, each in the page."""
+        return {str(image): f"#photo-{image}" for image in sorted(self.kept)}
+
     def store(self) -> Markup:
         """The whole photos, to be shown where they are asked for."""
         drawn = [
@@ -126,7 +135,9 @@ def link_of(path: Path, page: Path | None) -> str | None:
 
 
 def crop(item: dict[str, Any], size: Sequence[float], link: str | None, data: str | None, about: str) -> Markup:
-    """A piece of a photo, or of an empty ground, with the truth solid and the prediction dashed."""
+    """A piece of a photo, or of an empty ground, with the truth solid, hatched if it is missed, and the prediction
+    dashed.
+    """
     x, y, width, height = item["window"]
     parts = []
     if link is not None:
@@ -138,7 +149,8 @@ def crop(item: dict[str, Any], size: Sequence[float], link: str | None, data: st
     for rings, kind in ((item.get("truth"), "tru"), (item.get("pred"), "prd")):
         shape = outline(rings or [])
         if shape:
-            parts += [element("path", d=shape, class_=f"halo {kind}h"), element("path", d=shape, class_=kind)]
+            fill = {"fill": hatch_for(max(width, height))} if kind == "tru" and item.get("error") == "missed" else {}
+            parts += [element("path", d=shape, class_=f"halo {kind}h"), element("path", d=shape, class_=kind, **fill)]
     box = f"{x:g} {y:g} {width:g} {height:g}"
     return element(
         "svg",
@@ -148,6 +160,15 @@ def crop(item: dict[str, Any], size: Sequence[float], link: str | None, data: st
         role="img",
         aria_label=about,
     )
+
+
+def hatch_for(side: float) -> str:
+    """Lines that are as far apart in a crop of any size.
+
+    >>> hatch_for(48), hatch_for(640)
+    ('url(#hatch-1)', 'url(#hatch-5)')
+    """
+    return f"url(#hatch-{min(max(round(log2(side / LINES)), HATCHES[0]), HATCHES[-1])})"
 
 
 def outline(rings: Sequence[Any]) -> str:

@@ -10,8 +10,10 @@ from typing import Any
 
 from verite.model.elements import Markup, element, join_elements
 from verite.records import record
+from verite.reporting.page.crops import HATCHES
 from verite.reporting.page.words import name, number
 
+LINES = "Truth solid, hatched where it is missed; predictions dashed, blue where they are right."
 OLD = "This browser cannot unpack the objects of the page: what it says stays as it is, nothing can be opened."
 HOME = files("verite.reporting.page")
 UNSAFE: dict[str, str | int | None] = {
@@ -79,10 +81,15 @@ def document(doc: dict[str, Any], head: Markup, sections: Sequence[Section], dat
 
 
 def hatch() -> Markup:
-    """What fills a missed object."""
-    line = element("path", d="M0 8L8 0", stroke="#fff", stroke_opacity=".6")
-    pattern = element("pattern", line, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
-    return element("svg", element("defs", pattern), class_="hide", aria_hidden="true")
+    """What fills a missed object: for photos, which the script fits to their size, and for crops of every size."""
+    shape = "M-2 2L2 -2M0 8L8 0M6 10L10 6"  # dark below light, to be seen on any ground
+    below = element("path", d=shape, stroke="#0b0d10", stroke_opacity=".35", stroke_width=2)
+    above = element("path", d=shape, stroke="#fff", stroke_opacity=".8")
+    pattern = element("pattern", below, above, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
+    sizes = [
+        element("pattern", id=f"hatch-{k}", href="#hatch", patternTransform=f"scale({2**k / 8:g})") for k in HATCHES
+    ]
+    return element("svg", element("defs", pattern, *sizes), class_="hide", aria_hidden="true")
 
 
 # What the buttons of the viewer do, by the key that does it too.
@@ -103,7 +110,8 @@ def viewer() -> Markup:
         class_="top",
     )
     stage = element("div", class_="stage", tabindex=0, role="region", aria_label="Photo")
-    below = element("div", element("p", class_="note"), element("ul", class_="objects"))
+    shelf = element("ul", class_="objects")
+    below = element("div", element("p", LINES, class_="lines acts"), element("p", class_="note said"), shelf)
     return element("dialog", top, stage, below, id="viewer", aria_label="Objects of an image")
 
 

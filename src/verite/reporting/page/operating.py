@@ -97,10 +97,16 @@ def slider(i: int, system: dict[str, Any], where: str) -> Markup:
     at = system["steps"]["steps"]
     about = f"Confidence from which predictions of {plain(system['name'])} count, {where}"
     start = nearest(at, system["best"]["confidence"])
-    return element(
+    moved = element(
         "input", type="range", min=0, max=len(at) - 1, step=1, value=start, class_="slider", data_system=i,
         aria_label=about,
     )  # fmt: skip
+    choices = [
+        element("button", word, type="button", class_="btn choice", data_system=i, value=k)
+        for k, word in enumerate(system["choices"])
+        if word
+    ]
+    return join_elements(moved, *choices)
 
 
 def panel(title: str, about: str, *content: Markup) -> Markup:

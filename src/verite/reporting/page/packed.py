@@ -27,14 +27,21 @@ Columns = dict[str, NDArray[Any]]
 
 
 def pack(columns: Columns) -> tuple[bytes, list[list[Any]]]:
-    """Columns one after the other, and what they are: name, type, length. Compressed the same way everywhere."""
-    layout = [
-        [name, f"{values.dtype.kind}{values.dtype.itemsize}", int(values.size)] for name, values in columns.items()
-    ]
+    """Columns one after the other, and what they are: name, type, bytes. Compressed the same way everywhere."""
+    layout = [[name, array_of(values.dtype), int(values.nbytes)] for name, values in columns.items()]
     raw = b"".join(
         np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).tobytes() for values in columns.values()
     )
     return zlib.compress(raw, LEVEL), layout
+
+
+def array_of(kind: np.dtype[Any]) -> str:
+    """What a script calls such a column.
+
+    >>> array_of(np.dtype(np.uint8)), array_of(np.dtype(np.int32))
+    ('Uint8Array', 'Int32Array')
+    """
+    return f"{kind.name.capitalize()}Array"
 
 
 def smallest(values: NDArray[Any]) -> NDArray[Any]:
@@ -151,7 +158,7 @@ class Packer:
             columns["iou"] = np.rint(overlaps(tally)[rows] * 255).astype(np.uint8)
         columns |= self.claim_columns(tally, rows) if has_matrix(tally) else {}
         columns |= box_columns(pred, rows, self.scale) | pack_outlines(lines, rows, self.scale)
-        return {f"p_{name}": values for name, values in columns.items()}
+        return columns
 
     def claim_columns(self, tally: ConfidenceTally, rows: NDArray[Any]) -> Columns:
         """How many truths each prediction could be paired with, and which of its image they are."""

@@ -157,6 +157,7 @@ def make_page(
     doc = build(systems, photos, own, telling, tell_board(systems, own, telling.get("audit")))
     drawn = {one.id: one for section in SECTIONS if (one := section.draw(doc, photos)) is not None}
     doc["pictures"]["broken"] = sorted(set(photos.broken))
+    doc["images"]["links"] |= photos.links_inside
     spent = sum(len(one.content) for one in drawn.values()) + len(to_json(doc))
     blobs = pack_all(doc, systems, own.budget - spent)
     for section in LAST:

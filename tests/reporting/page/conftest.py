@@ -1,0 +1,89 @@
+"""The pages that tests look at, each made when the first asks for it, and a browser to look with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+from tests.reporting.page.pages import (
+    SOME_HOSTILE,
+    SYSTEMS,
+    TRUTH,
+    crowded_pair,
+    hostile_pair,
+    random_pair,
+)
+
+FEWER = {"document.MOST_CROPS": 6, "document.MOST_CURVES": 3, "document.MOST_IMAGES": 26, "summary.MOST_SUSPECTS": 4}
+CROWD = {"checks": "off", "pictures": "none"}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from tests.reporting.page.browser import launch
+
+    yield from launch()
+
+
+class Pages:
+    """Pages by name."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.made = home, {}
+
+    def __getitem__(self, name: str) -> Path:
+        if name not in self.made:
+            self.made[name] = MAKERS[name](self.home / f"{name}.html")
+        return self.made[name]
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    return Pages(tmp_path_factory.mktemp("pages"))
+
+
+def make_hostile(output: Path, **names) -> Path:
+    truth, pred = hostile_pair(**names)
+    systems = {"<b>x</b>": pred, "__proto__": pred, "long " * 80: pred}
+    return vt.report(truth, systems, output, checks="off", draws=20)
+
+
+def make_small(output: Path, preds) -> Path:
+    """Every section and every kind of row, but of each fewer."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit, most in FEWER.items():
+            patch.setattr(f"verite.reporting.page.{limit}", most)
+        return vt.report(TRUTH, preds, output, pictures="embed")
+
+
+def make_short(output: Path) -> Path:
+    """A page whose budget leaves a few wrong predictions out."""
+    pair = random_pair(3, 2000)
+    for budget in range(493_000, 400_000, -3000):
+        made = vt.report(*pair, output, budget=budget, **CROWD)
+        if vt.read_report(made)["systems"][0]["packed"]["left_out"]:
+            return made
+    raise AssertionError("everything fits")
+
+
+def make_many(output: Path) -> Path:
+    truth, pred = random_pair(80)
+    return vt.report(truth, {f"system {k}": pred for k in range(10)}, output, checks="off", draws=5)
+
+
+MAKERS = {
+    "one": lambda output: vt.report(TRUTH, SYSTEMS["hawk"], output, pictures="embed"),
+    "three": lambda output: vt.report(TRUTH, SYSTEMS, output, pictures="embed"),
+    "hostile": make_hostile,
+    "masks": lambda output: vt.report(TRUTH, SYSTEMS["hawk"], output, pictures="none", on="mask"),
+    "crowded": lambda output: vt.report(*crowded_pair(), output, **CROWD),
+    "free": lambda output: vt.report(*crowded_pair(), output, matching="label-free", **CROWD),
+    "short": make_short,
+    "tight": lambda output: vt.report(*random_pair(3, 2000), output, budget=450_000, **CROWD),
+    "many": make_many,
+    "small one": lambda output: make_small(output, SYSTEMS["hawk"]),
+    "small three": lambda output: make_small(output, SYSTEMS),
+    "small hostile": lambda output: make_hostile(output, names=SOME_HOSTILE),
+}
