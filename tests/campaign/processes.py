@@ -138,7 +138,7 @@ def fill_disks(seed: int, count: int, until: float) -> Ran:
             done += 1
             with small_disk(out, most) as before:
                 ran = subprocess.run(
-                    [*VERITE, *words, *(["-q"] if words[0] != "demo" else [])],
+                    [*VERITE, *words, "-q"],
                     cwd=home, capture_output=True, text=True, check=False, preexec_fn=before,
                 )  # fmt: skip
                 is_nothing = not list(out.iterdir())

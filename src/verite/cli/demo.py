@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from contextlib import chdir
+from contextlib import chdir, nullcontext, redirect_stdout
 from importlib.resources import as_file, files
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -185,12 +186,21 @@ Examples:
 )
 @click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
 @click.option("--all", "is_long", is_flag=True, help="The long tour: every verb, with all its output.")
-def demo(folder: str, is_long: bool) -> None:
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but the name of the page.")
+def demo(folder: str, is_long: bool, quiet: bool) -> None:
     """Write a small data set to FOLDER (verite-demo), evaluate it, and leave a page to open."""
+    target = Path(folder)
+    with redirect_stdout(StringIO()) if quiet else nullcontext():
+        tour(target, is_long)
+    if quiet:
+        click.echo(target / "report.html")
+
+
+def tour(target: Path, is_long: bool) -> None:
+    """What is said, typed and printed."""
     from verite.cli import follow
     from verite.cli.output import can_draw
 
-    target = Path(folder)
     forget_earlier(target)
     with folder_atomically(target) as home:
         (home / MARK).touch()
@@ -206,9 +216,9 @@ def demo(folder: str, is_long: bool) -> None:
     click.secho(f"\nOpen {target / 'report.html'} in a browser.", fg="cyan")
     if is_long:
         plots = sum(1 for path in target.rglob("*.png") if "results" in path.parts)
-        click.secho(f"All results, tables and {plots} plots are in {folder}.", fg="cyan")
+        click.secho(f"All results, tables and {plots} plots are in {target}.", fg="cyan")
     else:
-        click.secho(f"The data are in {folder}, to try any verb on; verite demo --all runs them all.", fg="cyan")
+        click.secho(f"The data are in {target}, to try any verb on; verite demo --all runs them all.", fg="cyan")
 
 
 def copy_files(source: Path, target: Path) -> None:

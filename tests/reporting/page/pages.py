@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,31 @@ def crowded_pair(classes: int = 3, images: int = 6, seed: int = 0) -> tuple[vt.A
     called = [labels[k] for k in rng.integers(classes, size=4 * count)]
     sure = rng.random(4 * count).round(2)
     return truth, vt.Annotations.of(where * 4, called, moved, labels=labels, confidence=sure)
+
+
+class Text(HTMLParser):
+    """What a reader without scripts sees, and which elements and attributes there are."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.silent = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.silent += tag in ("script", "style")
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+
+    def handle_endtag(self, tag):
+        self.silent -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.silent:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)

@@ -8,50 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import verite as vt
-from tests.reporting.page.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, crowded_pair, hostile_pair, random_pair
-from verite.cli import run
-from verite.reporting.overlays import Overlay
-from verite.reporting.page.charts import Axes, Stroke, lines
+from tests.reporting.page.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
 from verite.reporting.page.frame import embed_json
-from verite.reporting.page.mixups import find_mixups
-from verite.reporting.page.packed import Packer
-from verite.reporting.page.summary import exact_mcnemar
-from verite.reporting.page.tally import STEPS, ConfidenceTally
-
-
-class Text(HTMLParser):
-    """What a reader without scripts sees, and which elements and attributes there are."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.words: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.silent = 0
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.silent += tag in ("script", "style")
-        self.tags.append(tag)
-        self.attributes += [(tag, key, value) for key, value in attrs]
-
-    def handle_endtag(self, tag):
-        self.silent -= tag in ("script", "style")
-
-    def handle_data(self, data):
-        if not self.silent:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
 
 
 @pytest.fixture(scope="module")
@@ -152,110 +116,6 @@ def test_json_in_the_page_cannot_end_its_element():
     assert json.loads(text[text.index(">") + 1 : text.rindex("<")]) == "</script><!--\u2028&"
 
 
-@pytest.mark.parametrize("classes", [1, 2, 80])
-def test_slider_counts_are_those_of_leaving_predictions_out(classes):
-    truth, pred = random_pair(classes)
-    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
-    counts = tally.by_label.falling
-    images = [tally.by_image(np.arange(len(truth.images)), is_right).falling for is_right in (True, False)]
-    for k in range(0, STEPS, 10):
-        again = vt.coco(truth, pred, confidence=k / 100, checks="off")
-        fates = again.objects(0.5).columns
-        side, fate, label = fates["side"].values, fates["fate"].values, fates["label"].values
-        for place, word in ((0, "right"), (1, "wrong")):
-            chosen = (side == 1) & (fate == list(fates["fate"].names).index(word))
-            assert np.bincount(label[chosen], minlength=classes).tolist() == counts[:, place, k].tolist()
-            where = fates["image"].values[chosen]
-            assert np.bincount(where, minlength=len(truth.images)).tolist() == images[place][:, k].tolist()
-
-
-def matrix_at(columns, labels, at):
-    """What a page's script sums up."""
-    step, truth, pred, many = (columns[f"m_{name}"] for name in ("at", "truth", "pred", "many"))
-    chosen = (step >= at) & (step < STEPS) if at < STEPS else step == at
-    matrix = np.zeros((labels, labels), dtype=np.int64)
-    np.add.at(matrix, (truth[chosen], pred[chosen]), many[chosen])
-    return matrix
-
-
-@pytest.mark.parametrize("matching", ["same-first", "label-free"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_confusion_at_every_step_and_choice_is_that_of_the_analysis(matching, seed):
-    results = vt.coco(*crowded_pair(seed=seed), checks="off")
-    analysis = vt.analyse(results, matching=matching)
-    tally = ConfidenceTally(Overlay(results), analysis)
-    columns = find_mixups(tally)
-    # Where right ones come first, one that enters takes its truth back.
-    assert (columns["m_many"] < 0).any() == (matching == "same-first")
-    for k in range(STEPS):
-        again = vt.analyse(results, matching=matching, confidence=k / 100).confusion.counts
-        assert matrix_at(columns, 3, k).tolist() == again[:3, :3].tolist()
-    for place, floors in enumerate((tally.confidence, vt.analyse(results).operating.thresholds, "lrp")):
-        again = vt.analyse(results, matching=matching, confidence=floors).confusion.counts
-        assert matrix_at(columns, 3, STEPS + place).tolist() == again[:3, :3].tolist()
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_errors_of_each_type_at_every_step_are_those_of_leaving_predictions_out(seed):
-    truth, pred = crowded_pair(seed=seed)
-    results = vt.coco(truth, pred, checks="off")
-    tally = ConfidenceTally(Overlay(results), vt.analyse(results))
-    for k in range(0, STEPS, 7):
-        counts = vt.analyse(vt.coco(truth, pred, confidence=k / 100, checks="off")).errors.counts
-        wrong = dict(zip(tally.types[1:], tally.by_label.falling[:, 1:, k].sum(axis=0).tolist(), strict=True))
-        assert wrong | {"missed": tally.truths.sum() - tally.reached.falling[:, k].sum()} == counts
-
-
-def test_confidences_that_are_no_shares_have_steps_between_their_extremes():
-    truth, pred = random_pair(2)
-    scores = vt.Annotations.of(
-        [pred.images.name(i) for i in pred.image], [pred.labels.name(i) for i in pred.label], pred.regions.boxes,
-        confidence=pred.confidence * 20 - 10,
-    )  # fmt: skip
-    tally = ConfidenceTally(Overlay(vt.coco(truth, scores, checks="off")))
-    assert tally.steps[0] == scores.confidence.min()
-    assert tally.by_label.steps.sum() == len(pred)
-
-
-def test_what_does_not_fit_is_counted_and_said():
-    truth, pred = random_pair(5, images=40)
-    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
-    packer = Packer([tally], [])
-    data, about = packer.pack_system(tally, 10_000_000)
-    assert about["left_out"] == 0
-    budget = int(4 / 3 * len(data) * 0.9)
-    small, cut = packer.pack_system(tally, budget)
-    assert 4 * len(small) // 3 <= budget
-    assert cut["left_out"] > 0
-    assert cut["kept"] + cut["left_out"] == about["kept"]
-    assert cut["kept"] >= int((tally.kind == 0).sum())
-
-
-def test_of_many_images_those_on_the_page_can_be_opened_and_the_page_says_so(tmp_path, monkeypatch):
-    for module in ("packed", "summary"):
-        monkeypatch.setattr(f"verite.reporting.page.{module}.MOST_IMAGES", 20)
-    monkeypatch.setattr("verite.reporting.page.document.MOST_IMAGES", 5)
-    truth, pred = random_pair(2, images=200)
-    made = vt.report(truth, pred, tmp_path / "a.html", checks="off")
-    document = vt.read_report(made)
-    opened = document["packed"]["opened"]
-    assert 5 <= opened == len(document["images"]["names"]) < 200
-    assert f"Of 200 images the {opened} that are named on this page can be opened" in Text(made.read_text()).text
-    assert document["systems"][0]["packed"]["kept"] < len(pred)
-
-
-def test_of_too_many_classes_the_worst_have_all_numbers_and_all_have_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("verite.reporting.page.summary.MOST_ROWS", 20)
-    monkeypatch.setattr("verite.reporting.page.summary.LEAST_ROWS", 5)
-    truth, pred = random_pair(30)
-    made = vt.report(truth, {"a": pred, "b": pred}, tmp_path / "a.html", checks="off", draws=0)
-    document, scores = vt.read_report(made), vt.coco(truth, pred, checks="off").class_scores()["AP"]
-    rows = document["systems"][0]["classes"]["rows"]
-    assert [row[1] for row in rows] == sorted(score for score in scores if score == score)[:10]
-    assert [one[0] for one in document["classes"]["scores"]] == [round(score, 6) for score in scores if score == score]
-    assert "The 10 worst of 30 classes" in Text(made.read_text()).text
-
-
 def test_an_analysis_saves_the_page_that_a_report_is(tmp_path):
     analysis = vt.analyse(TRUTH, {name: str(path) for name, path in SYSTEMS.items()}, on="box", prior=0.1)
     one = analysis.save_page(tmp_path / "a.html", pictures="none", title="x", draws=0)
@@ -277,13 +137,6 @@ def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
     assert [one["verdict"] for one in vt.read_report(again)["suspects"]] == verdicts[: len(lines)]
     assert again.read_text().count('type="radio"') - again.read_text().count('name="pred"') > len(lines)
     assert "--audit audit.csv" in vt.read_report(again)["command"]
-
-
-def test_exact_mcnemar_is_scipys():
-    stats = pytest.importorskip("scipy.stats")
-    for a, b in ((0, 0), (1, 5), (12, 51), (400, 430)):
-        expected = stats.binomtest(min(a, b), a + b).pvalue if a + b else 1.0
-        assert exact_mcnemar(a, b) == pytest.approx(expected, abs=1e-12)
 
 
 def test_pictures_are_linked_embedded_or_left_out(tmp_path):
@@ -359,71 +212,6 @@ def test_other_protocols_have_a_page_too(tmp_path):
     assert system["headline"] == vt.voc(TRUTH, SYSTEMS[system["name"]])["mAP"].value
 
 
-# The command
-
-
-def typed(capsys, *words):
-    status = run(["report", *map(str, words)])
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def test_command_writes_the_page_that_python_writes(capsys, tmp_path):
-    status, out, _ = typed(capsys, TRUTH, *SYSTEMS.values(), "-o", tmp_path / "a.html", "-q", "--pictures", "none")
-    assert (status, out) == (0, f"{tmp_path / 'a.html'}\n")
-    made = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none")
-    assert (tmp_path / "a.html").read_bytes() == made.read_bytes()
-
-
-def test_check_says_equal_or_what_differs(capsys, tmp_path):
-    page = tmp_path / "a.html"
-    files = [TRUTH, SYSTEMS["hawk"]]
-    assert typed(capsys, *files, "-o", page, "-q", "--title", "x")[0] == 0
-    assert typed(capsys, *files, "--check", page, "-q")[:2] == (0, f"{page}: equal, every number recomputed\n")
-    text = page.read_text()
-    value = vt.read_report(page)["systems"][0]["scores"]["AP75"]
-    page.write_text(text.replace(f'"AP75":{value}', f'"AP75":{value + 0.001}'))
-    status, _, err = typed(capsys, *files, "--check", page, "-q")
-    assert status == 1
-    assert "systems[0].scores.AP75: expected" in err
-    page.write_text(text.replace(f"<dd>{value:.3f}</dd>", "<dd>0.999</dd>"))
-    status, _, err = typed(capsys, *files, "--check", page, "-q")
-    assert status == 1
-    assert "what it shows is not" in err
-    assert typed(capsys, TRUTH, SYSTEMS["mole"], "--check", page, "-q")[0] == 1
-
-
-def test_findings_come_before_any_number(capsys, tmp_path):
-    records = json.loads(SYSTEMS["hawk"].read_text())
-    for one in records:
-        x, y, width, height = one["bbox"]
-        one["bbox"] = [x, y, x + width, y + height]
-    (tmp_path / "wrong.json").write_text(json.dumps(records))
-    status, _, _ = typed(capsys, TRUTH, tmp_path / "wrong.json", "-o", tmp_path / "a.html", "-q", "--checks", "warn")
-    assert status == 0
-    text = Text((tmp_path / "a.html").read_text()).text
-    assert text.index("look here before any number") < text.index("AP50")
-    assert "--pred-boxes" in text
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        ([], 2, "expected -o PAGE or --check PAGE"),
-        (["-o", "x.html", "--budget", "much"], 2, "expected bytes such as 4MB"),
-        (["-o", "nowhere/x.html"], 1, "expected a place to write"),
-        (["--check", TRUTH], 1, "expected a page made by verite report"),
-        (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, status, said):
-    monkeypatch.chdir(tmp_path)
-    found, _, err = typed(capsys, TRUTH, SYSTEMS["hawk"], "-q", *words)
-    assert found == status
-    assert said in err
-    assert err.count("\n") == 1
-
-
 def test_script_is_small_enough():
     source = (Path(vt.__file__).parent / "reporting" / "page" / "page.js").read_text()
     assert len(source.encode()) <= 20_000
@@ -434,15 +222,6 @@ def test_script_is_small_enough():
 def test_script_is_javascript():
     source = Path(vt.__file__).parent / "reporting" / "page" / "page.js"
     subprocess.run(["node", "--input-type=module", "--check"], input=source.read_bytes(), check=True)
-
-
-def test_two_systems_on_a_truth_without_objects_make_a_page_without_an_order(capsys, tmp_path):
-    empty = json.loads(Path(TRUTH).read_text()) | {"annotations": []}
-    (tmp_path / "truth.json").write_text(json.dumps(empty))
-    words = [str(tmp_path / "truth.json"), SYSTEMS["hawk"], SYSTEMS["mole"], "-o", str(tmp_path / "page.html"), "-q"]
-    status, _, err = typed(capsys, *words)
-    assert (status, err) == (0, "")
-    assert "How sure is the order?" not in (tmp_path / "page.html").read_text()
 
 
 def test_without_predictions_the_page_tells_what_is_missed(tmp_path):
@@ -468,49 +247,6 @@ def test_files_nobody_checked_are_not_called_unsuspicious(tmp_path, checks, is_s
     assert ("nothing suspicious in the files" in Text(made.read_text()).text) == is_said
 
 
-def test_a_name_never_lies_on_its_own_line():
-    """The line rises under the name, which is seven units a letter wide."""
-    axes = Axes("x", "y")
-    points = [(k / 100, 0.5 if k < 55 else 0.9) for k in range(101)]
-    drawn = lines(axes, [Stroke("precision", points, "k", 0.5)], "about")
-    x, y = (float(value) for value in re.search(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>precision', drawn).groups())
-    under = [axes.place(*point) for point in points]
-    assert all(y < top for left, top in under if x <= left <= x + 7 * len("precision"))
-
-
-def test_of_many_lines_only_the_first_two_are_named_and_the_pointer_tells_the_others(tmp_path):
-    truth, pred = random_pair(2)
-    made = vt.report(truth, {f"system {k}": pred for k in range(5)}, tmp_path / "a.html", checks="off", draws=0)
-    chart = re.search(r'<section id="sides".*?<svg.*?</svg>', made.read_text(), re.DOTALL)[0]
-    assert re.findall(r">(system \d)</text>", chart) == ["system 1", "system 0"]
-    assert sorted(re.findall(r'data-name="(system \d)"', chart)) == [f"system {k}" for k in range(5)]
-
-
 def test_lines_of_a_signature_break_between_its_parts(page):
     signature = vt.read_report(page)["systems"][0]["signature"]
     assert f"<code>{signature.replace('|', '|<wbr>')}</code>" in page.read_text()
-
-
-def test_masks_have_outlines_in_all_images_and_the_page_says_where_they_have_not(tmp_path, monkeypatch):
-    every = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", on="mask", pictures="none")
-    assert "have their outlines when opened" not in Text(every.read_text()).text
-    for module, name in (("document", "MOST_IMAGES"), ("document", "MOST_CROPS"), ("outlines", "MOST_OBJECTS")):
-        monkeypatch.setattr(f"verite.reporting.page.{module}.{name}", 3)
-    monkeypatch.setattr("verite.reporting.page.summary.MOST_SUSPECTS", 0)
-    some = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "b.html", on="mask", pictures="none")
-    outlined = vt.read_report(some)["packed"]["outlined"]
-    assert 3 <= outlined <= 7
-    assert f"In {outlined}\u00a0images masks have their outlines when opened" in Text(some.read_text()).text
-
-
-def test_names_of_lines_that_coincide_stand_below_each_other():
-    points = [(k / 10, 0.5) for k in range(11)]
-    drawn = lines(
-        Axes("x", "y"), [Stroke(name, points, "g", at) for name, at in (("a long name", 0.1), ("b", 0.2))], ""
-    )
-    places = {
-        name: (float(x), float(y))
-        for x, y, name in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\w[\w ]*)', drawn)
-    }
-    assert places["b"][0] < places["a long name"][0] + 7 * len("a long name")
-    assert places["b"][1] >= places["a long name"][1] + 13

@@ -78,7 +78,7 @@ def all_classes(doc: dict[str, Any]) -> Markup:
 
 def tell_classes(doc: dict[str, Any], system: dict[str, Any], known: list[Any]) -> Markup:
     if not known:
-        return sentence("No class has a number.")
+        return sentence("No class has a number: there is nothing to find.")
     worst, best = min(known, key=lambda row: row[1]), max(known, key=lambda row: row[1])
     word = score_name(doc)
     if len(known) == 1:
@@ -93,6 +93,8 @@ def tell_classes(doc: dict[str, Any], system: dict[str, Any], known: list[Any]) 
 
 
 def tell_rest(system: dict[str, Any], known: list[Any]) -> Markup:
+    if not known:
+        return sentence("What was claimed of each.")
     low = [row for row in known if row[1] < 0.5 * (system["headline"] or 0)]
     if len(low) > 1:
         return sentence(f"{count_of(len(low), 'class', 'classes')} of {len(known)} stay below half the mean.")

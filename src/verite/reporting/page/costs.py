@@ -8,7 +8,7 @@ from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, stack
 from verite.reporting.page.crops import Photos, crop
 from verite.reporting.page.frame import each, scroll
-from verite.reporting.page.head import costs_of, say, score_name
+from verite.reporting.page.head import MOST_BESIDE, costs_of, say, score_name
 from verite.reporting.page.words import count_of, is_known, list_all, name, number, overlap_at, plain, sentence, whole
 
 # Types in the order of bars and tables, each with its colour and what it means.
@@ -55,7 +55,7 @@ def show_missing(doc: dict[str, Any]) -> Markup | None:
         element("p", tell_missing(doc, systems, word), class_="finding"),
         element("p", f"{word} and the price of six kinds of errors, on one scale from 0 to 1.", class_="sub"),
         element("ul", *bars, class_="stack"),
-        scroll("Table of costs", cost_table(doc, systems)),
+        scroll("Table of costs", cost_table(doc, systems), kind="far" if len(systems) > MOST_BESIDE else ""),
     )
 
 
@@ -157,7 +157,7 @@ def key(has_cost: bool) -> Markup:
         return element("svg", box, width=26, height=14, aria_hidden="true")
 
     parts = [element("span", sample("tru"), "truth"), element("span", sample("prd"), "prediction")]
-    parts.insert(1, element("span", sample("tru", fill="url(#hatch-2)"), "overlooked"))
+    parts.insert(1, element("span", sample("tru", fill="url(#hatch-3)"), "overlooked"))
     return element("p", *parts, *([element("span", "number: what it costs")] if has_cost else []), class_="key")
 
 

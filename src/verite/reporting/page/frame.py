@@ -83,8 +83,8 @@ def document(doc: dict[str, Any], head: Markup, sections: Sequence[Section], dat
 def hatch() -> Markup:
     """What fills a missed object: for photos, which the script fits to their size, and for crops of every size."""
     shape = "M-2 2L2 -2M0 8L8 0M6 10L10 6"  # dark below light, to be seen on any ground
-    below = element("path", d=shape, stroke="#0b0d10", stroke_opacity=".35", stroke_width=2)
-    above = element("path", d=shape, stroke="#fff", stroke_opacity=".8")
+    below = element("path", d=shape, stroke="#0b0d10", stroke_opacity=".3", stroke_width=2)
+    above = element("path", d=shape, stroke="#fff", stroke_opacity=".6")
     pattern = element("pattern", below, above, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
     sizes = [
         element("pattern", id=f"hatch-{k}", href="#hatch", patternTransform=f"scale({2**k / 8:g})") for k in HATCHES

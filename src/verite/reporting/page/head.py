@@ -167,7 +167,7 @@ def stand(doc: dict[str, Any], i: int) -> Markup:
     """One system: its score, large; what it is like; and a few figures."""
     system, several = doc["systems"][i], len(doc["systems"]) > 1
     key = score_name(doc)
-    place = element("span", PLACES[i]) if several else element("span", key)
+    place = element("span", PLACES[i] if several and is_known(system["headline"]) else key)
     return element(
         "div",
         element("h2", name(system["name"]), place),
@@ -181,6 +181,8 @@ def character(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
     best, total = system["best"], doc["truth"]["objects"]
     if not system["preds"]:
         return sentence("No predictions.")
+    if not total:
+        return sentence(f"{count_of(system['preds'], 'claim')}, none of which can be right.")
     worst = costs_of(system)[:1]
     costly = f" {say(doc, worst[0][0]).capitalize()} cost most: {number(worst[0][1])}." if worst else ""
     return sentence(f"Finds {best['right']:,} of {total:,}, with {count_of(best['wrong'], 'wrong claim')}.{costly}")
@@ -191,7 +193,8 @@ def figures(doc: dict[str, Any], i: int) -> list[tuple[str, str, str]]:
     system, told = doc["systems"][i], detector(doc, doc["systems"][i])
     keys = [key for key, value in system["scores"].items() if is_known(value)][1 : MOST_SCORES + 1]
     found = [(key, number(system["scores"][key]), "") for key in keys]
-    found.append(("best F1", number(system["best"]["f1"]), f"from {number(system['best']['confidence'], 2)}"))
+    if is_known(system["best"]["f1"]):
+        found.append(("best F1", number(system["best"]["f1"]), f"from {number(system['best']['confidence'], 2)}"))
     if told.get("gap"):
         gap = told["gap"]
         found.append(("gap to the next", number(gap["value"]), f"[{number(gap['low'])}, {number(gap['high'])}]"))

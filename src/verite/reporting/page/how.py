@@ -26,7 +26,7 @@ def how(doc: dict[str, Any]) -> Markup:
     rows.append(("made by", element("span", f"verite {doc['version']}")))
     rows.append(("the same again", run(doc["command"])))
     rows.append(("is it still true?", run(doc["check"])))
-    rows.append(("deviations", element("span", deviations(doc))))
+    rows.append(("deviations", show_deviations(doc)))
     rows.append(
         (
             "licence",
@@ -47,14 +47,22 @@ PICTURES = {
 }
 
 
-def deviations(doc: dict[str, Any]) -> str:
-    quirks = [part for part in doc["systems"][0]["signature"].split("|") if part.startswith("quirks:")]
-    word = quirks[0].partition(":")[2] if quirks else "none"
-    return (
-        "none of the reference's quirks is repeated (docs: deviations)"
-        if word == "none"
-        else f"quirks of {word} are repeated"
-    )
+def show_deviations(doc: dict[str, Any]) -> Markup:
+    """Whose odd ways are repeated, and where other tools would say something else, by the documentation's names."""
+    said = {one["name"]: one["said"] for system in doc["systems"] for one in system["deviations"]}
+    lines = [element("p", element("code", key), ": ", words) for key, words in said.items()]
+    return join_elements(element("p", tell_quirks(doc["systems"][0]["signature"])), *lines)
+
+
+def tell_quirks(signature: str) -> str:
+    """Whether the odd ways of a tool are repeated.
+
+    >>> tell_quirks("coco|quirks:none|rev:1"), tell_quirks("voc|quirks:ultralytics|rev:1")
+    ("none of the reference's quirks is repeated", 'quirks of ultralytics are repeated')
+    """
+    quirks = [part.partition(":")[2] for part in signature.split("|") if part.startswith("quirks:")]
+    word = quirks[0] if quirks else "none"
+    return "none of the reference's quirks is repeated" if word == "none" else f"quirks of {word} are repeated"
 
 
 def signatures(doc: dict[str, Any]) -> list[str]:

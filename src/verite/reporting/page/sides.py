@@ -29,8 +29,8 @@ MOST_NAMED = 3  # lines that are named at their place
 
 
 def sides(doc: dict[str, Any]) -> Markup | None:
-    """Only of several systems."""
-    if len(doc["systems"]) < 2:
+    """Only of several systems, and where there is something to find."""
+    if len(doc["systems"]) < 2 or not doc["truth"]["objects"]:
         return None
     blocks = [chart(doc), join_elements(finders(doc) or Markup(), fates(doc))]
     known = [block for block in blocks if block is not None]

@@ -22,6 +22,7 @@ from verite.model.results import Results
 from verite.records import field_values
 from verite.reporting.page.board import MOST_RECORDS
 from verite.reporting.page.crops import Photos, window_of
+from verite.reporting.page.deviations import tell_deviations
 from verite.reporting.page.document import REVISION, System, tell_findings, tell_truth
 from verite.reporting.page.packed import MOST_IMAGES
 from verite.reporting.page.settings import PageSettings
@@ -41,7 +42,7 @@ def build(
     first = systems[0]
     truth = tell_truth(systems)
     rows = max(LEAST_ROWS, MOST_ROWS // len(systems))
-    told = [system.tell(parts_of(system), rows) for system in systems]
+    told = [system.tell(parts_of(system) | {"deviations": tell_deviations(system)}, rows) for system in systems]
     suspects = tell_suspects(systems, changed.get("audit"))
     decisive = [] if board is None else board["look"]
     shown = {item["image"] for one in told for item in (*one["look"], *one["images"])}
