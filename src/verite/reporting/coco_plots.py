@@ -83,7 +83,8 @@ def draw_panels(results: CocoResults) -> Figure | None:
     """A small curve for each class at the first threshold, the worst class first, the mean of all behind it in grey."""
     from matplotlib.figure import Figure
 
-    order = worst_first(results)[:MOST_PANELS]
+    every = worst_first(results)
+    order = every[:MOST_PANELS]
     if not order:
         return None
     rows = ceil(len(order) / ACROSS)
@@ -103,7 +104,7 @@ def draw_panels(results: CocoResults) -> Figure | None:
         axes.tick_params(labelsize=7, length=0)
     for axes in panels[len(order) :]:
         axes.axis("off")
-    more = f"; the worst {len(order)} of {len(results.class_names)} classes" if len(order) == MOST_PANELS else ""
+    more = f"; the worst {len(order)} of {len(every)} classes" if len(every) > MOST_PANELS else ""
     at = results.words.at(results.settings.iou[0])
     figure.suptitle(
         f"{shorten(results.name, MOST_OF_NAME)}: precision against recall at {at}, and AP{more}",
@@ -118,7 +119,8 @@ def draw_classes(results: CocoResults) -> Figure | None:
     """Average precision of each class, the best on top, and how much a looser box would give."""
     from matplotlib.figure import Figure
 
-    order = worst_first(results)[:MOST_BARS]
+    every = worst_first(results)
+    order = every[:MOST_BARS]
     if not order:
         return None
     figure = Figure(figsize=(7.2, 0.19 * len(order) + 1.3), layout="constrained")
@@ -129,14 +131,14 @@ def draw_classes(results: CocoResults) -> Figure | None:
     for key, colour in (("AP50", SECOND), ("AP75", "#14181f")):
         values = np.array([scores.get(key, [np.nan] * len(results.class_names))[k] for k in order])
         if not np.isnan(values).all():
-            axes.plot(values, places, ls="none", marker="|", ms=9, mew=1.6, color=colour, label=key)
+            axes.plot(values, places, ls="none", marker="|", ms=9, mew=1.6, color=colour, label=key, clip_on=False)
     axes.set_yticks(places, shorten_apart([results.class_names[k] for k in order], 32), fontsize=7.5)
     axes.set(xlim=(0, 1), ylim=(-0.6, len(order) - 0.4))
     axes.grid(axis="x", color="0.9", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    more = f", the worst {len(order)} of {len(results.class_names)}" if len(order) == MOST_BARS else ""
+    more = f", the worst {len(order)} of {len(every)}" if len(every) > MOST_BARS else ""
     axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: {headline} of each class{more}", fontsize=10, loc="left")
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8)
     return figure

@@ -103,6 +103,19 @@ def test_classes_are_filtered(browser, pages):
         assert all("class 7" in name for name in names)
 
 
+def test_images_are_filtered_and_found(browser, pages):
+    with Shown(browser, pages["one"]) as shown:
+        box = shown.page.locator(".find")
+        box.fill("park")
+        names = shown.page.locator("#images-0 tbody tr:visible th").all_inner_texts()
+        assert names
+        assert all("park" in name for name in names)
+        box.press("Enter")
+        title = shown.page.locator("dialog[open] h2")
+        title.wait_for()
+        assert "park" in title.inner_text()
+
+
 def test_a_link_shows_the_same_view(browser, pages):
     with Shown(browser, pages["three"], hash="#at=0.43&pred=magpie") as shown:
         assert shown.page.locator("#p1").is_checked()

@@ -45,12 +45,9 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
         id=f"images-{i}",
     )
     hidden = doc["truth"]["images"] - len(rows)
-    find = element(
-        "p",
-        element("label", "Find an image ", element("input", type="search", class_="find", data_system=i)),
-        class_="row js",
-        hidden="",
-    )
+    # What is typed leaves rows of its name; when it is entered, the first image of all that has it opens.
+    box = element("input", type="search", class_="find filter", data_system=i, data_rows=f"#images-{i} tbody tr")
+    find = element("p", element("label", "Find an image ", box), class_="row js", hidden="")
     fate = "can be found by name" if len(doc["images"]["names"]) == doc["truth"]["images"] else "are counted"
     fate = "have no error" if len(rows) < MOST_IMAGES else fate
     more = f" The other {count_of(hidden, 'image')} {fate}." if hidden > 0 else ""
