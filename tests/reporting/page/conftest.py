@@ -16,7 +16,15 @@ from tests.reporting.page.pages import (
     random_pair,
 )
 
-FEWER = {"document.MOST_CROPS": 6, "document.MOST_CURVES": 3, "document.MOST_IMAGES": 26, "summary.MOST_SUSPECTS": 4}
+FEWER = {
+    "document.MOST_CROPS": 6,
+    "document.MOST_CURVES": 3,
+    "document.MOST_IMAGES": 6,
+    "images.TALL": 5,
+    "slices.MOST": 8,
+    "summary.MOST_RECORDS": 3,
+    "summary.MOST_SUSPECTS": 4,
+}
 CROWD = {"checks": "off", "pictures": "none"}
 
 
@@ -50,12 +58,16 @@ def make_hostile(output: Path, **names) -> Path:
     return vt.report(truth, systems, output, checks="off", draws=20)
 
 
-def make_small(output: Path, preds) -> Path:
-    """Every section and every kind of row, but of each fewer."""
-    with pytest.MonkeyPatch.context() as patch:
-        for limit, most in FEWER.items():
-            patch.setattr(f"verite.reporting.page.{limit}", most)
-        return vt.report(TRUTH, preds, output, pictures="embed")
+def with_fewer(make):
+    """The same page: every section and every kind of row, but of each fewer."""
+
+    def made(output: Path) -> Path:
+        with pytest.MonkeyPatch.context() as patch:
+            for limit, most in FEWER.items():
+                patch.setattr(f"verite.reporting.page.{limit}", most)
+            return make(output)
+
+    return made
 
 
 def make_short(output: Path) -> Path:
@@ -83,7 +95,6 @@ MAKERS = {
     "short": make_short,
     "tight": lambda output: vt.report(*random_pair(3, 2000), output, budget=450_000, **CROWD),
     "many": make_many,
-    "small one": lambda output: make_small(output, SYSTEMS["hawk"]),
-    "small three": lambda output: make_small(output, SYSTEMS),
-    "small hostile": lambda output: make_hostile(output, names=SOME_HOSTILE),
 }
+MAKERS |= {f"small {name}": with_fewer(MAKERS[name]) for name in ("one", "three")}
+MAKERS["small hostile"] = with_fewer(lambda output: make_hostile(output, names=SOME_HOSTILE))

@@ -7,12 +7,11 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import small_curve, thin_stack
 from verite.reporting.page.costs import KINDS, pieces_of, swatch
-from verite.reporting.page.frame import each, scroll, table_head
+from verite.reporting.page.frame import TALL, each, scroll, table_head
 from verite.reporting.page.head import score_name
 from verite.reporting.page.words import count_of, is_known, name, number, overlap_at, plain, sentence, whole
 
 MOST_BARS = 1500  # classes of all systems that have a bar in their row
-TALL = 25  # rows from which on a table scrolls by itself
 FEW = 8  # rows up to which nothing needs a filter
 WHOLE = 10_000  # letters of a name where it is the subject
 COUNTS = {"truths", "preds", "TP", "FP"}

@@ -14,6 +14,7 @@ from verite.reporting.page.crops import HATCHES
 from verite.reporting.page.words import name, number
 
 LINES = "Truth solid, hatched where it is missed; predictions dashed, blue where they are right."
+TALL = 25  # rows from which on a table scrolls by itself
 OLD = "This browser cannot unpack the objects of the page: what it says stays as it is, nothing can be opened."
 HOME = files("verite.reporting.page")
 UNSAFE: dict[str, str | int | None] = {

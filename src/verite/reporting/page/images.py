@@ -8,7 +8,7 @@ from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Piece, thin_stack
 from verite.reporting.page.crops import Photos
 from verite.reporting.page.document import MOST_IMAGES
-from verite.reporting.page.frame import each, scroll
+from verite.reporting.page.frame import TALL, each, scroll
 from verite.reporting.page.words import count_of, is_known, name, number, percent, plain, sentence, whole
 
 
@@ -55,7 +55,7 @@ def images_of(doc: dict[str, Any], i: int, photos: Photos) -> Markup:
         element("p", tell_images(doc, system), class_="finding"),
         element("p", f"The worst {len(rows)} of {doc['truth']['images']:,}.{more}", class_="sub"),
         find,
-        scroll(f"Table of images, {plain(system['name'])}", table, kind="tall" if len(rows) > 25 else ""),
+        scroll(f"Table of images, {plain(system['name'])}", table, kind="tall" if len(rows) > TALL else ""),
         left_out(doc, system),
     )
 

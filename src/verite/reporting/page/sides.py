@@ -8,7 +8,7 @@ from typing import Any
 from verite.model.elements import Markup, element, join_elements
 from verite.reporting.page.charts import Axes, Stroke, interval, lines, share_bar
 from verite.reporting.page.confusion import cell
-from verite.reporting.page.frame import scroll
+from verite.reporting.page.frame import TALL, scroll
 from verite.reporting.page.head import score_name
 from verite.reporting.page.words import (
     ABSENT,
@@ -24,7 +24,6 @@ from verite.reporting.page.words import (
 
 KINDS = ("a", "k")  # the first in the accent, the second in ink, others grey
 MOST_LINES = 6
-TALL = 25  # rows from which on a table scrolls by itself
 MOST_NAMED = 3  # lines that are named at their place
 
 
