@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,16 @@ def test_page_never_scrolls_sideways(browser, pages, name):
             # A name of 10,000 letters is whole in the text, and six lines high.
             rows = "Math.max(...[...document.querySelectorAll('tbody tr')].map(row => row.offsetHeight))"
             assert shown.page.evaluate(rows) <= 200
+
+
+@pytest.mark.parametrize(("wide", "scheme"), [(1400, "light"), (390, "dark")])
+def test_page_can_be_looked_at(browser, pages, tmp_path, wide, scheme):
+    """Pictures to look at, not to compare; they are kept where VERITE_PICTURES names a folder."""
+    folder = Path(os.environ.get("VERITE_PICTURES", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    with Shown(browser, pages["three"], wide=wide, scheme=scheme) as shown:
+        shown.page.screenshot(path=folder / f"three-{scheme}-{wide}.png", full_page=True)
+    assert (folder / f"three-{scheme}-{wide}.png").stat().st_size > 100_000
 
 
 def test_page_prints_on_six_sheets_at_most(browser, pages, tmp_path):

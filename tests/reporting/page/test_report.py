@@ -63,7 +63,10 @@ def test_verdict_comes_first_in_a_sentence(page):
 
 def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
     program = (
-        "import sys, verite as vt; h = sys.argv[1];"
+        "import datetime, sys, time, verite as vt; h = sys.argv[1];"
+        "now = classmethod(lambda c, tz=None: c(2001, 1, 1, tzinfo=tz));"
+        "clock = type('Clock', (datetime.datetime,), {'now': now});"
+        "datetime.datetime, time.time = (clock, lambda: 1e9) if sys.argv[3] == '2' else (datetime.datetime, time.time);"
         "t, p = h + '/truth.json', {'hawk': h + '/hawk.json'};"
         "vt.report(t, p, sys.argv[2], pictures='embed', threads=int(sys.argv[3]))"
     )

@@ -245,7 +245,7 @@ def facts(doc: dict[str, Any]) -> Markup:
     ]
     draws = (doc.get("leaderboard") or {}).get("draws")
     items += [fact(f"{draws:,}", " redraws of the images")] if draws else []
-    if not doc["findings"] and doc["is_checked"]:
+    if not doc["findings"] and doc["is_checked"] and truth["objects"]:
         items.append(element("li", "nothing suspicious in the files", class_="ok"))
     return element("ul", *items, class_="facts")
 

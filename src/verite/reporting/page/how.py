@@ -94,5 +94,8 @@ def file_line(told: dict[str, Any]) -> Markup:
 def run(command: str) -> Markup:
     copy = element("button", "Copy", type="button", class_="btn js copy", hidden="")
     return element(
-        "div", element("pre", element("code", command), tabindex=0, aria_label="Command"), copy, class_="run"
+        "div",
+        element("pre", element("code", command), tabindex=0, role="group", aria_label="Command"),
+        copy,
+        class_="run",
     )

@@ -232,7 +232,7 @@ function zoom(by) {
 const ACTS = {k: () => move(-1), j: () => move(1), "-": () => zoom(2 / 3), "+": () => zoom(1.5), 0: () => zoom(0), "": () => dialog.close()};
 const KEYS = {...ACTS, ArrowLeft: ACTS.k, ArrowRight: ACTS.j, "=": ACTS["+"]};
 listen(".top button", "click", button => ACTS[button.value]());
-on(dialog, "keydown", ({key, ctrlKey, metaKey, altKey}) => stage.hidden || ctrlKey || metaKey || altKey || KEYS[key]?.());
+on(dialog, "keydown", e => stage.hidden || e.ctrlKey || e.metaKey || e.altKey || KEYS[e.key]?.(e.preventDefault()));
 
 // Objects of a class, a cell, a kind of error or a slice
 const MOST = 200;
