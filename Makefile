@@ -9,6 +9,8 @@ MINUTES ?= 5
 TORCH ?= torch
 PEERS ?=
 LOWEST ?= tests
+# What is compiled once is kept: without this every worker of every run rewrites all tests' assertions.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -27,7 +29,7 @@ check: .venv/developing
 unit: .venv/developing
 	$(BIN)/pytest -m "not slow"
 
-quick: .venv/developing  ## a look at everything in a minute: nothing slow or thorough, of each test the first parameters
+quick: .venv/developing  ## a look at everything in a minute: nothing slow or thorough, of each test the first parameters and cases
 	$(BIN)/pytest --quick
 
 slow: .venv/developing  ## what takes long: large files, long runs, the whole demo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,13 @@ from verite.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
 QUICK = 1  # set of parameters
+SHARE = 10  # of a loop's random cases one in ten
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="Nothing that takes a second, the first parameters of each.")
+    parser.addoption(
+        "--quick", action="store_true", help="Nothing that takes half a second, the first parameters of each."
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if is_kept else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+@pytest.fixture(scope="session")
+def many(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """How many random cases a loop tries: `many(5000)` are 5000, and a tenth of that with --quick."""
+    return lambda count: count // SHARE if request.config.getoption("quick") else count
 
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, and so would all they start.

@@ -205,9 +205,8 @@ def test_functions_are_no_bare_participles(path):
 def test_a_class_name_means_one_thing_in_the_whole_house():
     homes = defaultdict(list)
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef):
-                homes[node.name].append(str(path.relative_to(SOURCE)))
+        for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE):
+            homes[name].append(str(path.relative_to(SOURCE)))
     assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 

@@ -62,6 +62,7 @@ def test_numbers_that_a_tool_printed_lead_to_the_tool(said: str, tmp_path: Path)
     assert asked.best.way == TOOLS[tool].ways[place]
 
 
+@pytest.mark.thorough
 def test_several_changes_are_tried_where_one_is_not_enough(tmp_path: Path) -> None:
     truth, pred = files(tmp_path, 11)
     hidden = {"interpolation": "11", "confidence": 0.25, "iou": 0.75}
@@ -125,6 +126,7 @@ def test_every_protocol_has_conventions_from_its_settings(verb: str) -> None:
     assert all(declared[name].is_signed for name, _ in conventions(Way(verb, verb)))
 
 
+@pytest.mark.thorough
 def test_each_command_prints_its_numbers(tmp_path: Path, capsys: Any) -> None:
     """Every one of them, those of the chain, too."""
     truth, pred = files(tmp_path, 2)

@@ -14,6 +14,7 @@ from tests.oracles.planted import list_precision, plant
 FRESH = range(1000, 1020)  # seeds that the list was never looked at with before it was done
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("sharp", "bar"), [(False, 0.870), (True, 0.881)])
 def test_planted_errors_come_first(sharp: bool, bar: float, tmp_path: Path) -> None:
     """On the specification's own prototype the list had an AP of .870 and .881, other tools .588 and .741 at best."""

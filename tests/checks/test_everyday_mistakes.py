@@ -126,17 +126,17 @@ def options_of(fix):
     return {f"{fix.side}_{key}": value for key, value in fix.options}
 
 
-def test_healthy_files_raise_no_alarm(folder):
-    for seed in range(SETS):
+def test_healthy_files_raise_no_alarm(folder, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         assert folder(data.truth(), data.results())[2] == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mistake", BOXES)
-def test_boxes_written_another_way_are_named_and_mended(folder, mistake):
+def test_boxes_written_another_way_are_named_and_mended(folder, mistake, many):
     code, write = BOXES[mistake]
-    for seed in range(SETS):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         wrong = write(data.pred_boxes, data.sizes[data.pred_image])
         _, _, findings = folder(data.truth(), data.results(wrong))
@@ -152,9 +152,9 @@ def test_boxes_written_another_way_are_named_and_mended(folder, mistake):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mistake", ["corners", "centre and size", "fractions", "fractions, centre", "y before x"])
-def test_wrong_truth_is_named_as_such(folder, mistake):
+def test_wrong_truth_is_named_as_such(folder, mistake, many):
     code, write = BOXES[mistake]
-    for seed in range(SETS):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         wrong = write(data.boxes, data.sizes[data.image])
         _, _, findings = folder(data.truth(wrong), data.results())
@@ -164,8 +164,8 @@ def test_wrong_truth_is_named_as_such(folder, mistake):
 
 
 @pytest.mark.parametrize("shift", [-1, 1])
-def test_class_ids_off_by_one_are_named_and_mended(folder, shift):
-    for seed in range(SETS):
+def test_class_ids_off_by_one_are_named_and_mended(folder, shift, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         _, _, findings = folder(data.truth(), data.results(label_shift=shift))
         assert "V201" in errors(findings), (seed, findings)
@@ -176,8 +176,8 @@ def test_class_ids_off_by_one_are_named_and_mended(folder, shift):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("shift", [-1, 1])
-def test_image_ids_off_by_one_are_named_and_mended(folder, shift):
-    for seed in range(SETS):
+def test_image_ids_off_by_one_are_named_and_mended(folder, shift, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         data.ids = np.arange(len(data.ids)) + 1
         _, _, findings = folder(data.truth(), data.results(image_shift=shift))
@@ -187,8 +187,8 @@ def test_image_ids_off_by_one_are_named_and_mended(folder, shift):
         assert folder(data.truth(), data.results(image_shift=shift), **options_of(fix))[2] == []
 
 
-def test_unknown_classes_are_named_with_the_nearest(folder):
-    for seed in range(SETS):
+def test_unknown_classes_are_named_with_the_nearest(folder, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         truth = data.truth()
         pred = {**truth, "annotations": data.results()}
@@ -198,8 +198,8 @@ def test_unknown_classes_are_named_with_the_nearest(folder):
         assert "kind" in str(next(f for f in findings if f.code == "V203"))
 
 
-def test_unknown_images_are_named_with_the_nearest(folder):
-    for seed in range(SETS):
+def test_unknown_images_are_named_with_the_nearest(folder, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         truth = data.truth()
         pred = {**truth, "annotations": data.results()}
@@ -210,8 +210,8 @@ def test_unknown_images_are_named_with_the_nearest(folder):
 
 
 @pytest.mark.parametrize("share", [1.0, 0.1])
-def test_missing_confidences_are_named(folder, share):
-    for seed in range(SETS):
+def test_missing_confidences_are_named(folder, share, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         results = data.results()
         for record in results[: max(1, int(share * len(results)))]:
@@ -219,8 +219,8 @@ def test_missing_confidences_are_named(folder, share):
         assert errors(folder(data.truth(), results)[2]) == ["V301"]
 
 
-def test_confidences_that_are_not_numbers_are_named(folder):
-    for seed in range(SETS):
+def test_confidences_that_are_not_numbers_are_named(folder, many):
+    for seed in range(many(SETS)):
         data = Harbour(seed)
         results = data.results()
         results[len(results) // 2]["score"] = float("nan")

@@ -94,6 +94,7 @@ def test_all_pairs_of_systems_are_in_one_file_of_each_kind(capsys: pytest.Captur
         assert (found_by.count("first"), found_by.count("second")) == counts
 
 
+@pytest.mark.thorough
 def test_systems_with_very_long_names_are_kept(tmp_path: Path) -> None:
     preds = [tmp_path / f"{'x' * 140}-{k}.json" for k in range(3)]
     for path in preds:

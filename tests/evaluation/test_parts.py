@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -167,10 +168,10 @@ def test_an_image_that_is_in_two_parts_is_that_of_the_first(tmp_path: Path) -> N
         assert_same_numbers(MergedNumbers(parts, sides[0].labels, takes_first=True), evaluate((sides[0], without)))
 
 
-def test_damaged_bytes_give_one_clear_error(tmp_path: Path) -> None:
+def test_damaged_bytes_give_one_clear_error(tmp_path: Path, many: Callable[[int], int]) -> None:
     data = evaluate(read(tmp_path, *random_set(5))).part().to_bytes()
     rng = np.random.default_rng(0)
-    for _ in range(5000):
+    for _ in range(many(5000)):
         mutated = bytearray(data)
         kind = rng.random()
         if kind < 0.3:

@@ -54,25 +54,25 @@ def decoded(text, height, width):
     return runs
 
 
-def test_random_bytes_are_runs_of_the_right_sum_or_refused():
+def test_random_bytes_are_runs_of_the_right_sum_or_refused(many):
     random = np.random.default_rng(1)
-    for _ in range(5000):
+    for _ in range(many(5000)):
         text = random.integers(0, 256, random.integers(0, 40), dtype=np.uint8).tobytes()
         decoded(text, *map(int, random.integers(0, 1000, 2)))
 
 
-def test_random_characters_of_the_code_are_runs_of_the_right_sum_or_refused():
+def test_random_characters_of_the_code_are_runs_of_the_right_sum_or_refused(many):
     random = np.random.default_rng(2)
     accepted = 0
-    for _ in range(20_000):
+    for _ in range(many(20_000)):
         text = random.integers(48, 112, random.integers(1, 8), dtype=np.uint8).tobytes()
         accepted += decoded(text, *map(int, random.integers(0, 6, 2))) is not None
     assert accepted  # the test sees both sides
 
 
-def test_flipped_bits_are_runs_of_the_right_sum_or_refused():
+def test_flipped_bits_are_runs_of_the_right_sum_or_refused(many):
     random = np.random.default_rng(3)
-    for _ in range(300):
+    for _ in range(many(300)):
         mask = random_mask(random, 30)
         text = bytearray(oracle.encode(mask)["counts"])
         for _ in range(10):

@@ -25,9 +25,9 @@ def outcome(read, *given):
 
 
 @pytest.mark.parametrize("fault_rate", [0.0, 0.01])
-def test_a_file_reads_like_its_bytes_whatever_the_stretches(tmp_path, fault_rate):
+def test_a_file_reads_like_its_bytes_whatever_the_stretches(tmp_path, fault_rate, many):
     path = tmp_path / "document.json"
-    for seed in range(200):
+    for seed in range(many(200)):
         content = random_document(seed, fault_rate=fault_rate)
         path.write_bytes(content)
         expected = outcome(_core.read_coco_bytes, content)

@@ -247,7 +247,7 @@ def test_the_shapes_of_a_small_file_outlive_it(tmp_path, is_gone):
     assert points.tolist() == [[0, 0], [1, 0], [1, 1]]
 
 
-def test_mutated_regions_end_in_numbers_or_in_errors():
+def test_mutated_regions_end_in_numbers_or_in_errors(many):
     pick = random.Random(5)
     good = json.dumps(
         [
@@ -265,7 +265,7 @@ def test_mutated_regions_end_in_numbers_or_in_errors():
         ]
     ).encode()
     converted = 0
-    for _ in range(20_000):
+    for _ in range(many(20_000)):
         content = bytearray(good)
         for _ in range(pick.randint(1, 3)):
             content[pick.randrange(len(content))] = pick.choice(b'0123456789.,[]{}"\\PQo-e ')

@@ -71,6 +71,7 @@ def write_out(document, changes, i, masks):
 CASES = [*((kind, False) for kind in KINDS), *((kind, True) for kind in ("spurious", "label", "missing"))]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "masks"), CASES)
 def test_a_drawn_truth_is_that_truth_written_out_and_read(tmp_path, kind, masks):
     compared = 0

@@ -116,6 +116,7 @@ def test_two_copies_are_level_in_every_draw_and_never_told_apart(tmp_path):
     assert board.flips["AP"].flip[min(board.names.index("d0"), board.names.index("copy"))] is None
 
 
+@pytest.mark.thorough
 def test_spurious_records_alone_agree_with_the_exact_ranking():
     """One class, objects far apart: recall at a confidence is a share of records, whose law is known exactly."""
     rng = np.random.default_rng(3)

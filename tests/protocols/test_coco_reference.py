@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ def assert_same_bits(found: vt.CocoResults, expected: Any) -> None:
 
 @pytest.mark.parametrize("first", range(0, SETS, BLOCK))
 @pytest.mark.parametrize("on", ["box", "mask"])
-def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int) -> None:
-    compared = 0
-    for seed in range(first, first + BLOCK):
+def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int, many: Callable[[int], int]) -> None:
+    compared, last = 0, first + many(BLOCK)
+    for seed in range(first, last):
         truth, results = random_set(seed) if on == "box" else random_mask_set(seed)
         if not results:
             continue  # the reference crashes on no results at all
@@ -52,9 +53,10 @@ def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int
         except AssertionError as error:
             raise AssertionError(f"set {seed}: {error}") from error
         compared += 1
-    assert compared > 0.8 * BLOCK
+    assert compared > 0.8 * (last - first)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_results_with_masks_alone_have_the_areas_of_masks_where_boxes_are_compared(tmp_path: Path, first: int) -> None:
     compared = 0

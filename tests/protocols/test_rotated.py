@@ -54,6 +54,7 @@ def test_small_far_and_reversed_pairs_overlap_as_shapely_says(size: float, away:
     assert np.abs(ours(first, second[:, ::-1]) - oracle(first, second)).max() <= 1e-9
 
 
+@pytest.mark.thorough
 def test_any_four_corners_overlap_as_shapely_says() -> None:
     rng = np.random.default_rng(2)
     quads = rng.random((40_000, 4, 2))

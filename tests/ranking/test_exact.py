@@ -66,6 +66,7 @@ def random_models(rng, items, truth):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_model_equals_the_enumeration_of_all_truths(seed):
     truth, answers, rng = random_table(seed)

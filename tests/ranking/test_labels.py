@@ -107,6 +107,7 @@ def test_a_label_that_was_not_named_is_refused():
         rank(Answers.of(["x", "y"], {"a": ["x", "z"], "b": ["x", "y"]}, labels=["x", "y"]), Bernoulli(0.1))
 
 
+@pytest.mark.thorough
 def test_many_labels_and_algorithms_are_drawn():
     truth, answers, _ = random_labels(3, 4, 3000, 10)
     named = {f"m{j}": np.array(a) for j, a in enumerate(answers)}

@@ -78,6 +78,7 @@ def test_of_very_many_pairs_neighbours_are_drawn_and_the_frailest_named(thirty):
     assert all(pair.largest_epsilon >= frail[-1].largest_epsilon for pair in neighbours if pair not in frail)
 
 
+@pytest.mark.thorough
 def test_legends_of_thirty_systems_fit_into_the_picture(thirty):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

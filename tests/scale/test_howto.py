@@ -197,6 +197,7 @@ def alone(seed: int) -> list[float]:
     return values(evaluator.compute())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2, 5])  # of 7 images, which are padded to 8, and of 6
 def test_the_lines_for_training_give_two_processes_the_numbers_of_all_images(seed: int) -> None:
     context = multiprocessing.get_context("spawn")

@@ -76,6 +76,7 @@ def test_one_object_strays_and_the_others_stay():
     assert ((masks[:, 1] ^ four.mask).sum(axis=(1, 2)) == 200).all()
 
 
+@pytest.mark.thorough
 def test_a_study_tells_who_notices_what():
     study = vt.study(["iou", "pixel_recall", "mean_distance"], "wide", ["bite(every=20)", "bump(every=20)", "missing"])
     tables = {name: sheet.to_dict() for name, sheet in study.tables.items()}

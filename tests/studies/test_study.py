@@ -150,6 +150,7 @@ def width_ratio(pairs):
     return np.abs(widths[0] - widths[1])
 
 
+@pytest.mark.thorough
 def test_a_function_of_two_masks_goes_through_the_same_protocol():
     study = vt.study(
         [overlap_in_tenths, "iou", "hausdorff"], ["small square", "wide"], ["translation(reach=8)", "scale(reach=8)"]
@@ -173,6 +174,7 @@ def test_a_verdict_says_what_is_ignored():
     assert study.verdict(0).to_dict()["resembles"][0]["metric"]
 
 
+@pytest.mark.thorough
 def test_what_resembles_is_seen_though_alterations_have_truths_of_their_own():
     study = vt.study(["iou", "dice", "hausdorff"], ["small square"], ["bite", "missing"])
     # Dice is a rising function of IoU: something must be as like as can be.
@@ -221,6 +223,7 @@ def test_two_functions_of_one_name_are_told():
         rows_of([lambda truth, pred: 0.0, lambda truth, pred: 1.0])
 
 
+@pytest.mark.thorough
 def test_own_functions_may_have_parameters():
     def shifted(truth, pred, *, by: float = 1.0):
         return by * abs(float(truth.sum()) - float(pred.sum()))
