@@ -54,12 +54,11 @@ def wants_plots(given: Given) -> bool:
 
 def can_draw() -> bool:
     """Whether matplotlib is there; where it is not, what to install."""
-    from importlib.util import find_spec
+    from verite.reporting.figures import MISSING, has_matplotlib
 
-    if find_spec("matplotlib") is None:
-        note("no plots: expected matplotlib, found none; pip install 'verite[plots]'", quiet=False)
-        return False
-    return True
+    if not has_matplotlib():
+        note(MISSING, quiet=False)
+    return has_matplotlib()
 
 
 def csv_of(table: Table, given: Given) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.files import write_atomically
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, MOST_OF_NAME, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ def mean_curves(results: CocoResults) -> NDArray[np.float64]:
 
 def draw_thresholds(results: CocoResults) -> Figure:
     """Precision against recall, the mean over classes, for every threshold."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.8), layout="constrained")
+    figure = new_figure((7.2, 4.8))
     axes = figure.add_subplot()
     draw_precision(results, axes)
     return figure
@@ -81,15 +80,13 @@ def draw_precision(results: CocoResults, axes: Axes) -> None:
 
 def draw_panels(results: CocoResults) -> Figure | None:
     """A small curve for each class at the first threshold, the worst class first, the mean of all behind it in grey."""
-    from matplotlib.figure import Figure
-
     every = worst_first(results)
     order = every[:MOST_PANELS]
     if not order:
         return None
     rows = ceil(len(order) / ACROSS)
     columns = min(ACROSS, len(order))
-    figure = Figure(figsize=(1.75 * columns + 0.6, 1.75 * rows + 0.75), layout="constrained")
+    figure = new_figure((1.75 * columns + 0.6, 1.75 * rows + 0.75))
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     table, mean = results.precision[0, :, :, 0, -1], mean_curves(results)[0]
     recall, ap = np.linspace(0, 1, len(mean)), results.class_scores()[next(iter(results.scores))]
@@ -117,13 +114,11 @@ def draw_panels(results: CocoResults) -> Figure | None:
 
 def draw_classes(results: CocoResults) -> Figure | None:
     """Average precision of each class, the best on top, and how much a looser box would give."""
-    from matplotlib.figure import Figure
-
     every = worst_first(results)
     order = every[:MOST_BARS]
     if not order:
         return None
-    figure = Figure(figsize=(7.2, 0.19 * len(order) + 1.3), layout="constrained")
+    figure = new_figure((7.2, 0.19 * len(order) + 1.3))
     axes = figure.add_subplot()
     scores, places = results.class_scores(), np.arange(len(order))
     headline = next(iter(results.scores))
@@ -146,12 +141,10 @@ def draw_classes(results: CocoResults) -> Figure | None:
 
 def draw_sizes(results: CocoResults) -> Figure | None:
     """Average precision and recall by the size of objects."""
-    from matplotlib.figure import Figure
-
     last, names = len(results.settings.max_dets) - 1, results.settings.area_names
     if len(names) < 2:
         return None
-    figure = Figure(figsize=(7.2, 0.55 * len(names) + 1.4), layout="constrained")
+    figure = new_figure((7.2, 0.55 * len(names) + 1.4))
     axes = figure.add_subplot()
     places = np.arange(len(names))[::-1]
     for kind, shift, colour, label in (("precision", 0.19, ACCENT, "AP"), ("recall", -0.19, "#9ec5e8", "AR")):

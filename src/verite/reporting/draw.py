@@ -15,6 +15,7 @@ from verite.model.results import Results
 from verite.progress import count_files
 from verite.protocols import HOMES, protocol_named
 from verite.records import record
+from verite.reporting.figures import need_matplotlib, new_figure
 from verite.reporting.fonts import without_glyph_warnings
 from verite.reporting.overlays import Mark, Overlay
 from verite.reporting.pictures import Pictures, pixels
@@ -78,6 +79,7 @@ def draw(
 
     >>> vt.draw("truth.json", "detections.json", "drawn/", images="photos/", worst=20)      # doctest: +SKIP
     """
+    need_matplotlib()  # before all the work
     if protocol not in HOMES:
         raise BadParameter(f"protocol: expected one of {', '.join(HOMES)}, found {protocol!r}")
     results = protocol_named(protocol)(*read_pair(truth, pred), **settings)
@@ -132,13 +134,11 @@ def draw_image(
 
 def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
     """A photo, or an empty ground of its size, the objects on it, and below it what they are."""
-    from matplotlib.figure import Figure
-
     width, height = overlay.size(image)
     scale = LONG_SIDE / max(width, height)
     wide, tall = max(width * scale, 3.0), max(height * scale, 2.0)
     strip = 0.62
-    figure = Figure(figsize=(wide, tall + strip), facecolor="white")
+    figure = new_figure((wide, tall + strip), facecolor="white", layout=None)
     axes = figure.add_axes((0, strip / (tall + strip), 1, tall / (tall + strip)))
     axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[], facecolor=BLANK, aspect="equal")
     axes.spines[:].set_visible(False)

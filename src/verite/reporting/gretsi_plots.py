@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.files import write_atomically
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, line_style, render
 from verite.studies.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
 
@@ -43,11 +44,9 @@ def draw_answers(
     stars: Stars, alteration: str, direction: tuple[int, int] | None, title: str, horizontal: str
 ) -> Figure:
     """Every metric against the alteration, as a share of its largest value; a panel for each representation."""
-    from matplotlib.figure import Figure
-
     line = DIRECTIONS.index(direction) if direction else 0
     marks = look_at(alteration, STEPS[None])[0] if direction else ANGLES
-    figure = Figure(figsize=(13.5, 4.6), layout="constrained")
+    figure = new_figure((13.5, 4.6))
     panels = figure.subplots(1, len(KINDS), sharey=True)
     for axes, (kind, noun) in zip(panels, KINDS.items(), strict=True):
         rows = [i for i, row in enumerate(stars.rows) if row.on == kind]
@@ -77,10 +76,8 @@ def answers(stars: Stars, i: int, alteration: str, line: int) -> NDArray[np.floa
 
 def draw_directions(stars: Stars, label: str) -> Figure:
     """One metric under translation in each direction."""
-    from matplotlib.figure import Figure
-
     i = [row.label for row in stars.rows].index(label)
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    figure = new_figure((6.4, 4.4))
     axes = figure.add_subplot()
     for k, direction in enumerate(DIRECTIONS):
         values = stars.values[JUDGED, "translation"][i][k]

@@ -13,6 +13,7 @@ from verite.errors import BadParameter, DataError
 from verite.files import write_atomically
 from verite.metrics.catalogue import metric
 from verite.model.shapes import binary
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, render
 from verite.studies.alterations import alter
 from verite.studies.truths import disc, truths_of
@@ -33,8 +34,6 @@ SHOWN = {
 
 def draw_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:
     """The truth's outline over each result, and below it what each metric says; the best value of a row is bold."""
-    from matplotlib.figure import Figure
-
     mine = binary(np.asarray(truth), "truth")
     theirs = {name: binary(np.asarray(mask), name) for name, mask in results.items()}
     if not theirs:
@@ -43,7 +42,7 @@ def draw_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Ma
         if mask.shape != mine.shape:
             raise DataError(f"{name}: expected the truth's size, {mine.shape}, found {mask.shape}")
     rows, columns = (np.flatnonzero(np.logical_or.reduce([mine, *theirs.values()]).any(axis=k)) for k in (1, 0))
-    figure = Figure(figsize=(2.6 * len(theirs) + 1.2, 2.9 + 0.28 * len(metrics)), layout="constrained")
+    figure = new_figure((2.6 * len(theirs) + 1.2, 2.9 + 0.28 * len(metrics)))
     panels = figure.subplots(2, len(theirs), squeeze=False, height_ratios=(2.6, 0.28 * len(metrics) + 0.1))
     values = {label: [metric(name)(mine, mask) for mask in theirs.values()] for label, name in metrics.items()}
     for k, (name, mask) in enumerate(theirs.items()):

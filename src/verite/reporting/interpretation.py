@@ -14,6 +14,7 @@ from verite.files import write_atomically
 from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
+from verite.reporting.figures import new_figure
 from verite.reporting.pictures import Pictures, load, pixels
 from verite.reporting.plots import COLOURS, file_names, render
 
@@ -65,9 +66,7 @@ def save_interpretation(
 
 def draw_scores(results: InterpretationResults) -> Figure:
     """How the scores of the images spread, and what each class costs."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+    figure = new_figure((9.6, 4.2))
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     scores = results.image_scores
     left.hist(scores, bins=np.linspace(0, 1, 21).tolist(), color=COLOURS[5], edgecolor="white", lw=0.6)
@@ -97,14 +96,12 @@ def draw_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
 
     >>> figure = vt.draw_scene(results.trace("street.jpg"))     # doctest: +SKIP
     """
-    from matplotlib.figure import Figure
-
     if trace.scene is None:
         raise BadParameter("draw_scene: expected the trace of an image, found matrices alone")
     width, height = extent(trace)
     ratio = min(1.6, max(0.45, height / width))
     tall = 0.24 * (min(max(len(trace.compensation), 1), MOST_CELLS) + 3)
-    figure = Figure(figsize=(13.5, 6.4 * ratio + 2 * tall + 1.3), layout="constrained")
+    figure = new_figure((13.5, 6.4 * ratio + 2 * tall + 1.3))
     parts: Any = figure.subfigures(2, 1, height_ratios=(6.4 * ratio + 0.6, 2 * tall + 0.7))
     scenes, matrices = parts
     left, right = scenes.subplots(1, 2)
@@ -260,14 +257,12 @@ def draw_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None
 
 def draw_distances(distances: ClassDistances) -> Figure:
     """The matrix of class distances as a heat map, with its numbers where they can be read."""
-    from matplotlib.figure import Figure
-
     names = distances.names
     if names is None:
         raise BadParameter("draw_distances: expected a matrix with class names, found the default one")
     count = len(names)
     side = min(16.0, 2.4 + 0.36 * count)
-    figure = Figure(figsize=(side + 0.6, side), layout="constrained")
+    figure = new_figure((side + 0.6, side))
     axes = figure.add_subplot()
     image = axes.imshow(distances.square, cmap="viridis", vmin=0, vmax=1)
     small = 8 if count <= 40 else 4

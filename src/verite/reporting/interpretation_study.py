@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.files import write_atomically
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, DASHES, render
 from verite.studies.interpretation import CONFIDENCES
 
@@ -112,18 +113,14 @@ def draw_classes(c: StudyCurves) -> Figure:
 
 
 def canvas(columns: int) -> tuple[Figure, Sequence[Axes]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6 * columns + 0.4, 4.4), layout="constrained")
+    figure = new_figure((5.6 * columns + 0.4, 4.4))
     found: Sequence[Axes] = figure.subplots(1, columns, squeeze=False)[0]
     return figure, found
 
 
 def four(panels: Mapping[str, Any], top: float) -> tuple[Figure, Sequence[Axes]]:
     """A panel for each alteration, all to the same scale."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.4, 7.6), layout="constrained")
+    figure = new_figure((10.4, 7.6))
     found: Any = figure.subplots((len(panels) + 1) // 2, 2, squeeze=False).ravel()
     for axes in found:
         axes.set(ylim=(0, 1.05 * top or 1.0), xticks=range(0, 21, 5))

@@ -14,6 +14,7 @@ from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
 from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import (
     COLOURS,
     MOST_IN_LEGEND,
@@ -83,9 +84,7 @@ def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
         from matplotlib import pyplot
 
         return pyplot.figure(figsize=size, layout="constrained").add_subplot()
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return new_figure(size).add_subplot()
 
 
 def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:

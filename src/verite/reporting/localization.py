@@ -16,6 +16,7 @@ from verite.metrics.catalogue import metric
 from verite.model.outlines import Runs
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
+from verite.reporting.figures import need_matplotlib, new_figure
 from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import COLOURS, file_names, render
 
@@ -59,12 +60,10 @@ def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
 
 def draw_distributions(results: LocalizationResults) -> Figure:
     """A histogram for each metric over the objects, its mean and median, and which way is better."""
-    from matplotlib.figure import Figure
-
     count = len(results.metrics)
     columns = min(COLUMNS, count)
     rows = ceil(count / columns)
-    figure = Figure(figsize=(3.4 * columns, 2.5 * rows + 0.5), layout="constrained")
+    figure = new_figure((3.4 * columns, 2.5 * rows + 0.5))
     for i, m in enumerate(results.metrics):
         axes = figure.add_subplot(rows, columns, i + 1)
         draw_histogram(axes, results.values[m.name], m, m.unit_with(results.settings.spacing))
@@ -129,13 +128,13 @@ def draw_pair(
 
 def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray[Any] | None = None) -> Figure:
     """The one pair drawn, cropped to its objects, with the values beside the title, and the photo behind it."""
-    from matplotlib.figure import Figure
+    need_matplotlib()
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     regions, contours = zip(*(pixels_of(side) for side in pairs.sides()), strict=True)
     x1, y1, x2, y2 = window(regions[0] | regions[1])
-    figure = Figure(figsize=(6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2), layout="constrained")
+    figure = new_figure((6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2))
     axes = figure.add_subplot()
     part = (slice(y1, y2), slice(x1, x2))
     if photo is not None and photo.shape[:2] == regions[0].shape:

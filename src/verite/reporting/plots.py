@@ -12,6 +12,7 @@ import numpy as np
 
 import verite
 from verite.files import write_atomically
+from verite.reporting.figures import new_figure
 from verite.reporting.fonts import find_letters, without_glyph_warnings
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ def shorten_end(name: str, most: int) -> str:
 
 def canvas() -> tuple[Figure, Axes]:
     """An empty plot of precision against recall."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    figure = new_figure((6.4, 4.8))
     axes = figure.add_subplot()
     label_axes(axes, "recall", "precision")
     return figure, axes

@@ -12,6 +12,7 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import find_path, write_atomically
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, DASHES, render
 
 if TYPE_CHECKING:
@@ -217,9 +218,7 @@ def stack_runs(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list
 
 def open_axes(width: float, height: float) -> tuple[Figure, Axes]:
     """An empty plot."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = new_figure((width, height))
     axes = figure.add_subplot()
     axes.grid(color="0.9", lw=0.6)
     axes.set_axisbelow(True)

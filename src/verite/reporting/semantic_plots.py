@@ -15,6 +15,7 @@ from verite.model.rasters import array_of
 from verite.protocols.confusion_counts import NOTHING
 from verite.protocols.semantic import SemanticResults, find_ignored
 from verite.protocols.shared_pixels import segment_masks
+from verite.reporting.figures import need_matplotlib, new_figure
 from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import MOST_OF_NAME, file_names, render, shorten, shorten_apart
 
@@ -46,11 +47,9 @@ def save_semantic(results: SemanticResults, folder: Path, format: str = "png", i
 
 def draw_confusion(results: SemanticResults) -> Figure:
     """Truths by row, predictions by column, shaded by the share of the row."""
-    from matplotlib.figure import Figure
-
     count = len(results.class_names)
     side = min(4.0 + 0.32 * count, 24)
-    figure = Figure(figsize=(side + 0.5, side), layout="constrained")
+    figure = new_figure((side + 0.5, side))
     draw_matrix(results, figure.add_subplot())
     figure.set_label(str(results.signature))
     return figure
@@ -75,8 +74,8 @@ def draw_matrix(results: SemanticResults, axes: Axes) -> None:
 
 def draw_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
     """One image three times: its classes in the truth, in the prediction, and which pixels are wrong."""
+    need_matplotlib()
     from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     at = results.truth.images.find(image)
@@ -92,7 +91,7 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
     used = [k for k in results.rows if (truth == k).any() or (pred == k).any()]
     colours = class_colours(len(results.pred.labels))
     is_flat = truth.shape[1] > 1.4 * truth.shape[0]
-    figure = Figure(figsize=panel_size(truth.shape, is_flat), layout="constrained")
+    figure = new_figure(panel_size(truth.shape, is_flat))
     panels = figure.subplots(*((3, 1) if is_flat else (1, 3)))
     for axes, title, values in zip(panels, ("truth", "prediction"), (truth, pred), strict=False):
         if photo is not None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
+from verite.reporting.figures import new_figure
 from verite.reporting.plots import COLOURS, DASHES, file_names, render
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
@@ -94,11 +95,9 @@ def curves_of(study: Study, truth: str, sweep: str) -> Floats:
 
 def panels(count: int, columns: int, width: float, height: float) -> tuple[Figure, list[tuple[int, int, int]]]:
     """A figure with room for so many panels."""
-    from matplotlib.figure import Figure
-
     across = max(1, min(columns, count))
     down = max(1, ceil(count / across))
-    figure = Figure(figsize=(width * across, height * down + 0.4), layout="constrained")
+    figure = new_figure((width * across, height * down + 0.4))
     return figure, [(down, across, i + 1) for i in range(count)]
 
 

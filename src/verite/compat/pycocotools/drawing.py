@@ -9,6 +9,7 @@ import numpy as np
 
 from verite.compat.pycocotools import mask as masks
 from verite.errors import DataError
+from verite.reporting.figures import need_matplotlib
 
 if TYPE_CHECKING:
     from verite.compat.pycocotools.coco import COCO
@@ -26,6 +27,7 @@ def show(coco: COCO, anns: Sequence[dict[str, Any]], *, draw_bbox: bool) -> None
         return
     if "segmentation" not in anns[0] and "keypoints" not in anns[0]:
         raise DataError("showAnns: expected annotations with a segmentation or keypoints, found neither")
+    need_matplotlib()
     import matplotlib.pyplot as plt
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Polygon
