@@ -106,8 +106,8 @@ def test_froc_of_few_images_with_many_wrong_ones_looks_at_all_that_matter(tmp_pa
     """Draws in which images with few wrong predictions are frequent need more of the list than others."""
     truth, results = random_world(7, images=10, extra=40)
     found = vt.analyse(*sides(truth, results, tmp_path), draws=60, iou=0.5).operating
-    ones = vt.analyse(*sides(truth, results, tmp_path), draws=2, iou=0.5).operating
-    ones.drawn.weights = np.ones((2, 10))
+    ones = vt.analyse(*sides(truth, results, tmp_path), draws=40, iou=0.5).operating
+    ones.drawn.weights = np.ones((40, 10))
     assert [low for low, _ in ones.froc_intervals[0]] == pytest.approx(found.froc)
     assert all(low <= recall <= high for recall, (low, high) in zip(found.froc, found.froc_intervals[0], strict=True))
 

@@ -193,3 +193,14 @@ def test_bad_matrices_are_told(tmp_path, text, said, capsys):
 def test_a_plot_of_unknown_kind_is_refused(capsys):
     assert run(["class-distance", "voc", "--plot", "d.gif"]) == 2
     assert ".png, .svg or .pdf" in capsys.readouterr().err
+
+
+def test_no_images_have_no_score(tmp_path, capsys):
+    truth, pred = tmp_path / "truth.json", tmp_path / "pred.json"
+    truth.write_text('{"images": [], "annotations": [], "categories": [{"id": 1, "name": "cat"}]}')
+    pred.write_text("[]")
+    assert run(["interpret", str(truth), str(pred), "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "score – over 0 images" in out
+    assert "nan" not in out
+    assert "the truth has no objects" in out

@@ -25,6 +25,15 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
         assert words in out
 
 
+def test_few_draws_give_no_interval_and_say_so(typed):  # noqa: F811
+    status, out, err = typed("leaderboard", TRUTH, HAWK, MOLE, *ERRORS, "--draws", "1", "--quiet")
+    assert (status, err) == (0, "")
+    assert " 0.3614  " in out.splitlines()[2]  # 0.5518 - 0.1903, of the leader alone
+    assert "[" not in out
+    assert "\n1 draw (e" in out
+    assert "no interval of a lead: expected at least 39 draws" in out
+
+
 def test_json_has_the_documented_keys(typed):  # noqa: F811
     status, out, _ = typed("leaderboard", TRUTH, HAWK, MAGPIE, MOLE, *ERRORS, "--draws", "50", "--json", "-m", "AP50")
     assert status == 0

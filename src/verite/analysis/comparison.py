@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from math import ceil, nan
+from math import ceil, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,7 +191,7 @@ class SystemPair(Display):
         turned = least["errors_to_turn_AP"]
         by_ap = "" if turned is None else f", {turned:,} turn the order by AP"
         low, high = self.lead_interval
-        between = "" if self.drawn is None else f" [{low:+.4f}, {high:+.4f}]"
+        between = "" if isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
         return [
             f"{second} − {first}: AP {lead:+.4f}{between}; objects found by both {counts['both']:,}, only by {first} "
             f"{counts['only_first']:,}, only by {second} {counts['only_second']:,}, by neither {counts['neither']:,}: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +78,8 @@ class Errors(AnalysisPart):
         if self.deviation is None or self.drawn is None:
             return ""
         told = self.deviation
+        if isnan(told["sd"]):
+            return ""
         return (
             f"   (sd {told['sd']:.4f}, bias {told['bias']:+.4f} over {self.drawn.count:,} draws of {self.drawn.unit})"
         )

@@ -221,11 +221,12 @@ class Operating(AnalysisPart):
         kept = self.micro.tell(self.micro.at(self.confidence), self.beta)
         f = next(head for head, key in self.heads.items() if key == "f")
         how = "objects independent" if self.drawn is None else f"{self.drawn.count:,} draws of {self.drawn.unit}"
-        low, high = ([f"{v:.2f}" for v in between[key]] for key in ("precision", "recall"))
+        ends = {key: "" if isnan(low) else f" [{low:.2f}, {high:.2f}]" for key, (low, high) in between.items()}
+        drawn = f" (95 %, {how})" if any(ends.values()) else ""
         return (
             f"best mean {f} {mean['f']:.3f} from confidence {self.confidence:.4g} on: of all together "
-            f"precision {kept['precision']:.3f} [{', '.join(low)}], recall {kept['recall']:.3f} [{', '.join(high)}] "
-            f"(95 %, {how}), {kept['fp_per_image']:.3g} wrong per image; {f} of all at a threshold chosen on half of "
+            f"precision {kept['precision']:.3f}{ends['precision']}, recall {kept['recall']:.3f}{ends['recall']}"
+            f"{drawn}, {kept['fp_per_image']:.3g} wrong per image; {f} of all at a threshold chosen on half of "
             f"the images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}"
         )
 

@@ -33,7 +33,7 @@ from verite.model.annotations import Annotations
 from verite.model.display import Part
 from verite.model.images import known_images
 from verite.model.results import Results, Taken, choose_threshold
-from verite.model.tables import Table
+from verite.model.tables import Table, show_cell
 from verite.pairs.objects import ignored_truths, mean_of, overlap_of
 from verite.protocols.protocol import protocol
 from verite.signature import Signature
@@ -352,7 +352,7 @@ class InterpretationResults(Results):
         quantiles = "   ".join(f"{key} {value:.4f}" for key, value in self.quantiles().items() if not isnan(value))
         word = "image" if len(self.known) == 1 else "images"
         return [
-            f"{self.name}   score {self.score:.4f} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
+            f"{self.name}   score {show_cell(self.score)} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
             quantiles,
             self.image_table(MOST_IMAGES),
             self.class_table(),

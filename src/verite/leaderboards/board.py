@@ -104,7 +104,7 @@ class Board:
     @cached_property
     def spread(self) -> list[tuple[float, float]]:
         """For each detector the standard deviation of its score over the choice of images, and the estimated bias."""
-        if self.images is None:
+        if self.images is None or len(self.images) < 2:
             return [(nan, nan)] * len(self.names)
         deviation, mean = np.nanstd(self.images, axis=0, ddof=1), np.nanmean(self.images, axis=0)
         return list(zip(deviation.tolist(), (mean - self.scores).tolist(), strict=True))

@@ -14,7 +14,7 @@ from verite.leaderboards.board import SIDES, Board, DetectorPair
 from verite.model.display import Display, Part
 from verite.model.results import digest_for, to_json
 from verite.model.tables import ABSENT, Table
-from verite.statistics.intervals import wilson
+from verite.statistics.intervals import FEWEST, wilson
 from verite.statistics.places import TIE, say_group
 
 if TYPE_CHECKING:
@@ -224,8 +224,8 @@ class Leaderboard(Display):
         draws = self.settings.draws
         letters = [f"{doubt[0]} {say_doubt(doubt)}" for doubt in self.board.by_doubt]
         notes = [
-            f"{draws:,} draws ({', '.join(letters)}): shares of draws in which a detector is first, and keeps its "
-            "place; draws are orders, never scores"
+            f"{draws:,} {'draw' if draws == 1 else 'draws'} ({', '.join(letters)}): shares of draws in which a "
+            "detector is first, and keeps its place; draws are orders, never scores"
         ]
         if "errors" in self.board.by_doubt:
             notes.append(f"assumed: {self.errors.words}")
@@ -236,6 +236,7 @@ class Leaderboard(Display):
                 "lead over the next one and places that cannot be excluded (all at once, Mogstad et al.) come from "
                 "drawn images; an interval around a score itself would be wrong: its estimated bias is in the files"
             )
+            notes += [f"no interval of a lead: expected at least {FEWEST} draws"] * (draws < FEWEST)
         if self.flips:
             notes.append(self.say_flips())
         if self.vanishing is not None and self.vanishing >= 0.05:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+FEWEST = 39  # draws of an interval: beyond the outermost of n lies 1 / (n + 1), which is 2.5 % on either side
+
+
 def wilson(share: float, draws: int, deviations: float = 1.959963984540054) -> tuple[float, float]:
     """Wilson's interval for a share observed in so many draws (95 % unless told otherwise).
 
@@ -25,7 +28,7 @@ def wilson(share: float, draws: int, deviations: float = 1.959963984540054) -> t
 
 
 def percentile_interval(draws: NDArray[Any], level: float) -> tuple[float, float]:
-    """Between which two of the drawn numbers this share of them lies, evenly on both sides; nan where there are none.
+    """Between which two of the drawn numbers this share of them lies, evenly on both sides; nan where they are too few.
 
     For a difference of two systems on the same draws. Never around average precision itself: a sample's lies above the
     population's, and drawing from the sample adds that once more.
@@ -35,7 +38,7 @@ def percentile_interval(draws: NDArray[Any], level: float) -> tuple[float, float
     """
     check_level(level)
     present = draws[~np.isnan(draws)]
-    if not len(present):
+    if len(present) < FEWEST:
         return float("nan"), float("nan")
     low, high = np.quantile(present, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
