@@ -1,4 +1,4 @@
-"""Does an installed wheel work? Imported, shown the demo, and held to the last bit against pycocotools' numbers.
+"""Does an installed wheel work? Its notices, the demo, and pycocotools' numbers to the last bit.
 
 Runs without any test tool: `python tests/wheels/smoke.py`.
 """
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 # COCOeval of pycocotools 2.0.11 on the demo's truth.json and hawk.json: stats, in order.
@@ -25,8 +26,20 @@ STATS = {
     "ARl": "0x1.999999999999ap-1",
 }
 
+NOTICES = {"LICENSE", "nanobind.txt", "robin-map.txt"}  # ours, and of what is linked into the core
+
+
+def check_contents() -> None:
+    """The notices are inside, and nothing that draws is installed unless asked for."""
+    about = distribution("verite")
+    if missing := NOTICES - {Path(str(file)).name for file in about.files or ()}:
+        sys.exit(f"expected the notices in the wheel, found no {', '.join(sorted(missing))}")
+    if heavy := [one for one in about.requires or () if one.startswith("matplotlib") and "extra ==" not in one]:
+        sys.exit(f"expected matplotlib in an extra alone, found {heavy}")
+
 
 def main() -> None:
+    check_contents()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # the installed package, not the checkout
         import verite as vt
