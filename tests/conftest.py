@@ -23,6 +23,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """With --quick a tenth of the examples that hypothesis would invent."""
+    if config.getoption("quick"):
+        from hypothesis import settings
+
+        settings.register_profile("quick", max_examples=settings().max_examples // SHARE)
+        settings.load_profile("quick")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --quick a look at everything, in a minute."""
     if not config.getoption("quick"):

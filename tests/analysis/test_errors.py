@@ -113,6 +113,7 @@ def test_costs_add_up_to_pascal_vocs_older_number_too(settings: dict[str, Any], 
     assert sum(errors.cost.values()) == pytest.approx(1 - results["mAP"].value, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_fixing_more_is_never_worse(tmp_path: Path) -> None:
     """All 192 pairs of a set and the same with one type more."""
     for seed in range(30):

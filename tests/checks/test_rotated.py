@@ -69,6 +69,7 @@ def test_a_thousand_healthy_harbours_are_left_in_peace() -> None:
     assert not told
 
 
+@pytest.mark.thorough
 def test_harbours_whose_predictions_turn_the_other_way_are_found() -> None:
     missed = [seed for seed in range(100) if "V431" not in codes(*mirrored(seed))]
     assert len(missed) <= 10, missed  # rows along the edges of the image, and tanks, look the same in the mirror

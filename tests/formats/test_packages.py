@@ -243,6 +243,7 @@ def test_column_of_the_truths_images_is_found_in_packages(tmp_path):
         assert groups_of(read, "place", "resample").tolist() == [f"place {id % 2}" for id in read.images.ids.tolist()]
 
 
+@pytest.mark.thorough
 def test_tables_beside_annotations_may_be_packed(tmp_path):
     read = vt.read(COCO)
     names = [read.images.name(i) for i in range(len(read.images))]

@@ -15,7 +15,7 @@ from tests.interpretation.scenes import LABELS, SIDE, boxes_in_images, judged, o
 MODES = st.sampled_from(["multiple", "one-to-one"])
 DISTANCES = vt.ClassDistances.of(LABELS, [[0, 0.3, 1], [0.3, 0, 0.7], [1, 0.7, 0]])
 CLOSE = pytest.approx
-unhurried = settings(deadline=None, max_examples=60)
+unhurried = settings(deadline=None, max_examples=min(60, settings().max_examples))
 METRICS = st.sampled_from(["martin", "iou", "pascal", "dice"])
 
 

@@ -40,6 +40,7 @@ def check(name: str, expected: list[float], pairs: list[tuple[Mask, Mask]] = PAI
     np.testing.assert_allclose(values(name, pairs), expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_directed_distances_equal_scipys_distance_transform() -> None:
     pairs = vt.Pairs.of([t for t, _ in PAIRS], [p for _, p in PAIRS])
     for directed, sides in ((pairs.to_truth, PAIRS), (pairs.to_pred, [(p, t) for t, p in PAIRS])):
@@ -98,6 +99,7 @@ def test_hausdorff_quantile_equals_monais_way_of_computing_it() -> None:
     check("hd95", expected)
 
 
+@pytest.mark.thorough
 def test_surface_distances_equal_medpys() -> None:
     check("mean_distance", [medpy.asd(p, t) for t, p in PAIRS])
     check("average_surface_distance", [medpy.assd(p, t) for t, p in PAIRS])
@@ -105,6 +107,7 @@ def test_surface_distances_equal_medpys() -> None:
     check("average_surface_distance(variant=mean)", both)
 
 
+@pytest.mark.thorough
 def test_overlaps_equal_medpys_and_surface_distances() -> None:
     check("dice", [medpy.dc(p, t) for t, p in PAIRS])
     check("dice", [surface_distance.compute_dice_coefficient(t, p) for t, p in PAIRS])

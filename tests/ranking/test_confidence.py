@@ -44,6 +44,7 @@ def test_the_printed_divergence_is_the_sum_over_labels():
     assert losses(table)[0, 0, 0] == pytest.approx(by_hand, rel=1e-14)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("loss", ["logloss", "kl_printed"])
 def test_every_model_equals_the_enumeration_of_all_labellings(seed, loss):

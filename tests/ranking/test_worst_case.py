@@ -37,6 +37,7 @@ def leads_within(truth, answers, errors, fixed=()):
 CASES = [(a, b, n - a - b) for n in range(1, 8) for a in range(n + 1) for b in range(min(a, n - a) + 1)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bound", range(4))
 def test_what_is_certain_is_what_no_choice_of_wrong_records_changes(bound):
     for ahead, behind, equal in CASES:
@@ -109,6 +110,7 @@ def test_no_probability_is_claimed_in_the_worst_case():
     assert document["ranks"]["leader"]["3"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bound", [0, 1, 2])
 def test_places_in_the_worst_case_enclose_all_that_can_happen(bound):
     rng = np.random.default_rng(2)

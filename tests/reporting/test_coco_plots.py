@@ -33,6 +33,7 @@ def test_bars_are_the_scores_of_the_classes():
     assert bars == sorted(results.class_scores()["AP"])
 
 
+@pytest.mark.thorough
 def test_many_classes_have_room_and_very_many_are_cut():
     assert draw_classes(many(80)).get_figheight() > 0.15 * 80
     assert len(draw_classes(many(150)).axes[0].patches) == MOST_BARS
