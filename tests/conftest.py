@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         name = item.nodeid.partition("[")[0]
         seen[name] += 1
-        is_kept = seen[name] <= QUICK and not {"slow", "thorough", "page"} & set(item.keywords)
+        marks = {mark.name for mark in item.iter_markers()}  # a folder may have the name of a mark
+        is_kept = seen[name] <= QUICK and not {"slow", "thorough", "page"} & marks
         (kept if is_kept else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

@@ -61,6 +61,7 @@ def test_verdict_comes_first_in_a_sentence(page):
     assert text.index("leads") < text.index("0.725")
 
 
+@pytest.mark.thorough
 def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
     program = (
         "import datetime, sys, time, verite as vt; h = sys.argv[1];"
@@ -128,6 +129,7 @@ def test_an_analysis_saves_the_page_that_a_report_is(tmp_path):
         analysis.save_page(tmp_path / "a.html", colour="red")
 
 
+@pytest.mark.thorough
 def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
     made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", pictures="none", draws=0)
     lines = [value for tag, key, value in Text(made.read_text()).attributes if (tag, key) == ("li", "data-row")]
@@ -142,6 +144,7 @@ def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
     assert "--audit audit.csv" in vt.read_report(again)["command"]
 
 
+@pytest.mark.thorough
 def test_pictures_are_linked_embedded_or_left_out(tmp_path):
     copied = tmp_path / "set"
     shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
