@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "evaluation/kept.hpp"
 #include "evaluation/sides.hpp"
 #include "json/coco.hpp"
 #include "json/content.hpp"
