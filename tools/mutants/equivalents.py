@@ -37,16 +37,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return np.empty((0, 128), np.float32) if descriptors is None",
         "128 → 129",
     ): "a picture without two points is left out",
-    (
-        "interpretation/overlaps.py",
-        'boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0',
-        "1.0 → 1.1",
-    ): CANDIDATES,
-    (
-        "interpretation/overlaps.py",
-        'boxes, pred_boxes, pixel = reach(truth)[order], reach(pred), 1.0 if settings.pixel == "plus1" else 0.0',
-        "0.0 → 1",
-    ): CANDIDATES,
+    ("interpretation/overlaps.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "1.0 → 1.1"): CANDIDATES,
+    ("interpretation/overlaps.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "0.0 → 1"): CANDIDATES,
     (
         "interpretation/overlaps.py",
         "[np.minimum.reduceat(polygons.points, starts) - 1, np.maximum.reduceat(polygons.points, starts) + 1]",
