@@ -1,0 +1,379 @@
+"""What is counted of predictions on their truth, and what follows from what: each name of a fault on its own case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.checks.small import coco, side, told, told_of
+from tests.checks.test_boundaries import explanation
+from tests.checks.test_reading_boundaries import group
+from verite.checks import Finding, boxes, coverage, images, offsets, outlines, outside, poses, rotated, run_checks
+from verite.checks import without_consequences as without
+from verite.checks.check import Check, add_check
+from verite.checks.readings import Reading
+from verite.checks.sample import Sample
+from verite.checks.sides import Pair, Side
+from verite.model.annotations import Source
+from verite.model.images import Images
+
+FIT = {
+    "is_good": True,
+    "exchanges": [],
+    "unpredicted": (0, []),
+    "asked": 0,
+    "expected": 0.0,
+    "clones": 0,
+    "looked_at": 0,
+    "right": 0,
+    "wrong": 0,
+    "surer": 0.0,
+}
+
+
+def pair(truth=None, pred=None, **fit):
+    truth = side(["a", "b"]) if truth is None else truth
+    pred = side(["a", "b"], confidence=[0.5, 0.6]) if pred is None else pred
+    both = Pair(truth, pred.like(truth))
+    if fit:
+        both.__dict__["fit"] = FIT | fit
+    return both
+
+
+def test_a_bad_fit_and_fractions_are_a_misfit():
+    assert not pair(is_good=True).count("misfit")
+    assert pair(is_good=False).count("misfit")
+    relative, found = (replace(side(["a", "b"], confidence=c), unit="rel") for c in (None, [0.5, 0.6]))
+    assert pair(relative, found, is_good=True).count("misfit")
+
+
+def test_unknown_images_and_classes_are_counted():
+    both = pair(pred=side(["a", "x", "y", "z"], ["cat", "dog", "owl", "owl"], confidence=[0.1, 0.2, 0.3, 0.4]))
+    assert (both.count("unknown_images"), both.count("unknown_labels")) == (3, 2)
+
+
+def test_two_text_folders_may_be_wrong_alike():
+    def both_text(*formats):
+        sources = [Source("x", format, "") for format in formats]
+        truth, pred = side(["a"]).said_to_be(sources[0]), side(["a"], confidence=[0.5]).said_to_be(sources[1])
+        return pair(truth, pred).count("both_text")
+
+    assert both_text("text", "text")
+    assert not both_text("text", "coco")
+    assert not both_text("yolo", "yolo")
+
+
+def many(unpredicted, expected, asked=100, **more):
+    return pair(unpredicted=(unpredicted, [0]), expected=expected, asked=asked, **more).count("many_unpredicted")
+
+
+def test_many_images_without_predictions_are_a_tenth_and_no_chance():
+    # With one expected, nine are 9 ln 9 - 8 = 11.8 nats and ten are 10 ln 10 - 9 = 14.0.
+    assert many(10, 1.0, asked=90) == 10
+    assert many(9, 1.0, asked=80) == 0
+    assert many(10, 1.0, asked=100) == 0  # a tenth is not more than a tenth
+    assert many(11, 1.0, asked=100) == 11
+    nothing = side(["a"], confidence=[0.5]).where(np.array([False]))
+    assert many(11, 1.0, asked=100, pred=nothing) == 0
+
+
+def test_no_predictions_at_all_are_empty():
+    nothing = side(["a"], confidence=[0.5]).where(np.array([False]))
+    assert pair(pred=nothing).count("empty")
+    assert not pair().count("empty")
+    no_truth = side(["a"]).where(np.array([False]))
+    assert not pair(no_truth, nothing).count("empty")
+
+
+def test_sides_are_exchanged_where_the_truth_alone_has_confidences():
+    plain, sure = side(["a", "b"]), side(["a", "b"], confidence=[0.5, 0.6])
+    counts = {
+        (t is sure, p is sure): (pair(t, p).count("exchanged"), pair(t, p).count("both_confident"))
+        for t in (plain, sure)
+        for p in (plain, sure)
+    }
+    assert counts == {(False, False): (0, 0), (False, True): (0, 0), (True, False): (1, 0), (True, True): (0, 1)}
+    nothing = np.array([False, False])
+    assert not pair(sure.where(nothing), sure).count("both_confident")
+    assert not pair(sure, plain.where(nothing)).count("exchanged")
+
+
+def test_clones_are_half_of_what_was_looked_at_and_one_at_least():
+    def clones(clones, looked_at, asked=20):
+        return pair(clones=clones, looked_at=looked_at, asked=asked).count("clones")
+
+    assert clones(5, 10) == 5
+    assert clones(5, 11) == 0
+    assert clones(5, 10, asked=19) == 0
+    assert pair(clones=0, looked_at=0, asked=20).count("clones") == 0
+
+
+def test_images_without_a_prediction_are_noted_where_they_are_few():
+    def codes(**counts):
+        both = SimpleNamespace(
+            fit={"unpredicted": (1, [0]), "asked": 2}, truth=side(["a"]), count=lambda name: counts.get(name, 0)
+        )
+        return [(f.code, f.count, f.examples) for f in coverage.find_unpredicted(both)]
+
+    assert codes() == [("V219", 1, ("a",))]
+    assert codes(many_unpredicted=1) == codes(empty=1) == codes(many_unpredicted=1, empty=1) == []
+
+
+def finding(code, severity="error", side="pred"):
+    return Finding(code, severity, "something", 1, (), "nothing", side)
+
+
+def codes(*findings):
+    return [found.code for found in without(findings)]
+
+
+def test_what_follows_from_an_error_is_left_out_on_its_own_side():
+    assert codes(finding("V101"), finding("V109", "warning")) == ["V101"]
+    assert codes(finding("V101"), finding("V109", "warning", "truth")) == ["V101", "V109"]
+    assert codes(finding("V101", "warning"), finding("V109", "warning")) == ["V101", "V109"]  # it explains nothing
+    assert codes(finding("V108", "warning"), finding("V109", "warning")) == ["V108"]  # it does
+    assert codes(finding("V114"), finding("V108", "warning"), finding("V109", "warning")) == ["V114"]
+    assert codes(finding("V213"), finding("V214", "warning"), finding("V219", "note")) == ["V213"]
+    assert codes(finding("V221", "warning"), finding("V101")) == ["V101", "V221"]
+    assert codes(finding("V101"), finding("V221")) == ["V221"]
+
+
+def test_the_worst_finding_comes_first():
+    assert codes(finding("V1", "note"), finding("V2", "warning"), finding("V3"), finding("V4", "note")) == [
+        "V3",
+        "V2",
+        "V1",
+        "V4",
+    ]
+
+
+def test_notes_and_slow_checks_wait_to_be_asked_for():
+    subject = Side(side(["a"]), is_truth=True)
+    for change, when in (({}, (1, 1)), ({"severity": "note"}, (0, 1)), ({"is_slow": True}, (0, 1))):
+        severity = change.get("severity", "warning")
+        given = {"severity": "warning", "subjects": ("truth",)} | change
+        check = Check(
+            "V900", title="", remedy="", look=lambda side, severity=severity: [finding("V900", severity)], **given
+        )
+        with add_check(check):
+            found = [[f.code for f in run_checks(subject, "truth", notes=notes)] for notes in (False, True)]
+        assert tuple(map(len, found)) == when
+    twice = Check("V901", "warning", "", "", ("truth",), check.look)
+    with add_check(check), add_check(twice):
+        assert len(run_checks(subject, "truth", notes=True)) == 1  # one look for several records
+    with add_check(check):
+        assert run_checks(subject, "pred", notes=True) == []
+    cleared = Check("V902", "warning", "", "", ("truth",), check.look, ("negative", "zero_size"))
+    flat = Side(side(["a"], boxes=[[0, 0, 0, 9]]), is_truth=True)
+    with add_check(cleared):
+        assert run_checks(subject, "truth", notes=False) == []
+        assert "V900" in [f.code for f in run_checks(flat, "truth", notes=True)]
+
+
+# Images.
+
+
+def test_positions_in_a_list_of_images_are_at_least_half_of_them():
+    def are_positions(*ids, known, by_number=True):
+        source = SimpleNamespace(format="coco", by_number={"images"} if by_number else set())
+        pred = SimpleNamespace(images=SimpleNamespace(ids=np.array(ids)), source=source)
+        return images.are_positions(pred, np.arange(len(ids)), known)
+
+    assert are_positions(0, 1, known=4)
+    assert not are_positions(0, 1, known=5)
+    assert are_positions(1, 4, known=4)
+    assert not are_positions(1, 5, known=4)
+    assert not are_positions(-1, 3, known=4)
+    assert not are_positions(0, 1, known=4, by_number=False)
+
+
+def test_ids_as_texts_are_told_with_both():
+    truth = side(["7", "8"], boxes=[[0, 0, 9, 9]] * 2)
+    truth = replace(truth, images=Images(["a.jpg", "b.jpg"], [7, 8]))
+    pred = side(["7", "8"], boxes=[[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6]).said_to_be(Source("x", "text", ""))
+    found = told_of(truth, pred)["V212"]
+    assert found.message == ("2 of 2 predictions speak of images by texts such as '7', the truth by numbers such as 7")
+    assert (found.count, found.examples, found.fix) == (
+        2,
+        ("'7'", "'8'"),
+        "write image ids without quotation marks: 7",
+    )
+
+
+def test_ids_are_as_dense_as_their_range_has_them():
+    # Ten ids of 1 to 20, so half of the numbers: 18 unknown ones are 12.5 nats, 17 are 11.8.
+    known = np.arange(1, 200, 2)
+    for many, shift in ((18, 1), (17, 0)):
+        assert images.shift_that_makes_known(known, known[:many] - 1, None, None) == shift
+    # One id: the next number is it for certain, and certainty proves nothing.
+    assert images.shift_that_makes_known(np.array([5]), np.array([4]), None, None) == 0
+    plain = SimpleNamespace(side="pred", reading=None, overlaps=np.full(6, 0.5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(images, "overlaps_under", lambda *given: np.full(6, 0.5))
+        sample = SimpleNamespace(shifts=(0, 1))
+        assert images.shift_that_makes_known(np.arange(9), np.arange(6), sample, plain) == 1  # half is found
+        assert images.shift_that_makes_known(np.arange(9), np.arange(1, 7), SimpleNamespace(shifts=(0,)), plain) == 0
+
+
+# Boxes.
+
+
+def test_examples_show_the_truths_that_win_most():
+    truth = side(["a", "b"], boxes=[[0, 0, 10, 10], [0, 0, 10, 10]])
+    first, second = [[80, 80, 90, 90], [0, 0, 10, 5]], [[70, 70, 90, 90], [0, 0, 10, 8]]
+    sample = Sample(group([[0, 0, 10, 10]], [[0, 0, 10, 10]]), {0: group(first, second)})
+    plain, found = explanation([0.1, 0.1], 2, Reading("xyxy")), explanation([0.5, 0.8], 2, Reading("xyxy"))
+    assert boxes.examples(truth, truth, sample, plain, found) == (
+        "b: 0 0 10 8 overlaps by 0.10 as read, 0.80 so",
+        "a: 0 0 10 5 overlaps by 0.10 as read, 0.50 so",
+    )
+    worse = explanation([0.1, 0.8], 2, Reading("xyxy"))
+    assert len(boxes.examples(truth, truth, sample, plain, worse)) == 1
+    of_truth = replace(found, side="truth")
+    assert boxes.examples(truth, truth, sample, plain, of_truth)[0].startswith("b: 0 0 10 10 overlaps")
+
+
+def off_by(*errors, count=30, measure="abs"):
+    truth = [[100.0 * i, 0, 100 * i + 40, 40] for i in range(count)]
+    sample = Sample(group(truth), {0: group(np.add(truth, errors).tolist())})
+    plain = explanation([1.0], 1, Reading("xyxy", measure))
+    found = offsets.find_off_by_one(SimpleNamespace(explanations=(plain, None), sample=sample))
+    return [f.message.rpartition(": ")[2] for f in found]
+
+
+def test_boxes_one_pixel_beside_the_truth_are_noted():
+    assert off_by(1, 1, 1, 1) == ["left +1, top +1, right +1, bottom +1"]
+    assert off_by(-1, -1, 0, 0) == ["left -1, top -1, right +0, bottom +0"]
+    assert off_by(1, 1, 1, 0) == ["left +1, top +1, right +1, bottom +0"]
+    assert off_by(1, 1, 1, 1, count=29) == []
+    for other in ((0, 0, 0, 0), (1, 0, 1, 1), (1, -1, 1, 1), (2, 2, 2, 2), (1, 1, 2, 1), (1, 1, 1, -1)):
+        assert off_by(*other) == []
+    assert off_by(0.76, 0.76, 1, 1) != []
+    assert off_by(0.74, 0.76, 1, 1) == []
+    assert off_by(1, 1, 1, 1, measure="factor") == []
+
+
+def test_boxes_leave_on_each_side():
+    size = np.array([[100.0, 50]])
+    for box, is_out in (
+        ([-10, 0, 5, 5], False), ([-10.1, 0, 5, 5], True), ([0, -5, 5, 5], False), ([0, -5.1, 5, 5], True),
+        ([0, 0, 110, 5], False), ([0, 0, 110.1, 5], True), ([0, 0, 5, 55], False), ([0, 0, 5, 55.1], True),
+    ):  # fmt: skip
+        assert outside.leave(np.array([box], dtype=float), size).tolist() == [is_out]
+
+
+def test_formats_that_have_one_layout_are_to_be_written_so():
+    values = np.array([200.0, 200, 400, 400]) + np.arange(5)[:, None]
+    values[:2] += 300
+    names = [f"{i}.jpg" for i in range(5)]
+    given = vt.Annotations.of(names, ["cat"] * 5, values, "xywh", sizes=dict.fromkeys(names, (1000, 1000)))
+    for format, fix in (("coco", "add --truth-boxes xyxy"), ("voc", "write them as the format asks")):
+        found = told(given.said_to_be(Source("x", format, "")), is_truth=True)["V114"]
+        assert (found.remedy, found.count) == (fix, 2)
+        assert found.examples[0] == "500 500 700 700"
+
+
+# Poses and angles.
+
+
+def posed(points, *, is_truth=True, unit="px", size=(100, 50)):
+    """Which points of one object lie outside of its image."""
+    keypoints = SimpleNamespace(owners=np.zeros(len(points), np.int64), points=np.array(points, dtype=float))
+    table = SimpleNamespace(widths=np.array([size[0]]), heights=np.array([size[1]]))
+    annotations = SimpleNamespace(images=table, image=np.array([0]), unit=unit)
+    return poses.outside(SimpleNamespace(annotations=annotations, is_truth=is_truth), keypoints).tolist()
+
+
+def test_points_leave_on_each_side_of_an_image_of_known_size():
+    inside, out = [[-10, 0, 1], [0, -5, 1], [110, 0, 1], [0, 55, 1]], [[-11, 0, 1], [0, -6, 1], [111, 0, 1], [0, 56, 1]]
+    assert posed(inside) == [False] * 4
+    assert posed(out) == [True] * 4
+    assert posed(out, size=(0, 0)) == posed(out, size=(0, 50)) == [False] * 4
+    assert posed([[1.1, 1.1, 1], [1.2, 0, 1]], unit="rel", size=(0, 0)) == [False, True]
+
+
+def test_points_that_nobody_labelled_may_be_anywhere_in_a_truth():
+    points = [[500, 0, 0], [500, 0, 1]]
+    assert posed(points) == [False, True]
+    assert posed(points, is_truth=False) == [True, True]
+
+
+def test_predictions_may_have_points_outside_in_a_tenth_of_the_objects(tmp_path):
+    def found(count):
+        truth = {"images": [{"id": 1, "width": 100, "height": 100}], "categories": [{"id": 1, "name": "cat"}]}
+        boxes = [{"id": i + 1, "bbox": [9 * i, 0, 8, 8], "keypoints": [5, 5, 2]} for i in range(10)]
+        known = vt.read(truth | {"annotations": [one | {"image_id": 1, "category_id": 1, "area": 64} for one in boxes]})
+        results = [
+            {"image_id": 1, "category_id": 1, "bbox": one["bbox"], "score": 1 - one["id"] / 50}
+            | {"keypoints": [500 if one["id"] <= count else 5, 5, 1]}
+            for one in boxes
+        ]
+        return told_of(known, vt.read(results, like=known)).get("V421")
+
+    assert found(1) is None
+    assert found(2).message == "2 of 10 predictions have keypoints that leave the image by more than a tenth"
+
+
+def test_keypoints_of_several_faults_are_counted_together(tmp_path):
+    odd = {"keypoints": [500, 5, 2, 5, 5, 2], "num_keypoints": 2}
+    found = coco(tmp_path, {"keypoints": [5, 5, 2] * 3}, {"keypoints": [5, 5, 2] * 3}, odd)
+    assert found["V420"].count == found["V421"].count == 1
+
+
+def test_every_second_truth_is_paired_where_there_are_many():
+    for count, step in ((499, 1), (500, 2), (1000, 3)):
+        names = [str(i) for i in range(count)]
+        truth = side(names, boxes=np.tile([0.0, 0, 9, 9], (count, 1)))
+        pred = side(names, boxes=np.tile([0.0, 0, 9, 9], (count, 1)), confidence=np.linspace(0, 1, count)).like(truth)
+        found = list(poses.nearest(SimpleNamespace(truth=truth, pred=pred)))
+        assert found[:2] == [(0, 0), (step, step)]
+
+
+def test_predictions_of_another_class_are_not_paired():
+    truth = side(["a"], ["cat"], [[0, 0, 9, 9]])
+    pred = side(["a"], ["dog"], [[0, 0, 9, 9]], confidence=[0.5]).like(truth)
+    assert list(poses.nearest(SimpleNamespace(truth=truth, pred=pred))) == []
+
+
+def test_an_angle_is_mirrored_about_the_centre():
+    # Five slim boxes that go down to the right, found as ones that go up to the right about the same centre.
+    down = np.array([[20.0, 30], [30, 40], [29, 41], [19, 31]])
+    middle = down.mean(axis=0)
+    up = np.stack([down[:, 0], 2 * middle[1] - down[:, 1]], axis=1)
+    for pred, is_told in ((up, True), (down, False)):
+        quads = iter([np.tile(down, (5, 1, 1)), np.tile(pred, (5, 1, 1))])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rotated, "quads_of", lambda regions, quads=quads: next(quads))
+            patch.setattr(rotated, "nearest", lambda pair: [(i, i) for i in range(5)])
+            one = SimpleNamespace(regions=None, source=SimpleNamespace(notes=()))
+            found = list(rotated.find_mirrored_angles(SimpleNamespace(truth=one, pred=one)))
+        assert bool(found) == is_told
+        if found:
+            assert (found[0].count, found[0].remedy) == (5, "add --pred-angle degrees-ccw")
+            assert "mean overlap 1.00 instead of 0.0" in found[0].message
+            assert found[0].message.endswith("in 5 pairs if predictions turn against the way they are read")
+
+
+def test_void_is_what_segments_leave():
+    def found(area, is_truth=True, format="panoptic"):
+        given = side(["a", "a", "b"], boxes=[[0, 0, 2, 2]] * 3, sizes={"a": (4, 5), "b": (10, 10), "c": (9, 9)})
+        given = replace(given, area=np.array(area, dtype=float)).said_to_be(Source("x", format, ""))
+        return list(outlines.find_void(SimpleNamespace(annotations=given, is_truth=is_truth, name="truth")))
+
+    (void,) = found([10, 5, 99])
+    assert void.message == "6 of 120 pixels are void, of no segment: they neither reward nor punish"
+    assert (void.count, void.examples) == (6, ("a: 5 of 20", "b: 1 of 100"))
+    assert found([10, 9, 100])[0].count == 1
+    assert found([10, 10, 100]) == []
+    assert found([1, 1, 1], format="coco") == []
+    assert found([10, 5, 99], is_truth=False)[0].message.endswith("what lies under them is missed")
+
+
+def test_quarters_of_the_sides_are_told():
+    sides = [[0, 0, s, s] for s in (10, 20, 30, 40, 50)]
+    summary = vt.inspect(side(list("abcde"), boxes=sides)).files[0]
+    assert summary.box_sides == {"smallest": 10, "quarter": 20, "median": 30, "three_quarters": 40, "largest": 50}
