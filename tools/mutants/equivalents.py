@@ -66,6 +66,30 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("formats/coco_sieve.py", "look(_core.read_coco_bytes(self.document(**{section: block}), 1,", "1 → 2"): THREADS,
     ("formats/coco_sieve.py", "file = _core.read_coco_bytes(self.document(), 1,", "1 → 2"): THREADS,
     ("formats/class_names.py", "twice = Counter(names).most_common(1)[0][0]", "1 → 2"): FIRST_PART,
+    ("formats/document.py", 'if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:', "LtE → Lt"): (
+        "a way around counting exactly, as is done next"
+    ),
+    ("formats/sizes.py", 'most = f"at most {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels"', "0 → 1"): (
+        "Pillow complains only where it has such a number"
+    ),
+    ("formats/voc_segmentation.py", "votes = np.zeros((VOID + 1, VOID + 1), dtype=np.int64)", "1 → 2"): (
+        "a row and a column in which nothing is counted"
+    ),
+    ("formats/yaml_names.py", "numbers = [-1 if number is None else number for number, _ in items]", "1 → 2"): (
+        "any number below 0 stands for none"
+    ),
+    ("checks/classes.py", "UNKNOWN = -(10**DIGITS)", "10 → 11"): "any number far below all ids stands for none",
+    ("checks/images.py", "if unknown * -log(min(density, 1)) >= NATS:", "1 → 2"): (
+        "ids are different numbers, so that no more of them are in a range than it has"
+    ),
+    ("checks/readings.py", "longest = np.broadcast_to(sizes.max(axis=1, keepdims=True, initial=0)", "0 → 1"): (
+        "an image has a pixel at least"
+    ),
+    (
+        "checks/rotated.py",
+        "better = int((turned > plain)[differ].sum())",
+        "Gt → GtE",
+    ): "those that differ are not equal",
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "6 → 7"): WIDER,
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "100 → 101"): WIDER,
     ("ranking/lattice.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
