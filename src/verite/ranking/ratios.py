@@ -185,7 +185,7 @@ def law_of_real(counts: NDArray[np.int64], rates: Array) -> tuple[int, Array]:
     if len(different) > FEW:
         steps = Steps(np.column_stack([np.zeros(len(different)), different, 1 - different]), sizes)
         values, law = law_of_sum(steps, steps.bounds())
-        return int(values[0]), law
+        return cut(int(values[0]), law, 0.0)
     law = np.ones(1)
     for rate, size in zip(different.tolist(), sizes.tolist(), strict=True):
         part = np.exp(binomial(size, 1 - rate) if 0 < rate < 1 else certain(size, 0 if rate else size))
