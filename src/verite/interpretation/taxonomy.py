@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
 from verite.files import find_path, read_text
-
-ROOT = ""  # joins several tops
 
 
 @dataclass(frozen=True)
@@ -55,15 +52,13 @@ class Taxonomy:
         found = [name]
         while (parent := self.parents.get(found[-1])) is not None:
             found.append(parent)
-        return found if len(self.tops) == 1 else [*found, ROOT]
-
-    @cached_property
-    def tops(self) -> set[str]:
-        names = {*self.parents, *self.groups}
-        return {name for name in names if self.parents.get(name) is None}
+        return found
 
     def path_lengths(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """The classes, and how many steps it is from each to each through what they have in common."""
+        """The classes, and how many steps it is from each to each through what they have in common.
+
+        What has nothing in common meets above the tops: a step up from each of two tops.
+        """
         lines = {name: self.line(name)[::-1] for name in self.classes}  # from the top
         steps = np.zeros((len(lines), len(lines)))
         for i, a in enumerate(lines.values()):
