@@ -9,7 +9,8 @@ import pytest
 
 from tests.ranking.test_exact import duel_of
 from verite.ranking import exchangeable, lattice, ratios, sums
-from verite.ranking.outcomes import count_rows
+from verite.ranking.exact import worst_drops
+from verite.ranking.outcomes import Duel, count_rows
 from verite.ranking.sums import NONE, Pieces, SideChances, Steps
 
 
@@ -316,3 +317,37 @@ def test_steps_of_a_few_rates_are_binomials():
     seven = steps_of(*((1, 1 - 0.1 * i, 0, 0.1 * i) for i in range(1, 8)))
     assert lattice.binomials(seven) is None
     assert lattice.binomials(Steps(seven.laws[:6], seven.counts[:6])) is not None
+
+
+def test_three_outcomes_of_a_few_items_are_followed_one_by_one(monkeypatch):
+    # Three items that the first alone has right; a wrong record makes it -1, 0 or +1 by 0.5, 0.3 and 0.2.
+    def duel(count):
+        return Duel.of(count, np.array([count]), np.array([1]), np.array([[0.5, 0.3, 0.2]]))
+
+    lead, wrong, logs = exchangeable.joint_law(duel(2), 0.25)
+    found = dict(zip(zip(lead.tolist(), wrong.tolist(), strict=True), np.exp(logs).tolist(), strict=True))
+    one = {-1: 0.5, 0: 0.3, 1: 0.2}
+    wanted = {(2, 0): 0.75**2}
+    for move, p in one.items():
+        wanted[1 + move, 1] = 2 * 0.75 * 0.25 * p
+        for other, q in one.items():
+            wanted[move + other, 2] = wanted.get((move + other, 2), 0.0) + 0.25**2 * p * q
+    assert found == pytest.approx(wanted)
+    monkeypatch.setattr(exchangeable, "SMALL", 3)
+    assert exchangeable.joint_law(duel(3), 0.25) is not None
+    assert exchangeable.joint_law(duel(4), 0.25) is None
+
+
+def test_the_worst_a_wrong_record_can_do():
+    wrong = np.array([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0.0]])
+    duel = Duel(
+        9, np.array([1, 2, 3, 4]), np.array([1, 1, 0, 0]), wrong, np.array([0.1, 0.1, 0.1, 0.0]), np.zeros(4, int)
+    )
+
+    def drops(zero_is_right):
+        found = worst_drops(duel, zero_is_right)
+        return list(zip(found.sizes.tolist(), found.counts.tolist(), strict=True))
+
+    # From 1 to -1, from 1 to 0; the third can only gain, and the fourth falls by 1 unless it is known to be right.
+    assert drops(zero_is_right=True) == [(2, 1), (1, 2)]
+    assert drops(zero_is_right=False) == [(2, 1), (1, 2), (1, 4)]

@@ -13,6 +13,8 @@ WIDER = "more than is needed is added up, of which nothing is seen"
 LONG = "no id has so many digits; what counts is that thousands of them are not read as a number"
 THREADS = "how many threads read a file changes nothing that is read"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
+SIGN = "a side is 1 or -1"
+ANY_TILT = "any tilt gives the right answer; a rough one is enough"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("interpretation/class_distances.py", "if self.names is None or self.matrix is None:", "Or → And"): TOGETHER,
@@ -92,8 +94,31 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "those that differ are not equal",
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "6 → 7"): WIDER,
     ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "100 → 101"): WIDER,
+    ("ranking/exchangeable.py", "is_small = (self.duel.only(1) + 1) * (self.duel.only(-1) + 1) <= KEPT", ""): (
+        "kept or made again, it is the same"
+    ),
+    ("ranking/sums.py", "low, high = bounds if side > 0 else (-bounds[1], -bounds[0])", "Gt → GtE"): SIGN,
+    ("ranking/sums.py", "last = [count * log(law[-1 if side > 0 else 0])", "Gt → GtE"): SIGN,
+    ("ranking/sums.py", "while (steps.tilt(outer).moments()[0] < target) == up:", "Lt → LtE"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= max(1e-3 * sqrt(variance), 1e-9):", "LtE → Lt"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= max(1e-3 * sqrt(variance), 1e-9):", "0.001 → 0.0011"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= max(1e-3 * sqrt(variance), 1e-9):", "1e-09 → 1.1e-09"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= 1e-3 * sqrt(variance):", "LtE → Lt"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= 1e-3 * sqrt(variance):", "0.001 → 0.0011"): ANY_TILT,
+    ("ranking/sums.py", "for _ in range(200):", "200 → 201"): ANY_TILT,
+    ("ranking/sums.py", "if 2 * half < high - low:", "2 → 3"): WIDER,
+    ("ranking/sums.py", "size = 1 << max((high - low) // stride, 1).bit_length()", "1 → 2"): WIDER,
+    ("ranking/sums.py", "many = counts > 1", "Gt → GtE"): "what occurs once is the same by either way",
+    ("ranking/ratios.py", "lead = one * max(theirs, 1) - two * max(mine, 1)", "1 → 2"): (
+        "who claims nothing finds nothing, and of the lead only its sign counts"
+    ),
+    ("ranking/outcomes.py", "code += column.astype(small, copy=False)", "False → True"): "a copy has the same numbers",
     ("ranking/lattice.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
     ("ranking/exact.py", "stuck = stuck + 1 if middle == secant", ""): "which of two ways to the same rate is taken",
+    ("ranking/exact.py", "secant = low - low_height * (high - low) / (high_height - low_height)", ""): (
+        "which way to the same rate is taken: halves where this leads nowhere"
+    ),
+    ("ranking/montecarlo.py", "RECORDS = 2_000_000", ""): "a draw depends on its number alone, not on its part",
     ("ranking/montecarlo.py", "parts = max(thread_count()", ""): "a draw depends on its number alone, not on its part",
     ("ranking/montecarlo.py", "if vector[j] > 0:", "Gt → GtE"): "those that are 0 are left out before",
     ("ranking/sums.py", "change = self.add_up(self.laws * np.expm1(np.clip(tilt * self.values", "700 → 701"): (
