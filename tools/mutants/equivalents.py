@@ -14,6 +14,8 @@ LONG = "no id has so many digits; what counts is that thousands of them are not 
 THREADS = "how many threads read a file changes nothing that is read"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
 SIGN = "a side is 1 or -1"
+BOTH_WAYS = "both ways give the same here, one of them sooner"
+BRACKET = "the rate is the same to the last digits that are shown, found a little sooner or later"
 ANY_TILT = "any tilt gives the right answer; a rough one is enough"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -106,9 +108,32 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("ranking/sums.py", "if abs(mean - target) <= 1e-3 * sqrt(variance):", "LtE → Lt"): ANY_TILT,
     ("ranking/sums.py", "if abs(mean - target) <= 1e-3 * sqrt(variance):", "0.001 → 0.0011"): ANY_TILT,
     ("ranking/sums.py", "for _ in range(200):", "200 → 201"): ANY_TILT,
+    ("ranking/sums.py", "if abs(mean - target) <= max(1e-3 * sqrt(variance), 1e-9):", "max → min"): ANY_TILT,
+    (
+        "ranking/sums.py",
+        "tilt = 0.0 if side * mean >= side * start else solve_tilt(steps, start)",
+        "GtE → Gt",
+    ): ANY_TILT,
+    (
+        "ranking/sums.py",
+        "above = log1p(-rest) if rest <= 0.5 else log_tail(steps, -start, 1, bounds)",
+        "LtE → Lt",
+    ): BOTH_WAYS,
+    ("ranking/outcomes.py", "if room <= 8:", ""): BOTH_WAYS,
+    ("ranking/outcomes.py", "elif room <= 2**16 + len(code):", ""): BOTH_WAYS,
     ("ranking/sums.py", "if 2 * half < high - low:", "2 → 3"): WIDER,
     ("ranking/sums.py", "size = 1 << max((high - low) // stride, 1).bit_length()", "1 → 2"): WIDER,
-    ("ranking/sums.py", "many = counts > 1", "Gt → GtE"): "what occurs once is the same by either way",
+    ("ranking/sums.py", "many = counts > 1", "Gt → GtE"): BOTH_WAYS,
+    ("ranking/exchangeable.py", "table = np.zeros((2 * size + 1, size + 1))", "1 → 2"): WIDER,
+    ("ranking/exchangeable.py", "width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100", "min → max"): WIDER,
+    (
+        "ranking/curves.py",
+        "found = largest_epsilon(lambda epsilon: log(max(1 - whole_at(epsilon), 1e-300)), level)",
+        "1e-300 → 1.1e-300",
+    ): "any number so small that nobody asks for its logarithm",
+    ("ranking/exact.py", "low, low_height, high = high, high_height, 2 * high", "2 → 3"): BRACKET,
+    ("ranking/exact.py", "if abs(value) < 1e-13:", "Lt → LtE"): BRACKET,
+    ("ranking/exact.py", "if abs(value) < 1e-13:", "1e-13 → 1.1e-13"): BRACKET,
     ("ranking/ratios.py", "lead = one * max(theirs, 1) - two * max(mine, 1)", "1 → 2"): (
         "who claims nothing finds nothing, and of the lead only its sign counts"
     ),
