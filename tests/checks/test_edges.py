@@ -12,7 +12,7 @@ import verite as vt
 from tests.checks.small import side, told
 from tests.checks.test_boundaries import explanation, like_corners
 from tests.checks.test_outside import findings, lying
-from tests.checks.test_reading_boundaries import group
+from tests.checks.test_reading_boundaries import group, side_of
 from tests.checks.test_scaling import refine, spread
 from tests.checks.test_weighing import scaled
 from verite.checks import Finding, boxes, classes, cuts, evidence, hypotheses, images, plausibility, rotated, scaling
@@ -203,3 +203,36 @@ def test_a_frame_is_a_factor_by_the_size_of_any_image():
     truth = SimpleNamespace(sizes=np.array([[200.0, 100.0]]), is_sized=True)
     ways = list(scaling.ways_to_put(Reading("xywh", "frame", (100.0, 50.0)), truth))
     assert [(way.measure, way.unit) for way in ways] == [("frame", (100, 50)), ("factor", (0.5, 0.5))]
+
+
+def test_predictions_are_counted_by_class_and_image():
+    names, labels = ["a"] * 60 + ["b"] * 60, ["dog"] * 60 + ["cat"] * 60
+    given = side(names, labels, np.tile([0.0, 0, 9, 9], (120, 1)), confidence=np.linspace(0, 1, 120))
+    assert list(cuts.find_too_many(Side(given, is_truth=False))) == []
+    more = side(names * 2, labels * 2, np.tile([0.0, 0, 9, 9], (240, 1)), confidence=np.linspace(0, 1, 240))
+    (found,) = cuts.find_too_many(Side(more, is_truth=False))
+    assert (found.count, found.examples) == (40, ("b: 120 of cat", "a: 120 of dog"))
+
+
+def test_a_point_at_the_end_of_the_image_is_in_its_last_part():
+    assert evidence.places(np.array([[80.0, 80, 100, 100], [100, 100, 100, 100]])) == 1
+
+
+def test_truths_that_reach_just_as_far_lie_in_enough_places():
+    assert side_of((1.15, 0.6), (1, 1), places=7) == "pred"
+    assert side_of((1.15, 0.6), (1, 1), places=8) == "truth"
+
+
+def test_the_nearest_number_is_nearest_wherever_ids_begin():
+    truth = SimpleNamespace(images=Images(["x", "y"], [10, 20]))
+    assert images.nearest_image(truth, "19", is_number=True) == "20"
+    known = np.arange(1001, 1200, 2)
+    for many, shift in ((18, 1), (17, 0)):  # half of the numbers from the first to the last, as above
+        assert images.shift_that_makes_known(known, known[:many] - 1, None, None) == shift
+
+
+def test_a_file_is_named_by_its_path():
+    given = side(["a"])
+    assert str(vt.inspect(given)).startswith("truth: (not from a file)\n")
+    assert str(vt.inspect(given.said_to_be(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
+    assert Reading("xyxy", "padded", (640.0, 480.0)).words.endswith("padded to 640 x 480")

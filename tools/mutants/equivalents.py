@@ -82,6 +82,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("formats/yaml_names.py", "numbers = [-1 if number is None else number for number, _ in items]", "1 → 2"): (
         "any number below 0 stands for none"
     ),
+    ("checks/cuts.py", "if not LOWEST < low <= 1 or finite.max() > 1 or low == finite.max():", "LtE → Lt"): (
+        "where the lowest is 1 all are, or some are above"
+    ),
     ("checks/classes.py", "UNKNOWN = -(10**DIGITS)", "10 → 11"): "any number far below all ids stands for none",
     ("checks/images.py", "if unknown * -log(min(density, 1)) >= NATS:", "1 → 2"): (
         "ids are different numbers, so that no more of them are in a range than it has"
