@@ -91,7 +91,7 @@ def changed(value, way):
         return tuple(changed(part, way) for part in value)
     if isinstance(value, int):
         return max(value + way, 1)
-    return value if isinstance(value, str) else value * 1.25**way or 0.2 * way
+    return value if isinstance(value, str) else value * 1.1**way or 0.1 * way
 
 
 def users(module, name):
