@@ -10,12 +10,13 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.interpretation.class_distances import TOLERANCE, ClassDistances
-from verite.interpretation.descriptors import pictures_of
+from verite.interpretation.descriptors import learn_distances, pictures_of
 from verite.interpretation.overlaps import outer_boxes, reach
 from verite.interpretation.score import ScoreRules, indicator, local_score, match_one_to_one, recognition_score
 from verite.interpretation.settings import InterpretSettings
 from verite.interpretation.taxonomy import Taxonomy
 from verite.model.annotations import Source
+from verite.model.images import Images
 
 
 def refused(ask, *args, **given):
@@ -124,3 +125,28 @@ def test_excused_predictions_are_counted_only_where_they_match():
     # One truth, found; the prediction in the crowd is excused; the third one is spurious.
     assert counts == {"truths": [1], "preds": [2], "matched": [1], "missed": [0], "spurious": [1]}
     assert found.excused.tolist() == [False, True, False]
+
+
+def test_images_are_found_by_name_or_by_number():
+    images = Images(["7", "x"], [10, 11])
+    boxes = [[0, 0, 9, 9], [0, 0, 9, 9]]
+    plain = vt.Annotations.of(["7", "x"], ["cat"] * 2, boxes)
+    found = vt.interpret(replace(plain, images=images), replace(plain, images=images), checks="off")
+    assert [found.position(word) for word in ("7", "x", "10", "11")] == [0, 1, 0, 1]  # a name goes before a number
+    assert "image: expected one of 2 images, found '12'" in refused(found.position, "12")
+
+
+def test_confidences_beyond_1_are_named_by_their_file():
+    truth = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]])
+    pred = replace(truth, confidence=np.array([1.0, 1.5]))
+    said = "expected confidences from 0 to 1, found 1.5 in image 'a', one of 1; divide them"
+    assert refused(vt.interpret, truth, pred, checks="off").startswith(f"predictions: {said}")
+    named = pred.said_to_be(Source("dt.json", "coco", ""))
+    assert refused(vt.interpret, truth, named, checks="off").startswith(f"dt.json: {said}")
+    assert vt.interpret(truth, replace(truth, confidence=np.array([1.0, 0.0])), checks="off").score >= 0
+
+
+def test_the_ratio_of_nearest_points_is_above_0_and_up_to_1():
+    assert "pictures: expected at least two classes, found 0" in refused(learn_distances, {}, ratio=1)
+    for odd in (0, 1.01):
+        assert f"ratio: expected a number above 0 and up to 1, found {odd}" in refused(learn_distances, {}, ratio=odd)

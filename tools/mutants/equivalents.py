@@ -13,6 +13,7 @@ WIDER = "more than is needed is added up, of which nothing is seen"
 LONG = "no id has so many digits; what counts is that thousands of them are not read as a number"
 THREADS = "how many threads read a file changes nothing that is read"
 CANDIDATES = "this finds pairs that may overlap; more of them are measured to nothing"
+STEPS = "from one class to another it is two steps at least, and from a class to itself none"
 SIGN = "a side is 1 or -1"
 BOTH_WAYS = "both ways give the same here, one of them sooner"
 BRACKET = "the rate is the same to the last digits that are shown, found a little sooner or later"
@@ -58,6 +59,30 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
         "BitOr → BitAnd",
     ): SIDES,
+    ("interpretation/overlaps.py", "size = sizes[truth.image[truths]].reshape(-1, 2)", "1 → 2"): (
+        "numpy takes any number below 0 for as many as there are"
+    ),
+    ("interpretation/score.py", "return _core.assign(rows, columns, np.maximum(first, 1)", "1 → 2"): (
+        "no overlap is as small as a part of 2^40"
+    ),
+    (
+        "interpretation/localization.py",
+        "return np.clip(1 - values if chosen.best == 1 else values, 0.0, 1.0)",
+        "1.0 → 1.1",
+    ): ("a metric from 0 to 1, as was asked before"),
+    ("interpretation/descriptors.py", "out: NDArray[np.float64] = np.clip(1 - shares, 0.0, 1.0)", "1.0 → 1.1"): (
+        "no share is below 0"
+    ),
+    (
+        "interpretation/class_distances.py",
+        "made = cls.of(names, steps / max(1.0, float(steps.max(initial=0)))",
+        "1.0 → 1.1",
+    ): STEPS,
+    (
+        "interpretation/class_distances.py",
+        "made = cls.of(names, steps / max(1.0, float(steps.max(initial=0)))",
+        "0 → 1",
+    ): STEPS,
     ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "19 → 20"): LONG,
     ("interpretation/interpret.py", "if found is None and image.isdecimal() and len(image)", "Lt → LtE"): LONG,
     ("interpretation/interpret.py", "shared = np.flatnonzero(overlap > 0)", "Gt → GtE"): "0 is written where 0 stands",
