@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -236,3 +237,41 @@ def test_a_file_is_named_by_its_path():
     assert str(vt.inspect(given)).startswith("truth: (not from a file)\n")
     assert str(vt.inspect(given.said_to_be(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
     assert Reading("xyxy", "padded", (640.0, 480.0)).words.endswith("padded to 640 x 480")
+
+
+def test_truths_reach_farther_in_either_direction():
+    near, plain = group([[0, 0, 10, 10]] * 3, size=(0.0, 0.0)), explanation([0.0] * 3, 3)
+    found = replace(explanation([0.9] * 3, 3, Reading("xyxy")), side="truth")
+    for box in ([0, 0, 90, 10], [0, 0, 10, 90]):
+        far = group([box] * 3, size=(0.0, 0.0))
+        assert not plausibility.lies_in_images(Sample(far, {0: near}), plain, found)
+
+
+def test_two_classes_are_several():
+    """Of predictions of two classes a seventh may show a shift, as of more; of one class half of them."""
+    given = np.repeat([9, 10], 50).astype(np.int32)
+    for used, is_told in (([9, 10], True), ([9, 9], False)):
+        pred = np.where(given == 9, *used).astype(np.int32)
+        label = np.where(np.arange(100) % 50 < 15, pred + 1, pred + 5).astype(np.int32)  # 30 of 100 are one up
+        rows = SimpleNamespace(rows=np.arange(100))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(classes, "class_numbers", lambda truth, pred: (np.arange(1, 41), np.arange(1, 41)))
+            patch.setattr(classes, "pairings", lambda *given: [(np.arange(100), np.arange(100))])
+            patch.setattr(classes, "pair_examples", lambda *given: ())
+            patch.setattr(classes, "is_explained", lambda *given: True)
+            sides = [SimpleNamespace(label=own, labels=range(40)) for own in (label, pred)]
+            told = classes.mistaken_mapping(*sides, SimpleNamespace(truth=rows, preds={0: rows}), explanation([], 1))
+        assert (told is not None) == is_told
+
+
+def test_ratios_that_are_just_as_far_apart_do_not_agree():
+    apart = np.tile([0.4, 0.0], (6, 3))
+    assert scaling.common_ratio(apart, is_one_number=True) is None
+    assert scaling.common_ratio(apart, is_one_number=False) is not None
+    sizes = np.tile([0.5, 0.5, 0.1, 0.1, 0.5, 0.5], (6, 1))  # 0.4 from the centres
+    assert scaling.common_ratio(sizes, is_one_number=False) is None
+
+
+def test_an_image_of_one_pixel_has_a_size():
+    assert group([[0, 0, 1, 1]], size=(1.0, 1.0)).is_sized
+    assert not group([[0, 0, 1, 1]], size=(1.0, 0.0)).is_sized
