@@ -150,3 +150,21 @@ def test_the_ratio_of_nearest_points_is_above_0_and_up_to_1():
     assert "pictures: expected at least two classes, found 0" in refused(learn_distances, {}, ratio=1)
     for odd in (0, 1.01):
         assert f"ratio: expected a number above 0 and up to 1, found {odd}" in refused(learn_distances, {}, ratio=odd)
+
+
+def test_a_similarity_is_turned_round_into_a_distance():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[1, 0, 5, 4]])  # 12 of 20 pixels are shared
+    found = vt.interpret(truth, pred, localization="iou", checks="off")
+    assert found.judged.matches.localization == pytest.approx([0.4])
+    assert found.score == pytest.approx(0.8 * 0.4)
+    assert vt.interpret(truth, truth, localization="iou", checks="off").score == 0
+
+
+def test_who_gives_no_confidence_is_certain():
+    truth = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]])
+    unscored = {"unscored": np.array([True, False])}
+    pred = replace(truth, confidence=np.array([np.nan, 0.25]), flags=unscored)
+    found = vt.interpret(truth, pred, checks="off")
+    assert found.certainty.tolist() == [1.0, 0.25]
+    assert found.score == 0
