@@ -17,7 +17,7 @@ from verite.records import record
 
 UNREADABLE = "V402"  # of a record for which there is no particular code
 UNLABELLED = "V207"  # of a shape that has no class: left out whoever reads
-CODE = re.compile(r" \((V\d{3})\)")
+CODE = r" \((V\d{3})\)"
 PLACES = 5  # remembered of each kind
 KINDS = 20  # told apart
 _IS_LISTING: ContextVar[bool] = ContextVar("is_listing", default=False)
@@ -72,8 +72,8 @@ class Tolerance:
 
     def add_error(self, error: ReadError) -> None:
         """A record that is left out because of this."""
-        found = CODE.search(str(error))
-        expected, remedy = (CODE.sub("", text) for text in (error.expected, error.remedy))
+        found = re.search(CODE, str(error))
+        expected, remedy = (re.sub(CODE, "", text) for text in (error.expected, error.remedy))
         self.add(
             found[1] if found else UNREADABLE, f"expected {expected}", f"{error.where}: found {error.found}", remedy
         )

@@ -50,8 +50,12 @@ def test_mot_frames_are_images_and_what_does_not_count_is_ignored():
 
 def test_mot_truth_outside_of_its_folder_is_known_by_its_classes(tmp_path):
     path = tmp_path / "SEQ-01.txt"
-    path.write_text("1,1,912,484,97,109,1,1,1\n2,1,912,484,97,109,0,7,0.5\n")
-    assert vt.read(path).confidence is None
+    truth = "1,1,912,484,97,109,1,1,1\n2,1,912,484,97,109,0,7,0.5\n"
+    for text in (truth, truth.splitlines()[0], truth * 300):  # one line counts, and of a long file all but a cut one
+        path.write_text(text)
+        assert vt.read(path).confidence is None
+    path.write_text(truth + "3,1,912,484,97,109,0.9,-1,-1\n")
+    assert vt.read(path).confidence is not None
 
 
 def test_wider_faces():

@@ -54,12 +54,12 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 
 
 # What confidences are called elsewhere; nobody but us reads files that call them so, and we say it.
-OTHER_SCORE = re.compile(r'"(confidence|conf|scores|prob|probability|Score)"\s*:')
+OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
 
 
 def name_other_score(path: Path) -> tuple[str, ...]:
     """What records without a score have in its place, if it is one of the usual names."""
-    found = OTHER_SCORE.search(head_of(Path(path)))
+    found = re.search(OTHER_SCORE, head_of(Path(path)))
     return (f"records have {found[1]} where COCO results have score",) if found else ()
 
 

@@ -11,6 +11,8 @@ from verite.model.annotations import Annotations
 
 def recognise(look: Look) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
+    if '"categories"' not in start:
+        return None
     is_mapped = re.search(r'"categories"\s*:\s*\{(\s*\}|\s*"(label|mask|points|hash_key)")', start)
     return "a JSON object with a map of categories" if start.startswith("{") and is_mapped else None
 
