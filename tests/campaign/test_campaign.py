@@ -28,6 +28,7 @@ def test_every_format_with_a_sample_is_a_target():
     assert len(targets()) > 25
 
 
+@pytest.mark.thorough
 def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_path):
     """The watchdog itself, on workers that end and on one that sleeps."""
     import subprocess

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reporting.page.browser import IN_BROWSER, Shown, violations
+from tests.reporting.page.browser import IN_BROWSER, OF_COLOURS, RULES, Shown, violations
 
 pytestmark = IN_BROWSER
 
@@ -30,10 +30,10 @@ def test_page_is_accessible_also_with_a_viewer_and_a_cell_open(browser, pages, n
             if query:
                 shown.page.locator(query).first.click()
                 shown.page.locator("dialog[open] ul.objects li").first.wait_for()
-            for scheme in ("light", "dark"):
+            for scheme, rules in (("light", RULES), ("dark", OF_COLOURS)):
                 shown.page.emulate_media(color_scheme=scheme)
                 # What is behind a dialog cannot be reached.
-                found = violations(shown.page, "dialog" if query else "body")
+                found = violations(shown.page, "dialog" if query else "body", rules)
                 assert (state, scheme, found) == (state, scheme, [])
             shown.page.keyboard.press("Escape")
 
