@@ -13,6 +13,8 @@ IN_BROWSER = [
     pytest.mark.page,
     pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
 ]
+# Ten systems and eighty classes take long to be made.
+MANY = pytest.param("many", marks=pytest.mark.slow)
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 OF_COLOURS = ("color-contrast", "link-in-text-block")  # all else is the same in any scheme
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reporting.page.browser import IN_BROWSER, OF_COLOURS, RULES, Shown, violations
+from tests.reporting.page.browser import IN_BROWSER, MANY, OF_COLOURS, RULES, Shown, violations
 
 pytestmark = IN_BROWSER
 
@@ -48,7 +48,7 @@ def test_skip_link_is_first_and_every_control_can_be_reached(browser, pages):
         assert unreachable == 0
 
 
-@pytest.mark.parametrize("name", ["three", "hostile", "many"])
+@pytest.mark.parametrize("name", ["three", "hostile", MANY])
 def test_page_never_scrolls_sideways(browser, pages, name):
     with Shown(browser, pages[name]) as shown:
         for wide in (1400, 768, 390, 320):
@@ -59,6 +59,7 @@ def test_page_never_scrolls_sideways(browser, pages, name):
             assert shown.page.evaluate(rows) <= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wide", "scheme"), [(1400, "light"), (390, "dark")])
 def test_page_can_be_looked_at(browser, pages, tmp_path, wide, scheme):
     """Pictures to look at, not to compare; they are kept where VERITE_PICTURES names a folder."""

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.reporting.page.browser import IN_BROWSER, Shown
+from tests.reporting.page.browser import IN_BROWSER, MANY, Shown
 
 pytestmark = IN_BROWSER
 
 
-@pytest.mark.parametrize("name", ["one", "three", "hostile", "many"])
+@pytest.mark.parametrize("name", ["one", "three", "hostile", MANY])
 def test_nothing_is_loaded_and_nothing_goes_wrong(browser, pages, name):
     with Shown(browser, pages[name]) as shown:
         shown.page.locator(".slider").first.fill("30")

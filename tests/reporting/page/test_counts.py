@@ -14,7 +14,7 @@ from verite.reporting.page.costs import KINDS
 pytestmark = IN_BROWSER
 
 
-@pytest.mark.parametrize("name", ["one", "three", "hostile", "masks"])
+@pytest.mark.parametrize("name", ["one", "three", "hostile", pytest.param("masks", marks=pytest.mark.slow)])
 def test_the_script_at_first_changes_no_number(browser, pages, name):
     """What it computes at the confidence where the page begins is what Python wrote."""
     texts = []
@@ -105,6 +105,7 @@ OPEN_ALL = """async query => {
 CELLS = "[data-matrix] td button, [data-count] button"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["crowded", "free"])
 def test_a_list_is_as_long_as_its_cell_says(browser, pages, name):
     """Where a truth is claimed under several names, under either way to pair them."""

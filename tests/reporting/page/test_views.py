@@ -93,6 +93,7 @@ def test_tables_sort_and_say_so(browser, pages):
         assert head.get_attribute("aria-sort") == "ascending"
 
 
+@pytest.mark.slow
 def test_classes_are_filtered(browser, pages):
     with Shown(browser, pages["many"]) as shown:
         shown.page.locator(".filter").first.fill("class 7")
@@ -142,7 +143,7 @@ def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
         assert shown.page.evaluate("document.activeElement.textContent") == str(count)
 
 
-@pytest.mark.parametrize("name", ["one", "hostile"])
+@pytest.mark.parametrize("name", ["one", pytest.param("hostile", marks=pytest.mark.slow)])
 def test_a_link_opens_the_same_list(browser, pages, name):
     """Of a cell, and of the errors of a class; also where names hold commas and ampersands, or nothing."""
     queries = ["[data-matrix] td[class^=o] button", "#classes-0 tbody button.open"]
