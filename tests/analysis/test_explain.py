@@ -163,6 +163,7 @@ def test_an_unknown_protocol_or_tool_is_named() -> None:
         vt.explain(TRUTH, PRED, 0.5, tool="ultra")
 
 
+@pytest.mark.thorough
 def test_a_score_that_nobody_has_is_named() -> None:
     with pytest.raises(BadParameter, match=r"number: expected scores that are there, such as mAP, .* found AP99=0\.5"):
         vt.explain(TRUTH, PRED, "AP99=0.5", protocols=["voc"])

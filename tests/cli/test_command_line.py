@@ -255,6 +255,7 @@ def test_demo_is_short_leaves_a_page_and_can_be_run_again(typed, tmp_path):
         assert (tmp_path / "tour" / "harbour" / f"{name}.json").exists()
 
 
+@pytest.mark.thorough
 def test_quiet_demo_says_where_the_page_is_and_nothing_else(typed, tmp_path):
     status, out, err = typed("demo", tmp_path / "tour", "--quiet")
     assert (status, out, err) == (0, f"{tmp_path / 'tour' / 'report.html'}\n", "")

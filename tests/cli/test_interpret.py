@@ -149,6 +149,7 @@ def test_no_predictions_at_all(scene, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["score"] == 1
 
 
+@pytest.mark.thorough
 def test_class_distances_from_a_taxonomy(tmp_path, capsys):
     table, plot = tmp_path / "d.csv", tmp_path / "d.png"
     assert run(["class-distance", "voc", "-o", str(table), "--plot", str(plot), "-q"]) == 0

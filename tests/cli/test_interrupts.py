@@ -36,6 +36,7 @@ vt.localize(truth, pred, "baddeley", checks="off")
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_an_interrupt_ends_it(what):
     program = f"import sys; print('ready', flush=True)\n{PROGRAMS[what]}"

@@ -235,6 +235,7 @@ def edit(m: Any, truth: Any, results: Any, between: str) -> Any:
     return {key: evaluation.eval[key] for key in ("precision", "recall", "scores", "counts")}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("between", ["images", "recalls", "classes", "limits", "areas"])
 def test_what_is_edited_before_accumulate_counts(between):
     for seed in SEEDS:

@@ -148,6 +148,7 @@ def test_a_sum_over_all_recalls_asks_for_whole_weights(tmp_path: Path) -> None:
         results.evaluation.draw_means([results.part_of("mAP")], np.full((1, len(results.truth.images)), 0.5))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("interpolation", ["all", "11"])
 def test_draws_of_pascal_voc_s_precision_are_its_own_numbers(tmp_path: Path, interpolation: Any) -> None:
     compared = 0

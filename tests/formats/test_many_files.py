@@ -21,6 +21,7 @@ def truth():
     return vt.Annotations.of(names, ["boat"] * COUNT, boxes, sizes=dict.fromkeys(names, (5000, 500)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("format", FOLDERS)
 def test_order_stays_and_nothing_is_lost(tmp_path, truth, format):
     vt.write(truth, tmp_path / "out", format)

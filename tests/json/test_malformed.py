@@ -270,6 +270,7 @@ def test_values_that_mislead_every_guess_cost_no_more_than_a_few_readings(conten
     assert max(seconds.values()) < 20 * seconds[1] + 0.5, seconds
 
 
+@pytest.mark.thorough
 def test_ctrl_c_is_an_exception_of_the_caller():
     import signal
     import threading

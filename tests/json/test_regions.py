@@ -61,6 +61,7 @@ def test_no_records_give_no_regions():
     assert [part.tolist() for part in file.runs(none)] == [[], [0], []]
 
 
+@pytest.mark.thorough
 def test_runs_as_lists_and_as_text_are_the_same():
     pick = random.Random(3)
     regions, expected = [], []

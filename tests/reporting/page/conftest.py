@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ FEWER = {
 CROWD = {"checks": "off", "pictures": "none"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     from tests.reporting.page.browser import launch
 
@@ -39,17 +40,23 @@ class Pages:
     """Pages by name."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.made = home, {}
+        self.home = home
 
     def __getitem__(self, name: str) -> Path:
-        if name not in self.made:
-            self.made[name] = MAKERS[name](self.home / f"{name}.html")
-        return self.made[name]
+        path = self.home / f"{name}.html"
+        if not path.exists():  # another worker may be making the same: the last one stays
+            MAKERS[name](self.home / f"{name}-{os.getpid()}.html").replace(path)
+        return path
 
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    return Pages(tmp_path_factory.mktemp("pages"))
+    """In one place for all workers of a run."""
+    home = tmp_path_factory.getbasetemp()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    home = home.parent / f"pages-{run}" if run else home / "pages"
+    home.mkdir(exist_ok=True)
+    return Pages(home)
 
 
 def make_hostile(output: Path, **names) -> Path:

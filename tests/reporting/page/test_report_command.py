@@ -18,6 +18,7 @@ def typed(capsys, *words):
     return status, out, err
 
 
+@pytest.mark.thorough
 def test_command_writes_the_page_that_python_writes(capsys, tmp_path):
     status, out, _ = typed(capsys, TRUTH, *SYSTEMS.values(), "-o", tmp_path / "a.html", "-q", "--pictures", "none")
     assert (status, out) == (0, f"{tmp_path / 'a.html'}\n")

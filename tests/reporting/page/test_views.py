@@ -143,7 +143,8 @@ def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
         assert shown.page.evaluate("document.activeElement.textContent") == str(count)
 
 
-@pytest.mark.parametrize("name", ["one", pytest.param("hostile", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["one", "hostile"])
 def test_a_link_opens_the_same_list(browser, pages, name):
     """Of a cell, and of the errors of a class; also where names hold commas and ampersands, or nothing."""
     queries = ["[data-matrix] td[class^=o] button", "#classes-0 tbody button.open"]
