@@ -13,7 +13,7 @@ import verite as vt
 from tests.checks.small import side, told
 from tests.checks.test_boundaries import explanation, like_corners
 from tests.checks.test_outside import findings, lying
-from tests.checks.test_reading_boundaries import group, side_of
+from tests.checks.test_reading_boundaries import group, mistaken_mapping, side_of
 from tests.checks.test_scaling import refine, spread
 from tests.checks.test_weighing import scaled
 from verite.checks import Finding, boxes, classes, cuts, evidence, hypotheses, images, plausibility, rotated, scaling
@@ -53,15 +53,8 @@ def test_a_detector_without_classes_is_advised_where_there_are_classes():
 
 def test_the_mapping_under_which_most_agree_is_told():
     # Ids 1 to 40; 60 of 100 pairs agree one up, 40 one down.
-    label = (np.arange(100) % 10 + 10).astype(np.int32)
-    found = np.where(np.arange(100) < 60, label - 1, label + 1).astype(np.int32)
-    rows = SimpleNamespace(rows=np.arange(100))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classes, "class_numbers", lambda truth, pred: (np.arange(1, 41), np.arange(1, 41)))
-        patch.setattr(classes, "pairings", lambda *given: [(np.arange(100), np.arange(100))])
-        patch.setattr(classes, "pair_examples", lambda *given: ())
-        truth, pred = (SimpleNamespace(label=own, labels=range(40)) for own in (label, found))
-        told = classes.mistaken_mapping(truth, pred, SimpleNamespace(truth=rows, preds={0: rows}), explanation([], 1))
+    label = np.arange(100) % 10 + 10
+    told = mistaken_mapping(label, np.where(np.arange(100) < 60, label - 1, label + 1), 1)
     assert (told.name, told.agree, told.before, told.pairs) == ("+1", 60, 0, 100)
 
 

@@ -265,20 +265,24 @@ def test_names_of_nine_digits_are_class_ids():
     assert numbers("9" * 10) is None
 
 
+def mistaken_mapping(label, found, possible):
+    """Of a hundred pairs whose classes have the ids 1 to 40."""
+    rows = SimpleNamespace(rows=np.arange(100))
+    truth, pred = (SimpleNamespace(label=own.astype(np.int32), labels=range(40)) for own in (label, found))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classes, "class_numbers", lambda truth, pred: (np.arange(1, 41), np.arange(1, 41)))
+        patch.setattr(classes, "pairings", lambda *given: [(np.arange(100), np.arange(100))])
+        patch.setattr(classes, "pair_examples", lambda *given: ())
+        given = SimpleNamespace(truth=rows, preds={0: rows})
+        return classes.mistaken_mapping(truth, pred, given, explanation([], possible))
+
+
 @boundary("classes.SHARE")
 def test_a_mapping_explains_more_than_a_seventh():
     def mapping(shifted):
         label = (np.arange(100) % 10 + 10).astype(np.int32)
-        found = np.where(np.arange(100) < shifted, label - 1, label + 5).astype(np.int32)
-        rows = SimpleNamespace(rows=np.arange(100))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(classes, "class_numbers", lambda truth, pred: (np.arange(1, 41), np.arange(1, 41)))
-            patch.setattr(classes, "pairings", lambda *given: [(np.arange(100), np.arange(100))])
-            patch.setattr(classes, "pair_examples", lambda *given: ())
-            truth, pred = (SimpleNamespace(label=own, labels=range(40)) for own in (label, found))
-            given = SimpleNamespace(truth=rows, preds={0: rows})
-            told = classes.mistaken_mapping(truth, pred, given, explanation([], 100))
-            return told.name if told else None
+        told = mistaken_mapping(label, np.where(np.arange(100) < shifted, label - 1, label + 5), 100)
+        return told.name if told else None
 
     assert mapping(15) == "+1"
     assert mapping(14) is None

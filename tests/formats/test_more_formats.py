@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,11 +52,19 @@ def test_mot_frames_are_images_and_what_does_not_count_is_ignored():
 def test_mot_truth_outside_of_its_folder_is_known_by_its_classes(tmp_path):
     path = tmp_path / "SEQ-01.txt"
     truth = "1,1,912,484,97,109,1,1,1\n2,1,912,484,97,109,0,7,0.5\n"
-    for text in (truth, truth.splitlines()[0], truth * 300):  # one line counts, and of a long file all but a cut one
+    for text in (truth, truth.splitlines()[0], truth * 3000):  # one line counts; of a long file the last is cut off
         path.write_text(text)
         assert vt.read(path).confidence is None
     path.write_text(truth + "3,1,912,484,97,109,0.9,-1,-1\n")
     assert vt.read(path).confidence is not None
+
+
+@pytest.mark.parametrize("key", ["predictions", "results", "detections"])
+def test_an_object_around_no_results_is_no_prediction(tmp_path, key):
+    path = tmp_path / "nothing.json"
+    path.write_text(json.dumps({"model": "a", key: []}))
+    read = vt.read(path, like=vt.read(sample("coco", "good", "instances.json")))
+    assert (len(read), read.source.why) == (0, f"a JSON object with no {key}")
 
 
 def test_wider_faces():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,13 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.evaluation.sets import read
 from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_mask_set, random_set
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS, BLOCK = 1250, 50  # at least 41 of a block are compared, so more than 1,000 in all
 KEYS = ("precision", "recall", "scores")
-
-
-def read(folder: Path, truth: Any, results: Any) -> tuple[vt.Annotations, vt.Annotations]:
-    paths = folder / "truth.json", folder / "results.json"
-    for path, document in zip(paths, (truth, results), strict=True):
-        path.write_text(json.dumps(document))
-    found = vt.read(paths[0])
-    return found, vt.read(paths[1], like=found)
 
 
 def assert_same_bits(found: vt.CocoResults, expected: Any) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import read_text
-from verite.formats.format import HEAD, Format, Look, Options, head_of
+from verite.formats.format import Format, Look, Options, head_of
 from verite.formats.rows import Rows
 from verite.formats.words import to_numbers
 from verite.model.annotations import Annotations
@@ -77,9 +77,8 @@ def is_truth(file: Path) -> bool:
     """By its name, else by nine numbers of which the seventh is 0 or 1 and the eighth a class."""
     if file.stem in ("gt", "det"):
         return file.stem == "gt"
-    # The last line of a long file's beginning is cut off.
-    begins = [line for line in head_of(file).splitlines() if line.strip()][:LOOKED_AT]
-    lines = [line.split(",") for line in (begins[:-1] if file.stat().st_size > HEAD else begins)]
+    # So few that none of them is cut off where the beginning ends.
+    lines = [line.split(",") for line in head_of(file).splitlines()[:LOOKED_AT] if line.strip()]
     return bool(lines) and all(
         len(words) == 9 and words[6].strip() in ("0", "1") and words[7].strip() in map(str, range(1, len(CLASSES) + 1))
         for words in lines

@@ -32,9 +32,10 @@ class ResultsDocument(msgspec.Struct):
 
 def recognise(look: Look) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
-    if (found := START.match(start)) and '"image_id"' in start:
-        return f"a JSON object with {found[1]} that have image_id"
-    return None
+    found = START.match(start)
+    if found and found[0].endswith("]"):
+        return f"a JSON object with no {found[1]}"
+    return f"a JSON object with {found[1]} that have image_id" if found and '"image_id"' in start else None
 
 
 def read(path: Path, options: Options) -> Annotations:
