@@ -39,7 +39,7 @@ stubs: .venv/developing  ## src/verite/_core.pyi, what the types of the native c
 	$(BIN)/python tools/stubs.py
 
 page-test: .venv/developing  ## the page in a real browser, where there is one
-	$(BIN)/pytest -rs -m "page and not slow" tests/reporting/page
+	$(BIN)/pytest -rs -m "page and not slow" tests/reporting/report
 
 pictures: .venv/developing  ## every picture of the documentation, anew
 	$(BIN)/python tools/pictures.py
@@ -47,7 +47,7 @@ pictures: .venv/developing  ## every picture of the documentation, anew
 docs: .venv/developing  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 
-fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile files, tables, masks, kills, interrupts; MINUTES=5 RUNS=200000 SEED=1
+fuzz: .venv/developing build/fuzz/fuzz_json  ## hostile input at every entry point, races, kills, interrupts; MINUTES=5 RUNS=200000 SEED=1
 	$(BIN)/python -m tests.json.corpus build/fuzz/corpus
 	build/fuzz/fuzz_json $(RUNS) $(SEED) build/fuzz/corpus/*
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
@@ -61,8 +61,8 @@ sanitize: .venv/developing  ## the same on a core in which every read beyond a b
 	cmake --build build/sanitize --parallel 2 >> build/sanitize.log
 	VERITE_CORE=$$(ls $(CURDIR)/build/sanitize/_core*.so) ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only files --only "COCO files" --only tables \
-	  --only parts --only masks
+	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only formats --only archives --only "COCO files" \
+	  --only functions --only parts --only masks
 
 mutants: .venv/developing  ## would the tests notice a mistake? 300 changes in four rooms, drawn by SEED=1
 	$(BIN)/python -m tools.mutants --seed $(SEED)
@@ -79,7 +79,7 @@ wheel:  ## a wheel into dist/, tried in an empty environment
 
 workflows:  ## are the workflows of .github what their schema says, and safe?
 	test -x build/workflows/bin/zizmor || $(PYTHON) -m venv build/workflows
-	build/workflows/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema zizmor cibuildwheel
+	build/workflows/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema zizmor cibuildwheel==4.3.3
 	build/workflows/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	build/workflows/bin/zizmor --offline --no-progress .github
 	build/workflows/bin/cibuildwheel --platform linux --archs x86_64 --print-build-identifiers .

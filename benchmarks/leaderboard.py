@@ -24,12 +24,11 @@ import numpy as np
 from leaderboard_data import ensure_ten
 
 import verite as vt
-from verite.evaluation.changes import Changes
-from verite.leaderboards.board import Board
-from verite.leaderboards.draws import TruthDraws
+from verite.evaluation.evaluation import Changes
 from verite.leaderboards.flips import find_flips
-from verite.leaderboards.leaderboard import Contenders
-from verite.leaderboards.settings import LeaderboardSettings
+from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
+from verite.leaderboards.result import Board
+from verite.leaderboards.simulation import TruthDraws
 from verite.model.regions import Regions
 from verite.statistics.calibration import bin_pairs
 from verite.truth_errors import Detection
@@ -98,10 +97,10 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     settings = LeaderboardSettings(draws=100, threads=1)
     asked = one.evaluation.outcomes().is_asked
     changes = TruthDraws(truth, asked, Detection(spurious=0.01, label=0.005, jitter=(0.005, 0.1)), 0).changes(0, 100)
-    part = [one.part_of("AP")]
-    changed = cpu(lambda: one.evaluation.draw_means(part, None, changes, 1)) / 100
+    part = [one.mean_query("AP")]
+    changed = cpu(lambda: one.evaluation.bootstrap_means(part, None, changes, 1)) / 100
     weights = np.random.default_rng(0).multinomial(len(truth.images), [1 / len(truth.images)] * len(truth.images), 100)
-    drawn = cpu(lambda: one.evaluation.draw_means(part, weights, None, 1)) / 100
+    drawn = cpu(lambda: one.evaluation.bootstrap_means(part, weights, None, 1)) / 100
     removed, added, labels, _ = changes.draw(0)
     anew = write_truth(truth, removed, changes.objects, added, labels)
     whole = cpu(lambda: vt.coco(anew, preds[0], checks="off", threads=1)["AP"])
@@ -128,7 +127,7 @@ def measure_memory(truth: vt.Annotations, preds: list[vt.Annotations]) -> float:
     weights, before = np.ones((2, len(truth.images))), rest_memory()
     results = [vt.coco(truth, pred, threads=1) for pred in preds]
     for one in results:
-        one.evaluation.draw_means([one.part_of("AP")], weights, None, 1)
+        one.evaluation.bootstrap_means([one.mean_query("AP")], weights, None, 1)
     return (rest_memory() - before) / len(results) if opened else float("nan")
 
 
@@ -164,7 +163,7 @@ def measure_coverage(folder: Path, images: int, sets: int, inner: int = 200) -> 
         found = []
         for pred in preds:
             results = vt.coco(truth.where(there[truth.image]), pred.where(there[pred.image]), checks="off", threads=1)
-            found.append(results.evaluation.draw_means([results.part_of("AP")], weights)[:, 0])
+            found.append(results.evaluation.bootstrap_means([results.mean_query("AP")], weights)[:, 0])
         scores = np.stack(found, axis=1)
         gap, gaps = scores[0, 0] - scores[0, 1], scores[1:, 0] - scores[1:, 1]
         low, high = np.quantile(gaps, [0.025, 0.975])
@@ -270,7 +269,7 @@ def compare_written(folder: Path) -> None:
     contest = Contenders(names, results, ["AP"], errors, None, LeaderboardSettings(draws=3))
     assert contest.truths is not None
     changes: Changes = contest.truths.changes(0, 3)
-    drawn = results[0].evaluation.draw_means([results[0].part_of("AP")], None, changes)[:, 0]
+    drawn = results[0].evaluation.bootstrap_means([results[0].mean_query("AP")], None, changes)[:, 0]
     for i in range(3):
         removed, added, labels, again = changes.draw(i)
         objects = changes.objects

@@ -19,8 +19,8 @@ os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")
 import numpy as np
 
 import verite as vt
-from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences
+from verite.ranking.answers import AnswerTable
+from verite.ranking.confidence import ScoreTable
 from verite.ranking.contest import AnswerContest
 from verite.statistics.standings import stand_over
 from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
@@ -53,18 +53,18 @@ def least(question: Callable[[], object], repetitions: int) -> float:
 
 
 def pair(truth: Any, answers: dict[str, Any], model: Any) -> None:
-    AnswerContest(Answers.of(truth, answers), model).pair(0, 1)
+    AnswerContest(AnswerTable.of(truth, answers), model).pair(0, 1)
 
 
 def all_pairs(truth: Any, answers: dict[str, Any], model: Any) -> None:
-    contest = AnswerContest(Answers.of(truth, answers), model)
+    contest = AnswerContest(AnswerTable.of(truth, answers), model)
     for i in range(len(answers)):
         for j in range(i):
             contest.pair(i, j)
 
 
 def whole_order(truth: Any, answers: dict[str, Any], model: Any, draws: int) -> None:
-    contest = AnswerContest(Answers.of(truth, answers), model)
+    contest = AnswerContest(AnswerTable.of(truth, answers), model)
     stand_over(contest.draw(draws, np.random.default_rng(0)), contest.scores)
 
 
@@ -78,7 +78,7 @@ def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:
     groups = rng.integers(0, 80, 100_000)
     labels = rng.integers(0, 100, 50_000)
     guesses = {f"m{j}": np.where(rng.random(50_000) < 0.75, labels, rng.integers(0, 100, 50_000)) for j in range(10)}
-    sure = Confidences.of(
+    sure = ScoreTable.of(
         rng.integers(0, 10, 1000), {f"m{j}": rng.dirichlet(np.ones(10), 1000) for j in range(3)}, sums="scale"
     )
     bernoulli, shared = Bernoulli(0.05), Shared(0.05, 0.1, groups)
@@ -87,15 +87,15 @@ def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:
         ("all pairs of 10 algorithms, 10^5 items, exactly", 1.0, 5, lambda: all_pairs(*ten, bernoulli)),
         ("whole order of 10, 10^5 items, 10^5 draws", 2.0, 3, lambda: whole_order(*ten, bernoulli, 100_000)),
         ("vt.rank, two algorithms, 10^6 disagreements", None, 10,
-         lambda: vt.rank(Answers.of(*million), Bernoulli(0.2))),
-        ("vt.rank, 10 algorithms, 10^5 items", None, 2, lambda: vt.rank(Answers.of(*ten), Bernoulli(0.05))),
-        ("vt.rank, 3 algorithms, 10^5 items, all exact", None, 3, lambda: vt.rank(Answers.of(*three), Bernoulli(0.05))),
+         lambda: vt.rank(AnswerTable.of(*million), Bernoulli(0.2))),
+        ("vt.rank, 10 algorithms, 10^5 items", None, 2, lambda: vt.rank(AnswerTable.of(*ten), Bernoulli(0.05))),
+        ("vt.rank, 3 algorithms, 10^5 items, all exact", None, 3, lambda: vt.rank(AnswerTable.of(*three), Bernoulli(0.05))),  # noqa: E501
         ("two algorithms, 10^5 items, a rate for each", None, 3, lambda: pair(*two, PerItem(rates))),
         ("two algorithms, 10^6, exactly 10^5 errors", None, 3, lambda: pair(*million, Exactly(100_000))),
         ("two algorithms, 10^5 items, audit 20/400", None, 3, lambda: pair(*two, Audit(20, 400))),
         ("whole order of 10, shared errors, 10^4 draws", None, 1, lambda: whole_order(*ten, shared, 10_000)),
         ("vt.rank, 10 algorithms, 100 labels, 5·10^4 items, 10^4 draws", None, 1,
-         lambda: vt.rank(Answers.of(labels, guesses, kind="labels"), Bernoulli(0.05), draws=10_000)),
+         lambda: vt.rank(AnswerTable.of(labels, guesses, kind="labels"), Bernoulli(0.05), draws=10_000)),
         ("vt.rank, 3 algorithms, confidences for 10 labels, 10^3 items", None, 1, lambda: vt.rank(sure, bernoulli)),
     ]  # fmt: skip
 

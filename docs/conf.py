@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 import verite
-from verite.cli import verbs
+from verite.cli import COMMANDS
 from verite.cli import verite as command
 from verite.formats.reference import page as formats_page
 from verite.metrics.cards import catalogue
-from verite.protocols.reference import protocols_page
+from verite.protocols.protocol import protocols_page
 
 project = "verite"
 author = "The verite developers"
@@ -38,7 +38,7 @@ def write_command_line_page() -> None:
     parts = ["# Command line", ""]
     context = click.Context(command, info_name="verite")
     parts += ["```text", command.get_help(context), "```", ""]
-    for name in verbs():
+    for name in COMMANDS:
         verb = command.get_command(context, name)
         assert verb is not None
         inner = click.Context(verb, info_name=name, parent=context)

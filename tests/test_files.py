@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.files import fill_folder, find_path, folder_atomically, part_suffix, read_text, write_atomically
+from verite.files import (
+    fill_folder,
+    find_path,
+    folder_atomically,
+    part_suffix,
+    read_lines,
+    read_text,
+    write_atomically,
+)
 from verite.limits import limit
 
 
@@ -199,7 +207,7 @@ def test_limits_are_raised_through_the_environment(monkeypatch):
     monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "128")
     assert limit("json_depth") == 128
     monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "many")
-    with pytest.raises(vt.BadParameter, match="VERITE_LIMIT_JSON_DEPTH: expected a whole number, found 'many'"):
+    with pytest.raises(vt.BadParameter, match=r"VERITE_LIMIT_JSON_DEPTH: .*from 1 to 10,000, found 'many'"):
         limit("json_depth")
 
 
@@ -215,3 +223,50 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path):
     for path, found in ((tmp_path / "pipe", "a pipe"), (Path("/dev/null"), "a device"), (tmp_path, "a folder")):
         with pytest.raises(vt.ReadError, match=f"expected a file, found {found}"):
             read_text(path)
+
+
+def test_new_files_have_the_mode_of_the_umask_which_is_never_set(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        monkeypatch.setattr(os, "umask", None)  # it is the process's: other threads write meanwhile
+        write_atomically(tmp_path / "a.json", "{}")
+        with fill_folder(tmp_path / "folder") as folder:
+            (folder / "b").write_text("b")
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+    assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize("depth", ["0", "10001", "-1", "9" * 5000])
+def test_a_depth_that_no_reader_keeps_to_is_refused(depth, monkeypatch, tmp_path):
+    (tmp_path / "a.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", depth)
+    with pytest.raises(vt.BadParameter, match="VERITE_LIMIT_JSON_DEPTH: expected a whole number from 1 to 10,000"):
+        vt.read(tmp_path / "a.json")
+
+
+def test_lines_end_at_line_ends_alone(tmp_path):
+    (tmp_path / "a.txt").write_bytes("a\u2028b\r\nc\x0cd\re\n\nf\n".encode())
+    assert read_lines(tmp_path / "a.txt") == ["a\u2028b", "c\x0cd", "e", "", "f"]
+
+
+def test_a_file_that_may_not_be_read_is_no_unknown_format(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("0 0.5 0.5 0.1 0.1\n")
+    monkeypatch.setattr("verite.formats.format.Path.open", refuse_to_open)
+    with pytest.raises(vt.ReadError, match=r"a\.txt: expected a readable file, found permission denied"):
+        vt.read(path)
+
+
+def refuse_to_open(path, *_, **__):
+    raise PermissionError(13, "Permission denied", str(path))
+
+
+@pytest.mark.parametrize("given", [{"names": "none.txt"}, {"images": "none"}, {"images": "a.json"}, {"names": "."}])
+def test_names_and_images_that_are_not_needed_must_be_there_all_the_same(tmp_path, given):
+    (tmp_path / "a.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    [(option, name)] = given.items()
+    with pytest.raises(vt.ReadError, match="expected a"):
+        vt.read(tmp_path / "a.json", **{option: tmp_path / name})

@@ -51,7 +51,7 @@ def ranked(errors):
     answers = {name: (rng.random(50) < right).astype(int) for name, right in (("a", 0.9), ("b", 0.7), ("c", 0.6))}
     told = []
     with listen(lambda work: told.append((work.what, work.done, work.total, work.unit))):
-        table = vt.Answers.of(np.ones(50, dtype=int), answers)
+        table = vt.AnswerTable.of(np.ones(50, dtype=int), answers)
         vt.rank(table, errors=errors, method="montecarlo", draws=40_000).to_dict()
     return told
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.protocols import HOMES, protocol_named
+from verite.protocols import REGISTRY, protocol_named
 
 RIGHT = """
 import verite as vt
@@ -52,7 +52,7 @@ def test_a_type_checker_sees_names_and_settings(tmp_path: Path) -> None:
 
 
 def test_help_shows_the_type_of_every_setting() -> None:
-    for protocol in map(protocol_named, HOMES):
+    for protocol in map(protocol_named, REGISTRY):
         found = inspect.signature(protocol)
         assert found.return_annotation.endswith("Results")
         assert not [one for one in found.parameters.values() if one.annotation is one.empty]
@@ -81,3 +81,11 @@ def test_a_star_takes_the_public_names() -> None:
     exec("from verite import *", names)
     assert names["coco"] is vt.coco
     assert set(names) >= set(vt.__all__)
+
+
+@pytest.mark.parametrize(("old", "new"), vt.DEPRECATED.items())
+def test_earlier_names_still_work_with_a_warning(old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"verite.{old} is now called verite.{new}"):
+        found = getattr(vt, old)
+    assert found is getattr(vt, new)
+    assert old not in dir(vt)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.checks import sides
+from verite.checks import sample as sides
 from verite.cli import run
 from verite.errors import BadParameter
-from verite.formats import coco_file
+from verite.formats import coco as coco_file
 from verite.threads import thread_count, use_threads
 
 DEMO = Path(str(files("verite") / "data" / "demo"))

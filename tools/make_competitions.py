@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import verite as vt
-from verite.model.labels import Labels
-from verite.model.outlines import Runs
+from verite.model.classes import ABSENT, INCOMPLETE, PRESENT, ImageLevelLabels, Labels
+from verite.model.polygons import RLEMasks
 from verite.model.regions import Regions
-from verite.model.verdicts import ABSENT, INCOMPLETE, PRESENT, Verdicts
-from verite.protocols.coco_masks import masks_of
+from verite.protocols.coco import masks_of
 
 DATA = Path(__file__).parent.parent / "src" / "verite" / "data"
 HARBOUR, HOME = DATA / "demo", DATA / "competitions"
@@ -40,7 +39,7 @@ def lvis(truth: vt.Annotations, rng: np.random.Generator) -> None:
     groups = [FREQUENCY[name] for name in truth.labels.all_names]
     labels = Labels(truth.labels.names, truth.labels.ids, groups=groups)
     kept = truth.where(~truth.crowd)
-    vt.write(replace(kept, labels=labels, verdicts=Verdicts.of(rows)), HOME / "lvis" / "truth.json", "lvis")
+    vt.write(replace(kept, labels=labels, verdicts=ImageLevelLabels.of(rows)), HOME / "lvis" / "truth.json", "lvis")
 
 
 def openimages(truth: vt.Annotations, preds: dict[str, vt.Annotations], rng: np.random.Generator) -> None:
@@ -52,7 +51,7 @@ def openimages(truth: vt.Annotations, preds: dict[str, vt.Annotations], rng: np.
     rows = [(image, label, PRESENT) for image, label in sorted(there)]
     cells = ((image, label) for image in range(len(truth.images)) for label in range(len(truth.labels)))
     rows += [(*cell, ABSENT) for cell in cells if cell not in there and rng.random() < 0.4]
-    vt.write(replace(truth, verdicts=Verdicts.of(rows)), home / "labels.csv", "openimages-labels")
+    vt.write(replace(truth, verdicts=ImageLevelLabels.of(rows)), home / "labels.csv", "openimages-labels")
     nested = [
         {"LabelName": kind, "Subcategory": [{"LabelName": name} for name in names]} for kind, names in KINDS.items()
     ]
@@ -128,7 +127,7 @@ def panoptic(side: vt.Annotations, path: Path) -> None:
     table = vt.Images(names_kept, images.ids[keep], widths=images.widths[keep], heights=images.heights[keep])
     groups = ["stuff" if name in STUFF else "thing" for name in names]
     labels = Labels(side.labels.names, side.labels.ids, groups=groups)
-    regions = Regions(taken.regions.boxes, runs=Runs.of(runs))
+    regions = Regions(taken.regions.boxes, runs=RLEMasks.of(runs))
     flags = {"crowd": taken.crowd}
     plain = replace(
         taken, images=table, labels=labels, regions=regions, flags=flags, confidence=None, area=None, ids=None

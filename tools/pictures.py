@@ -61,14 +61,14 @@ def draw_park(target: Path) -> None:
     shrink(drawn, target, 800)
 
 
-def draw_pair(target: Path) -> None:
+def plot_pair(target: Path) -> None:
     """Two masks with their contours, as in the how-to."""
     truth, pred = np.zeros((2, 100, 120), dtype=bool)
     truth[20:60, 30:70] = pred[25:65, 30:80] = True
-    vt.draw_pair(truth, pred, "iou", "hausdorff").savefig(target)
+    vt.plot_pair(truth, pred, "iou", "hausdorff").savefig(target)
 
 
-MADE: dict[str, Callable[[Path], None]] = {"report": draw_report, "draw-park": draw_park, "localize-pair": draw_pair}
+MADE: dict[str, Callable[[Path], None]] = {"report": draw_report, "draw-park": draw_park, "localize-pair": plot_pair}
 
 
 def photograph(page: Path, target: Path) -> None:

@@ -13,7 +13,7 @@
 #include "bind/arrays.hpp"
 #include "columns/objects.hpp"
 #include "columns/poses.hpp"
-#include "columns/quick_fit.hpp"
+#include "columns/sample_fit.hpp"
 
 namespace verite {
 namespace {
@@ -77,7 +77,7 @@ nb::dict to_python(const Census& census) {
     return found;
 }
 
-nb::dict to_python(const QuickFit& fit) {
+nb::dict to_python(const SampleFit& fit) {
     nb::dict found;
     nb::list exchanges;
     for (const auto& [label, as, count, of] : fit.exchanges) exchanges.append(nb::make_tuple(label, as, count, of));
@@ -109,10 +109,10 @@ Tallies census(const Columns& side, const Images& images, bool is_truth, bool is
 }
 
 DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
-    QuickFit found;
+    SampleFit found;
     {
         const nb::gil_scoped_release released;
-        found = quick_fit(survey(truth, {}), survey(pred, {}), images);
+        found = sample_fit(survey(truth, {}), survey(pred, {}), images);
     }
     return to_python(found);
 }
@@ -141,7 +141,7 @@ void register_census(nb::module_& module) {
 
     module.def("census", &census, "side"_a, "images"_a, "is_truth"_a, "is_relative"_a = false, "threads"_a = 1,
                "How many objects have each kind of fault, and the first few of them.");
-    module.def("quick_fit", &fit, "truth"_a, "pred"_a, "images"_a,
+    module.def("sample_fit", &fit, "truth"_a, "pred"_a, "images"_a,
                "Whether predictions fit their truth in a sample of the images, and what is odd about it.");
 }
 

@@ -32,10 +32,11 @@ auto coco_box_overlaps(const BoxArray& pred, const BoxArray& truth, const Flags&
 
 // The truth that each prediction takes at each threshold, -1 for none, from all overlaps [prediction, truth] of one
 // cell.
-auto match_overlaps(const Table& overlaps, const Flags& ignored, const Flags& shared, const Flags& grasping,
+auto match_overlaps(const Table& overlaps, const Flags& ignored, const Flags& shared, const Flags& keeps_truth_free,
                     const Doubles& thresholds) {
     const std::size_t preds = overlaps.shape(0), truths = overlaps.shape(1), count = thresholds.size();
-    expect(ignored.size() == truths && shared.size() == truths && grasping.size() == preds, "a flag for each object");
+    expect(ignored.size() == truths && shared.size() == truths && keeps_truth_free.size() == preds,
+           "a flag for each object");
     Array<std::int32_t> truth_rows(truths), pred_rows(preds), truth(preds * truths);
     Array<std::int64_t> offsets(preds + 1), truth_images{0, static_cast<std::int64_t>(truths)};
     Array<std::int64_t> pred_images{0, static_cast<std::int64_t>(preds)};
@@ -54,7 +55,7 @@ auto match_overlaps(const Table& overlaps, const Flags& ignored, const Flags& sh
         const std::size_t some = std::min(count - first, most_thresholds);
         match_greedily({truth_rows, truth_labels, truth_images}, {pred_rows, pred_labels, pred_images},
                        {offsets, truth, {overlaps.data(), overlaps.size()}},
-                       {left_out, flags_of(shared), flags_of(grasping), {}}, rules,
+                       {left_out, flags_of(shared), flags_of(keeps_truth_free), {}}, rules,
                        span_of(thresholds).subspan(first, some), 1, matched);
         for (std::size_t c = 0; c < truth.size(); ++c)
             for (std::size_t t = 0; t < some; ++t)
@@ -187,7 +188,8 @@ auto quad_overlaps(const QuadArray& truth, const QuadArray& pred) {
 void register_detection(nb::module_& module) {
     module.def("coco_box_overlaps", &coco_box_overlaps, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("match_overlaps", &match_overlaps, "overlaps"_a, "ignored"_a, "shared"_a, "grasping"_a, "thresholds"_a,
+    module.def("match_overlaps", &match_overlaps, "overlaps"_a, "ignored"_a, "shared"_a, "keeps_truth_free"_a,
+               "thresholds"_a,
                "The truth each prediction takes [threshold, prediction] by falling confidence, -1 for none.");
     module.def("match_candidates", &match_candidates_, "candidates"_a, "order"_a, "ignored"_a, "threshold"_a,
                "The pair by which each prediction takes a truth, one by one in this order, -1 for none.");

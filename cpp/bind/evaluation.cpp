@@ -53,19 +53,22 @@ void evaluate(KeptEvaluation* evaluation, const Columns& truth, const Columns& p
               std::size_t labels, const Buffer& label_rank, std::vector<double> thresholds, std::vector<double> ranges,
               std::vector<std::int64_t> limits, std::vector<double> recalls, const std::string& similarity,
               double pixel, const std::string& wants, const std::string& equal, const std::string& ties, bool is_strict,
-              bool is_together, const std::vector<std::string>& ignored, const std::vector<std::string>& shared,
-              bool repeats_quirks, bool truth_is_results, bool pred_is_results, std::int64_t image_limit,
-              bool drops_flat, const Buffer& judged, const Buffer& spared, const Buffer& least, const Buffer& pred_rows,
-              const std::vector<std::vector<double>>& sigmas, std::size_t most_pairs, unsigned threads) {
+              bool class_agnostic, bool orders_by_class, const std::vector<std::string>& ignored,
+              const std::vector<std::string>& shared, bool repeats_quirks, bool truth_is_results, bool pred_is_results,
+              std::int64_t image_limit, bool drops_flat, const Buffer& judged, const Buffer& spared,
+              const Buffer& least, const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas,
+              std::size_t most_pairs, unsigned threads) {
     const Rules rules{std::move(thresholds),
                       std::move(ranges),
                       std::move(limits),
                       std::move(recalls),
-                      choose<Wants>({{"free", Wants::free}, {"best", Wants::best}}, wants, "wants: free or best"),
+                      choose<Wants>({{"free", Wants::free}, {"best", Wants::best}, {"nearest", Wants::nearest}}, wants,
+                                    "wants: free, best or nearest"),
                       choose<Equal>({{"later", Equal::later}, {"first", Equal::first}}, equal, "equal: later or first"),
                       choose<Ties>({{"image", Ties::image}, {"row", Ties::row}}, ties, "ties: image or row"),
                       is_strict,
-                      is_together};
+                      class_agnostic,
+                      orders_by_class};
     SideRules sides{flags_from(ignored),
                     flags_from(shared),
                     repeats_quirks,
@@ -92,7 +95,7 @@ Choice choice_of(bool is_precision, std::optional<std::int64_t> threshold, std::
     return {is_precision, threshold, range, limit};
 }
 
-void check_choice(const Numbers& numbers, const Choice& choice) {
+void check_choice(const PrecisionRecall& numbers, const Choice& choice) {
     expect(numbers.has(choice), "one of the thresholds or none for all, one of the area ranges and of the limits");
 }
 
@@ -102,7 +105,7 @@ std::span<const std::uint8_t> bytes_of(const std::optional<nb::bytes>& classes) 
     return {reinterpret_cast<const std::uint8_t*>(classes->c_str()), classes->size()};
 }
 
-double mean(const Numbers& numbers, bool is_precision, std::optional<std::int64_t> threshold, std::size_t range,
+double mean(const PrecisionRecall& numbers, bool is_precision, std::optional<std::int64_t> threshold, std::size_t range,
             std::size_t limit, const std::optional<nb::bytes>& classes) {
     const Choice choice = choice_of(is_precision, threshold, range, limit);
     check_choice(numbers, choice);
@@ -110,20 +113,20 @@ double mean(const Numbers& numbers, bool is_precision, std::optional<std::int64_
     return numbers.mean(choice, bytes_of(classes));
 }
 
-std::vector<double> class_means(const Numbers& numbers, bool is_precision, std::optional<std::int64_t> threshold,
-                                std::size_t range, std::size_t limit) {
+std::vector<double> class_means(const PrecisionRecall& numbers, bool is_precision,
+                                std::optional<std::int64_t> threshold, std::size_t range, std::size_t limit) {
     const Choice choice = choice_of(is_precision, threshold, range, limit);
     check_choice(numbers, choice);
     return numbers.class_means(choice);
 }
 
-auto precision_of(const Numbers& numbers) {
+auto precision_of(const PrecisionRecall& numbers) {
     const auto all = numbers.precision();
     return to_numpy(Array<double>(all.begin(), all.end()),
                     {numbers.ranges(), numbers.thresholds(), numbers.levels(), numbers.labels()});
 }
 
-auto recall_of(const Numbers& numbers) {
+auto recall_of(const PrecisionRecall& numbers) {
     const auto all = numbers.recall();
     return to_numpy(Array<double>(all.begin(), all.end()),
                     {numbers.limits(), numbers.ranges(), numbers.thresholds(), numbers.labels()});
@@ -212,14 +215,14 @@ DictOfAny by_image(const KeptEvaluation& kept) {
 
 std::span<const double> doubles(const View<double>& view) { return view.values; }
 
-Numbers weight(const KeptEvaluation& kept, const Buffer& weights, unsigned threads) {
+PrecisionRecall weight(const KeptEvaluation& kept, const Buffer& weights, unsigned threads) {
     const auto given = to_view<double>(weights, "weights");
     const nb::gil_scoped_release released;
     return kept.weight(doubles(given), threads);
 }
 
-Numbers change(const KeptEvaluation& kept, const Buffer& removed, const Columns* added, const Buffer& weights,
-               unsigned threads) {
+PrecisionRecall change(const KeptEvaluation& kept, const Buffer& removed, const Columns* added, const Buffer& weights,
+                       unsigned threads) {
     const auto rows = to_view<std::int32_t>(removed, "removed");
     const auto given = to_view<double>(weights, "weights");
     const nb::gil_scoped_release released;
@@ -260,7 +263,7 @@ std::vector<double> draw_all(const KeptEvaluation& kept,
     std::vector<KeptEvaluation::Doubt> asked;
     for (const auto& [has_weights, has_changes] : doubts) asked.push_back({has_weights, has_changes});
     const nb::gil_scoped_release released;
-    return kept.draw_means(doubles(given), changed ? &*changed : nullptr, asked, chosen, threads);
+    return kept.bootstrap_means(doubles(given), changed ? &*changed : nullptr, asked, chosen, threads);
 }
 
 // One after the other: (rows, labels, offsets of images) of truths and predictions, ranks, (offsets, truth, overlap).
@@ -314,13 +317,13 @@ void register_evaluations(nb::module_& module) {
             return wants.outlines || wants.quads;
         },
         "similarity"_a, "Does it look at polygons and masks?");
-    nb::class_<Numbers>(module, "Numbers", "Precision and recall of everything, to be averaged.")
+    nb::class_<PrecisionRecall>(module, "PrecisionRecall", "Precision and recall of everything, to be averaged.")
         .def("mean", &mean, "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),
              "The mean over everything present, of all classes or of those with a flag; nan where nothing is.")
         .def("class_means", &class_means, "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a,
              "The same for each class.")
         .def_prop_ro("positives",
-                     [](const Numbers& numbers) {
+                     [](const PrecisionRecall& numbers) {
                          const auto all = numbers.positives();
                          return std::vector<double>(all.begin(), all.end());
                      })
@@ -331,14 +334,14 @@ void register_evaluations(nb::module_& module) {
         .def("__init__", &evaluate, "truth"_a, "pred"_a, "images"_a, "labels"_a, "label_rank"_a.none() = nb::none(),
              nb::kw_only(), "thresholds"_a, "ranges"_a, "limits"_a, "recalls"_a, "similarity"_a = "box",
              "pixel"_a = 0.0, "wants"_a = "free", "equal"_a = "later", "ties"_a = "image", "is_strict"_a = false,
-             "is_together"_a = false, "ignored"_a = std::vector<std::string>(), "shared"_a = std::vector<std::string>(),
-             "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "image_limit"_a = 0,
-             "drops_flat"_a = false, "judged"_a.none() = nb::none(), "spared"_a.none() = nb::none(),
-             "least"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
+             "class_agnostic"_a = false, "orders_by_class"_a = true, "ignored"_a = std::vector<std::string>(),
+             "shared"_a = std::vector<std::string>(), "repeats_quirks"_a = false, "truth_is_results"_a = false,
+             "pred_is_results"_a = false, "image_limit"_a = 0, "drops_flat"_a = false, "judged"_a.none() = nb::none(),
+             "spared"_a.none() = nb::none(), "least"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
              "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX, "threads"_a = 1)
         .def(
             "numbers",
-            [](const KeptEvaluation& kept) -> const Numbers& {
+            [](const KeptEvaluation& kept) -> const PrecisionRecall& {
                 const nb::gil_scoped_release released;
                 return kept.evaluation().numbers();
             },
@@ -347,9 +350,9 @@ void register_evaluations(nb::module_& module) {
              "The numbers as if each image were there so many times.")
         .def("changed", &change, "removed"_a.none(), "added"_a.none(), "weights"_a.none() = nb::none(), "threads"_a = 1,
              "The numbers as if these truths were not there, and those were.")
-        .def("draw_means", &draw_all, "choices"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
-             "doubts"_a = std::vector<std::pair<bool, bool>>{{true, true}}, "threads"_a = 1,
-             "The means of many draws of weights and changed truths, draw by draw.")
+        .def("bootstrap_means", &draw_all, "choices"_a, "weights"_a.none() = nb::none(),
+             "changes"_a.none() = nb::none(), "doubts"_a = std::vector<std::pair<bool, bool>>{{true, true}},
+             "threads"_a = 1, "The means of many draws of weights and changed truths, draw by draw.")
         .def(
             "part",
             [](const KeptEvaluation& kept, const Buffer& labels, std::string about) {

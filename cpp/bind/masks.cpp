@@ -14,10 +14,10 @@ namespace {
 using namespace nb::literals;
 using PixelArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
 
-// As Python hands them over: (counts, objects, sizes), as in model.regions.Runs.
+// As Python hands them over: (counts, objects, sizes), as in model.regions.RLEMasks.
 using RunArrays = std::tuple<Column1<std::uint32_t>, Column1<std::int64_t>, SizeArray>;
 
-Runs runs_of(const RunArrays& arrays) {
+RLEMasks runs_of(const RunArrays& arrays) {
     const auto& [counts, objects, sizes] = arrays;
     check_offsets(span_of(objects), counts.size(), "runs whose offsets rise to their number");
     expect(objects.size() == sizes.shape(0) + 1, "a size for each mask");
@@ -31,7 +31,7 @@ using OutlineArrays =
 Outlines read_outlines(const OutlineArrays& arrays) {
     const auto& [runs, points, rings, objects, boxes, images] = arrays;
     const std::size_t count = boxes.shape(0);
-    const Runs given = runs_of(runs);
+    const RLEMasks given = runs_of(runs);
     expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
     check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
     expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
@@ -60,14 +60,14 @@ ArraysOf<std::uint32_t, std::int64_t, std::int32_t> draw_masks_(const RunArrays&
 }
 
 auto mask_areas_(const RunArrays& arrays) {
-    const Runs runs = runs_of(arrays);
+    const RLEMasks runs = runs_of(arrays);
     Array<double> out(runs.size());
     mask_areas(runs, out);
     return to_numpy(std::move(out));
 }
 
 auto mask_bounds_(const RunArrays& arrays) {
-    const Runs runs = runs_of(arrays);
+    const RLEMasks runs = runs_of(arrays);
     Array<double> out(4 * runs.size());
     mask_bounds(runs, out);
     const std::size_t count = runs.size();
@@ -75,7 +75,7 @@ auto mask_bounds_(const RunArrays& arrays) {
 }
 
 auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Column1<bool>& crowd) {
-    const Runs mine = runs_of(preds), others = runs_of(truths);
+    const RLEMasks mine = runs_of(preds), others = runs_of(truths);
     expect(crowd.size() == others.size(), "a crowd flag for each truth");
     Array<double> out(mine.size() * others.size());
     for (std::size_t p = 0; p < mine.size(); ++p)
@@ -99,7 +99,7 @@ ArraysOf<std::uint32_t, std::int64_t> encode_masks(const PixelArray& pixels) {
 
 // All masks must be of one size: [mask, column, row].
 auto decode_masks(const RunArrays& arrays) {
-    const Runs runs = runs_of(arrays);
+    const RLEMasks runs = runs_of(arrays);
     const Size size = runs.size() ? runs.size_of(0) : Size{0, 0};
     const std::size_t pixels = size.pixels(), count = runs.size();
     for (std::size_t i = 0; i < count; ++i) expect(runs.size_of(i) == size, "masks of one size");
@@ -110,7 +110,7 @@ auto decode_masks(const RunArrays& arrays) {
 }
 
 auto mask_pixels(const RunArrays& arrays, std::size_t i) {
-    const Runs runs = runs_of(arrays);
+    const RLEMasks runs = runs_of(arrays);
     expect(i < runs.size(), "the place of a mask");
     const Size size = runs.size_of(i);
     const std::size_t height = size.height, width = size.width;
@@ -121,7 +121,7 @@ auto mask_pixels(const RunArrays& arrays, std::size_t i) {
 }
 
 auto merge_masks(const RunArrays& arrays, bool is_intersection) {
-    const Runs runs = runs_of(arrays);
+    const RLEMasks runs = runs_of(arrays);
     expect(runs.size() > 0, "at least one mask");
     std::vector<std::uint32_t> merged(runs.counts[0].begin(), runs.counts[0].end()), next;
     for (std::size_t i = 1; i < runs.size(); ++i) {
@@ -143,11 +143,11 @@ void register_masks(nb::module_& module) {
     module.def("mask_bounds", &mask_bounds_, "masks"_a, "Left, top, width and height of each mask.");
     module.def("mask_overlaps", &mask_overlaps_, "pred"_a, "truth"_a, "crowd"_a,
                "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("encode_masks", &encode_masks, "pixels"_a, "Runs and offsets of masks [row, column, mask].");
+    module.def("encode_masks", &encode_masks, "pixels"_a, "RLEMasks and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
     module.def("mask_pixels", &mask_pixels, "masks"_a, "i"_a, "Pixels of one of many masks: [row, column].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,
-               "Runs of the union or intersection of masks.");
+               "RLEMasks of the union or intersection of masks.");
 }
 
 }  // namespace verite

@@ -66,6 +66,9 @@ nb::bytes encode_runs(const RunArray& counts) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+#ifdef NDEBUG
+    nb::set_leak_warnings(false);  // whoever runs a command cannot do anything about them
+#endif
     // Ctrl-C reaches the interpreter alone, which looks for it when it is asked.
     verite::on_pause = [] {
         const nb::gil_scoped_acquire acquired;
@@ -87,7 +90,7 @@ NB_MODULE(_core, module) {
                "floor"_a = 0.0,
                "Overlapping pairs within cells: offsets per prediction, truth of each pair, its overlap.");
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a, "may_end_early"_a = false,
-               "Runs of a mask from COCO's compressed text, every bound checked.");
+               "RLEMasks of a mask from COCO's compressed text, every bound checked.");
     module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
     verite::register_assignment(module);
     verite::register_regions(module);

@@ -32,9 +32,9 @@ std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t rows
 }
 
 // Run-length masks as Python hands them over: runs, offsets, heights and widths. Every bound is checked here.
-Runs runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
-    const Runs found{{{counts.data(), counts.size()}, offsets(objects, counts.size(), "runs")},
-                     {sizes.data(), sizes.size()}};
+RLEMasks runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+    const RLEMasks found{{{counts.data(), counts.size()}, offsets(objects, counts.size(), "runs")},
+                         {sizes.data(), sizes.size()}};
     if (sizes.shape(0) != found.size())
         throw std::invalid_argument("sizes: expected " + std::to_string(found.size()) + " rows, one a mask, found " +
                                     std::to_string(sizes.shape(0)));
@@ -99,7 +99,7 @@ struct PairArrays {
 
 using Drawn = ArraysOf<std::uint32_t, std::int64_t>;
 
-// Runs of one object after the other, drawn by draw(i, counts) without the interpreter.
+// RLEMasks of one object after the other, drawn by draw(i, counts) without the interpreter.
 template <class Draw>
 Drawn draw_runs(std::size_t objects, Draw draw) {
     std::vector<std::uint32_t> counts;
@@ -157,7 +157,7 @@ Drawn mask_runs(const MaskArray& masks) {
 }
 
 Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
-    const Runs masks = runs(counts, objects, sizes);
+    const RLEMasks masks = runs(counts, objects, sizes);
     Raster region, contour;
     return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         region.read(masks.counts[i], masks.size_of(i));
@@ -167,14 +167,14 @@ Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const Siz
 }
 
 Drawn filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
-    const Runs masks = runs(counts, objects, sizes);
+    const RLEMasks masks = runs(counts, objects, sizes);
     return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         fill_outline(masks.counts[i], masks.size_of(i), out);
     });
 }
 
 nb::ndarray<nb::numpy, double> run_frames(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
-    const Runs masks = runs(counts, objects, sizes);
+    const RLEMasks masks = runs(counts, objects, sizes);
     std::vector<double> out;
     out.reserve(4 * masks.size());
     for (std::size_t i = 0; i < masks.size(); ++i) {
@@ -294,14 +294,14 @@ nb::ndarray<nb::numpy, double> pair_distance_differences(const SideTuple& truths
 
 void register_pairs(nb::module_& module) {
     module.def("polygon_runs", &polygon_runs, "points"_a, "rings"_a, "objects"_a, "sizes"_a, "coco"_a = true,
-               "Runs and offsets of the pixels inside polygons, by COCO's rule or by the middles of pixels.");
+               "RLEMasks and offsets of the pixels inside polygons, by COCO's rule or by the middles of pixels.");
     module.def("box_runs", &box_runs, "boxes"_a, "sizes"_a,
-               "Runs and offsets of the pixels whose middle lies in a box, left and upper edge included.");
-    module.def("mask_runs", &mask_runs, "masks"_a, "Runs and offsets of masks of bytes, [object, row, column].");
+               "RLEMasks and offsets of the pixels whose middle lies in a box, left and upper edge included.");
+    module.def("mask_runs", &mask_runs, "masks"_a, "RLEMasks and offsets of masks of bytes, [object, row, column].");
     module.def("outline_runs", &outline_runs, "counts"_a, "objects"_a, "sizes"_a,
-               "Runs and offsets of the pixels of masks that have a 4-neighbour outside.");
+               "RLEMasks and offsets of the pixels of masks that have a 4-neighbour outside.");
     module.def("filled_runs", &filled_runs, "counts"_a, "objects"_a, "sizes"_a,
-               "Runs and offsets of curves of pixels with what they enclose.");
+               "RLEMasks and offsets of curves of pixels with what they enclose.");
     module.def("run_frames", &run_frames, "counts"_a, "objects"_a, "sizes"_a,
                "Corners of the smallest box around each mask, all 0 where it is empty.");
     module.def("pair_overlaps", &pair_overlaps, "truth"_a, "pred"_a,

@@ -230,6 +230,13 @@ void register_parts(nb::module_& module) {
         .def_prop_ro("image_count", [](const KeptMerger& kept) { return kept.merger.images().size(); })
         .def_prop_ro("thresholds", [](const KeptMerger& kept) { return kept.merger.first().rules.thresholds.size(); })
         .def_prop_ro("recalls", [](const KeptMerger& kept) { return kept.merger.first().rules.recalls; })
+        .def_prop_ro(
+            "rules",
+            [](const KeptMerger& kept) {
+                const Rules& rules = kept.merger.first().rules;
+                return std::tuple(rules.thresholds, rules.ranges, rules.limits, rules.recalls);
+            },
+            "Thresholds, area ranges, limits and recalls, as the parts have them.")
         .def_prop_ro("repeated", [](const KeptMerger& kept) { return kept.merger.repeated(); })
         .def_prop_ro("ids", [](const KeptMerger& kept) { return list_of(kept.merger.images().ids); })
         .def_prop_ro("names", [](const KeptMerger& kept) { return names_of(kept.merger.images()); })

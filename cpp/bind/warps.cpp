@@ -35,7 +35,7 @@ std::int64_t count_failures(const SquareArray& values, std::int64_t reach, doubl
 
 void register_warps(nb::module_& module) {
     module.def("warp_runs", &draw_warps, "edges"_a, "warps"_a, "height"_a, "width"_a,
-               "Runs of the region that the edges enclose, moved by each warp; offsets of the masks.");
+               "RLEMasks of the region that the edges enclose, moved by each warp; offsets of the masks.");
     module.def("triangle_failures", &count_failures, "values"_a, "reach"_a, "slack"_a,
                "How many couples of shifts up to `reach` violate the triangle inequality.");
 }

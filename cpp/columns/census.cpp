@@ -46,6 +46,9 @@ void look_at_box(const Surveyed& side, std::size_t row, const CensusRules& rules
             found.small_area.add(row);
     } else if (!side.area.empty() && side.area[row] <= 0) {
         found.no_area.add(row);
+    } else if (!side.area.empty() && width >= 0 && height >= 0 &&
+               side.area[row] > rules.large_area * (width + 1) * (height + 1)) [[unlikely]] {
+        found.large_area.add(row);
     }
 }
 
@@ -55,6 +58,29 @@ void look_at_confidence(const Surveyed& side, std::size_t row, Census& found) {
         found.confidence_not_finite.add(row);
     else if (value > 1) [[unlikely]]
         found.above_one.add(row);
+}
+
+// Predictions at the lower end of the confidences, if these end in an edge: detectors write the more predictions the
+// lower the confidence, so that as many in the first window above the lowest one as (half of) the second mean that
+// others below were left out. A distribution that ends by itself thins out before.
+Tally cut_of(std::span<const double> confidence, const CensusRules& rules) {
+    double lowest = INFINITY, highest = -INFINITY;
+    for (const double value : confidence)
+        if (std::isfinite(value)) {
+            lowest = std::min(lowest, value);
+            highest = std::max(highest, value);
+        }
+    if (!(lowest >= rules.cut_above) || !(highest <= 1) || lowest == highest) return {};
+    const double width = rules.edge * std::min(lowest, 1 - lowest);
+    Tally first;
+    std::size_t second = 0;
+    for (std::size_t row = 0; row < confidence.size(); ++row) {
+        if (confidence[row] < lowest + width)
+            first.add(row);
+        else if (confidence[row] < lowest + 2 * width)
+            ++second;
+    }
+    return first.count >= rules.fewest_at_edge && 2 * first.count >= second ? first : Tally{};
 }
 
 // Rows of each image, in their order.
@@ -243,6 +269,7 @@ Census take_census(const Surveyed& side, std::size_t images, bool is_truth, unsi
                std::ranges::adjacent_find(side.confidence, std::not_equal_to()) == side.confidence.end()) {
         for (std::size_t row = 0; row < count; ++row) found.constant.add(row);
     }
+    found.cut = cut_of(side.confidence, rules);
     find_repeated(side, images, rules, found);
     return found;
 }

@@ -58,21 +58,26 @@ inline double overlap_of(const Corners& a, const Corners& b) {
 }
 
 struct CensusRules {
-    double rounding = 1e-6;         // a width this far below zero is rounding
-    double leaves = 0.1;            // a box is outside when it leaves its image by more than this part of the side
-    double small_area = 0.01;       // a stated area below this part of the box is no area of the object ...
-    double least_box = 100;         // ... in boxes from so many square pixels on
-    double near = 0.98;             // overlap from which two objects of a class are one
-    std::size_t neighbours = 64;    // boxes after a box, from left to right, that are compared with it
-    std::size_t sampled = 128;      // images in which repeated predictions are looked for
-    std::size_t fewest_equal = 20;  // predictions from which one confidence for all is odd
+    double rounding = 1e-6;    // a width this far below zero is rounding
+    double leaves = 0.1;       // a box is outside when it leaves its image by more than this part of the side
+    double small_area = 0.01;  // a stated area below this part of the box is no area of the object ...
+    double least_box = 100;    // ... in boxes from so many square pixels on
+    double large_area = 1.01;  // a stated area above so many times the box, one pixel wider and higher, is no area
+    double cut_above = 0.1;    // lowest confidence from which a detector's threshold may have cut predictions ...
+    double edge = 0.2;         // ... by two windows above it, each this part of its distance to 0 or 1 wide
+    std::size_t fewest_at_edge = 10;  // predictions in the first window that make an edge
+    double near = 0.98;               // overlap from which two objects of a class are one
+    std::size_t neighbours = 64;      // boxes after a box, from left to right, that are compared with it
+    std::size_t sampled = 128;        // images in which repeated predictions are looked for
+    std::size_t fewest_equal = 20;    // predictions from which one confidence for all is odd
 };
 
 struct Census {
     Tally not_finite, negative, zero_size, outside;              // boxes
     Tally beyond;                                                // boxes outside that have no part in their image
-    Tally no_area, small_area;                                   // stated areas of truths
+    Tally no_area, small_area, large_area;                       // stated areas of truths
     Tally unscored, confidence_not_finite, above_one, constant;  // confidences
+    Tally cut;                  // predictions just above a confidence below which there suddenly is none
     Tally repeated_ids, twins;  // twins: truths that nearly coincide with an earlier one of their class
     Tally repeated;             // predictions that are there twice, in a sample of the images ...
     std::size_t sampled = 0;    // ... with so many predictions
@@ -86,10 +91,12 @@ struct Census {
         visit("beyond", &Census::beyond);
         visit("no_area", &Census::no_area);
         visit("small_area", &Census::small_area);
+        visit("large_area", &Census::large_area);
         visit("unscored", &Census::unscored);
         visit("confidence_not_finite", &Census::confidence_not_finite);
         visit("above_one", &Census::above_one);
         visit("constant", &Census::constant);
+        visit("cut", &Census::cut);
         visit("repeated_ids", &Census::repeated_ids);
         visit("twins", &Census::twins);
         visit("repeated", &Census::repeated);

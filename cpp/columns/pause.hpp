@@ -28,7 +28,7 @@ struct Stopped : std::runtime_error {
 // when his loop did.
 inline thread_local bool is_helper = false;
 
-// Answers at most every 50 ms, and looks at the clock only every so many times it is asked.
+// AnswerTable at most every 50 ms, and looks at the clock only every so many times it is asked.
 class Pause {
   public:
     explicit Pause(unsigned every = 1) : every_(every), left_(every) {}

@@ -45,7 +45,7 @@ struct Size {
 };
 
 // Run-length masks, one an object: column by column, the first run counts background.
-struct Runs {
+struct RLEMasks {
     Ragged<std::uint32_t> counts;
     std::span<const std::int32_t> sizes;  // height and width of each object's image
 

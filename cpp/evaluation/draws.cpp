@@ -167,7 +167,8 @@ class Drawer {
             throw std::invalid_argument(
                 "weights: expected whole numbers up to 255 where precision is summed wherever recall changes");
         const TruthChanges none{};
-        const Numbers found = evaluation_.change(drawn.changes ? *drawn.changes : none, addable_, drawn.weights, 1);
+        const PrecisionRecall found =
+            evaluation_.change(drawn.changes ? *drawn.changes : none, addable_, drawn.weights, 1);
         for (std::size_t i = 0; i < choices_.size(); ++i) out[i] = found.mean(choices_[i].choice, choices_[i].classes);
     }
 
@@ -308,8 +309,8 @@ void check(const Evaluation& evaluation, std::span<const DrawnChoice> choices) {
 
 }  // namespace
 
-std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
-                               std::span<const DrawnChoice> choices, unsigned threads) {
+std::vector<double> bootstrap_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
+                                    std::span<const DrawnChoice> choices, unsigned threads) {
     check(evaluation, choices);
     const Shared shared(evaluation, choices);
     std::vector<double> means(draws.size() * choices.size());

@@ -23,7 +23,7 @@ struct DrawnChoice {
 // Evaluation::change but for the order in which numbers are added: a few units in the last place. The same for any
 // number of threads. Weights are whole numbers up to 255; others are weighed one draw at a time, slowly, and only where
 // the rules have recalls.
-std::vector<double> draw_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
-                               std::span<const DrawnChoice> choices, unsigned threads);
+std::vector<double> bootstrap_means(const Evaluation& evaluation, const Truths& addable, std::span<const Drawn> draws,
+                                    std::span<const DrawnChoice> choices, unsigned threads);
 
 }  // namespace verite

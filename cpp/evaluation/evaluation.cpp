@@ -13,9 +13,19 @@
 namespace verite {
 namespace {
 
-// Objects as one class, in the order of their own classes. Those of no class stay out.
+// Objects as one class, in the order of their own classes or as given. Those of no class stay out.
 struct Together {
-    Together(std::span<const std::int32_t> label, std::span<const std::int32_t> rows, std::size_t labels) {
+    Together(std::span<const std::int32_t> label, std::span<const std::int32_t> rows, std::size_t labels,
+             bool orders_by_class) {
+        this->label.resize(label.size());
+        std::ranges::transform(label, this->label.begin(), [](std::int32_t own) { return std::min(own, 0); });
+        if (orders_by_class)
+            order_by_class(label, rows, labels);
+        else
+            this->rows.assign(rows.begin(), rows.end());
+    }
+
+    void order_by_class(std::span<const std::int32_t> label, std::span<const std::int32_t> rows, std::size_t labels) {
         std::vector<std::size_t> next(labels + 2, 0);
         const std::size_t count = rows.empty() ? label.size() : rows.size();
         const auto row_of = [&](std::size_t i) { return rows.empty() ? static_cast<std::int32_t>(i) : rows[i]; };
@@ -26,8 +36,6 @@ struct Together {
         std::partial_sum(next.begin(), next.end(), next.begin());
         this->rows.resize(count);
         for (std::size_t i = 0; i < count; ++i) this->rows[next[bin_of(row_of(i))]++] = row_of(i);
-        this->label.resize(label.size());
-        std::ranges::transform(label, this->label.begin(), [](std::int32_t own) { return std::min(own, 0); });
     }
 
     Array<std::int32_t> rows, label;
@@ -38,8 +46,8 @@ template <class Side, class Make>
 auto lay_out(const Side& side, std::size_t images, std::size_t labels, const Rules& rules, Make&& make) {
     Places places{side.image, side.label, static_cast<std::int32_t>(images), static_cast<std::int32_t>(labels),
                   side.rows};
-    if (!rules.is_together) return make(places);
-    const Together together(side.label, side.rows, labels);
+    if (!rules.class_agnostic) return make(places);
+    const Together together(side.label, side.rows, labels, rules.orders_by_class);
     places.label = together.label;
     places.rows = together.rows;
     places.labels = 1;
@@ -74,7 +82,7 @@ Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t image
     : truth_(truth),
       pred_(pred),
       images_(images),
-      labels_(rules.is_together ? 1 : labels),
+      labels_(rules.class_agnostic ? 1 : labels),
       rules_(rules),
       similarity_(similarity),
       pixel_(pixel),
@@ -100,7 +108,7 @@ Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t image
     if (shared_.empty()) shared_.assign(truth_rows.size(), 0);
     is_void_ = by_slot(truth_.is_void, truth_rows);
     least_ = by_slot(truth_.least, truth_rows);
-    grasping_ = by_slot(pred_.grasping, pred_rows);
+    grasping_ = by_slot(pred_.keeps_truth_free, pred_rows);
     match();
     positives_ = weigh_positives({});
 }
@@ -142,10 +150,10 @@ Walked Evaluation::walked(std::size_t block) const {
             positives_,      flags.thresholds,     flags.ranges};
 }
 
-const Numbers& Evaluation::numbers() const {
+const PrecisionRecall& Evaluation::numbers() const {
     const std::lock_guard lock(making_);
     if (!numbers_) {
-        Numbers found(rules_, labels_, positives_);
+        PrecisionRecall found(rules_, labels_, positives_);
         const std::size_t limits = rules_.limits.size();
         for (std::size_t block = 0; block < flags_.size(); ++block)
             accumulate(walked(block), {rules_.recalls, limits, limits - 1, rules_.range_count()}, nullptr, threads_,
@@ -205,10 +213,10 @@ Weighting Evaluation::weighting(std::span<const double> weights) const {
     return {weights, image_, runs_, is_whole};
 }
 
-Numbers Evaluation::weight(std::span<const double> weights, unsigned threads) const {
+PrecisionRecall Evaluation::weight(std::span<const double> weights, unsigned threads) const {
     const Weighting given = weighting(weights);
     const Array<double> positives = weigh_positives(weights);
-    Numbers found(rules_, labels_, positives);
+    PrecisionRecall found(rules_, labels_, positives);
     const std::size_t limits = rules_.limits.size();
     for (std::size_t block = 0; block < flags_.size(); ++block) {
         Walked walk = walked(block);

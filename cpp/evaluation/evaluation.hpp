@@ -32,9 +32,9 @@ struct Preds {
     std::span<const std::int32_t> rows;
     Objects objects;
     std::span<const double> areas;
-    std::span<const double> confidence;      // empty: all the same
-    std::span<const std::uint8_t> spared;    // count for nothing if they find nothing
-    std::span<const std::uint8_t> grasping;  // take a truth and yet leave it free
+    std::span<const double> confidence;              // empty: all the same
+    std::span<const std::uint8_t> spared;            // count for nothing if they find nothing
+    std::span<const std::uint8_t> keeps_truth_free;  // take a truth and yet leave it free
 
     std::size_t count() const { return image.size(); }
 };
@@ -75,15 +75,15 @@ class Evaluation {
     std::size_t images() const { return images_; }
 
     // Precision and recall; made when they are first asked for.
-    const Numbers& numbers() const;
+    const PrecisionRecall& numbers() const;
 
     // As if each image were there so many times: weights by rank, 0 or more.
-    Numbers weight(std::span<const double> weights, unsigned threads) const;
+    PrecisionRecall weight(std::span<const double> weights, unsigned threads) const;
 
     // As if the truth were another one, and each image there so many times where there are weights. What is not touched
     // is borrowed; nothing of this is written to, so that many may ask at once.
-    Numbers change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
-                   unsigned threads) const;
+    PrecisionRecall change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
+                           unsigned threads) const;
 
     // precision, confidence [threshold][recall][label][range][limit] and recall [threshold][label][range][limit].
     void fill_arrays(double absent, std::span<double> precision, std::span<double> confidence,
@@ -121,7 +121,7 @@ class Evaluation {
     void match();
     Walked walked(std::size_t block) const;
     std::span<const std::int32_t> truth_slots() const;
-    Standing standing() const { return {ignored_, shared_, grasping_, least_}; }
+    MatchFlags standing() const { return {ignored_, shared_, grasping_, least_}; }
 
     Truths truth_;
     Preds pred_;
@@ -143,7 +143,7 @@ class Evaluation {
 
     // Made when first asked for.
     mutable std::mutex making_;
-    mutable std::optional<Numbers> numbers_;
+    mutable std::optional<PrecisionRecall> numbers_;
     mutable Array<double> confidence_;        // by slot
     mutable Array<std::int32_t> image_;       // of each place in the order of classes
     mutable Array<std::uint32_t> runs_;       // from each place on, of the same image and confidence

@@ -15,12 +15,12 @@ KeptEvaluation::KeptEvaluation(Columns truth, Columns pred, Images images, std::
                   sides_.rules().pixel, sides_.rules().most_pairs, threads),
       threads_(threads) {}
 
-Numbers KeptEvaluation::weight(std::span<const double> weights, unsigned threads) const {
+PrecisionRecall KeptEvaluation::weight(std::span<const double> weights, unsigned threads) const {
     return evaluation_.weight(sides_.by_rank(weights), threads);
 }
 
-Numbers KeptEvaluation::change(std::span<const std::int32_t> removed, const Columns* added,
-                               std::span<const double> weights, unsigned threads) const {
+PrecisionRecall KeptEvaluation::change(std::span<const std::int32_t> removed, const Columns* added,
+                                       std::span<const double> weights, unsigned threads) const {
     Sided side;
     Truths addable;
     if (added) addable = sides_.lay_added(side, *added);
@@ -44,9 +44,9 @@ Part KeptEvaluation::part(std::span<const std::int64_t> labels, std::string abou
     return make_part(evaluation_, std::move(keys), labels, std::move(about), threads_);
 }
 
-std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, const Changes* changes,
-                                               std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
-                                               unsigned threads) const {
+std::vector<double> KeptEvaluation::bootstrap_means(std::span<const double> weights, const Changes* changes,
+                                                    std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
+                                                    unsigned threads) const {
     const std::size_t images = sides_.images().count();
     const auto bounds = [](const View<std::int64_t>& offsets, std::size_t count) {
         if (offsets.values.empty() || offsets[0] != 0 || offsets.values.back() != static_cast<std::int64_t>(count) ||
@@ -89,7 +89,7 @@ std::vector<double> KeptEvaluation::draw_means(std::span<const double> weights, 
             drawn.push_back(
                 {has_weights && !weights.empty() ? std::span<const double>(ranked[i]) : std::span<const double>{},
                  has_changes && changes ? &changed[i] : nullptr});
-    return verite::draw_means(evaluation_, addable, drawn, choices, threads);
+    return verite::bootstrap_means(evaluation_, addable, drawn, choices, threads);
 }
 
 }  // namespace verite

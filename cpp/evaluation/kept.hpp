@@ -19,10 +19,10 @@ class KeptEvaluation {
     const Sides& sides() const { return sides_; }
     const Evaluation& evaluation() const { return evaluation_; }
 
-    Numbers weight(std::span<const double> weights, unsigned threads) const;
+    PrecisionRecall weight(std::span<const double> weights, unsigned threads) const;
     // Rows of the truth that are not there, and objects that are; weights may be empty.
-    Numbers change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
-                   unsigned threads) const;
+    PrecisionRecall change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
+                           unsigned threads) const;
 
     // Changed truths of many draws: lists one after the other, and where each draw's part of them begins.
     struct Changes {
@@ -35,9 +35,9 @@ class KeptEvaluation {
         bool has_weights, has_changes;
     };
     // The means of many draws, [draw][doubt][choice]: weights [draw][image]; changes may be null.
-    std::vector<double> draw_means(std::span<const double> weights, const Changes* changes,
-                                   std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
-                                   unsigned threads) const;
+    std::vector<double> bootstrap_means(std::span<const double> weights, const Changes* changes,
+                                        std::span<const Doubt> doubts, std::span<const DrawnChoice> choices,
+                                        unsigned threads) const;
 
     // What became of these images, by their ids or else by their names; `labels` are ids of classes in their order.
     Part part(std::span<const std::int64_t> labels, std::string about) const;

@@ -14,7 +14,7 @@ namespace {
 
 class Matcher {
   public:
-    Matcher(const CandidateView& candidates, const Standing& standing, const Rules& rules,
+    Matcher(const CandidateView& candidates, const MatchFlags& standing, const Rules& rules,
             std::span<const double> thresholds, std::span<Thresholds> matched)
         : candidates_(candidates),
           standing_(standing),
@@ -33,8 +33,9 @@ class Matcher {
     void match(std::int64_t pred) {
         const std::int64_t first = candidates_.offsets[pred], last = candidates_.offsets[pred + 1];
         if (first == last) return;
-        is_grasping_ = !standing_.grasping.empty() && standing_.grasping[pred];
+        is_grasping_ = !standing_.keeps_truth_free.empty() && standing_.keeps_truth_free[pred];
         if (rules_.wants == Wants::best) return match_best(first, last);
+        if (rules_.wants == Wants::nearest) return match_nearest(first, last);
         if (last - first == 1) return match_only(first);
         if (!rank(first, last)) return match_word_by_word(first, last);
         for (std::size_t range = 0; range < ranges_; ++range) {
@@ -77,21 +78,43 @@ class Matcher {
         }
     }
 
+    // What is not a number is never the nearest.
+    void match_nearest(std::int64_t first, std::int64_t last) {
+        rank(first, last);
+        for (std::size_t range = 0; range < ranges_; ++range) {
+            Thresholds open = all_;
+            for (const Choice& choice : choices_) {
+                const Thresholds wanted = open & choice.reached;
+                if (!is_ignored(choice.candidate, range)) {
+                    open &= static_cast<Thresholds>(~take(choice.candidate, range, wanted));
+                    continue;
+                }
+                matched_[static_cast<std::size_t>(choice.candidate) * ranges_ + range] |= wanted;
+                open &= static_cast<Thresholds>(~wanted);
+            }
+        }
+    }
+
     // The pairs of a prediction from the best to the worst. Of equal ones the later truth comes first in the reference,
-    // where a truth that is as good as the best so far replaces it. False where an overlap is not a number.
+    // where a truth that is as good as the best so far replaces it. An overlap that is not a number is left out; false
+    // where there is one.
     bool rank(std::int64_t first, std::int64_t last) {
         choices_.clear();
+        bool are_numbers = true;
         const bool is_later_first = rules_.equal == Equal::later;
         for (std::int64_t i = 0; i < last - first; ++i) {
             const std::int64_t c = is_later_first ? last - 1 - i : first + i;
             const double overlap = candidates_.overlap[c];
-            if (std::isnan(overlap)) return false;
+            if (std::isnan(overlap)) {
+                are_numbers = false;
+                continue;
+            }
             Choice choice{c, overlap, reached(c)};
             auto place = choices_.end();
             while (place != choices_.begin() && (place - 1)->overlap < overlap) --place;
             choices_.insert(place, choice);
         }
-        return true;
+        return are_numbers;
     }
 
     Thresholds reached(std::int64_t candidate) const {
@@ -149,7 +172,7 @@ class Matcher {
     }
 
     const CandidateView& candidates_;
-    const Standing& standing_;
+    const MatchFlags& standing_;
     const Rules& rules_;
     std::span<const double> thresholds_;
     const std::size_t ranges_;
@@ -161,7 +184,7 @@ class Matcher {
     std::vector<Choice> choices_;
 };
 
-void check(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Standing& standing,
+void check(const Cells& truth, const Cells& pred, const CandidateView& candidates, const MatchFlags& standing,
            const Rules& rules, std::span<const double> thresholds, std::span<Thresholds> matched) {
     const auto expect = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(std::string("matching: expected ") + what);
@@ -173,13 +196,14 @@ void check(const Cells& truth, const Cells& pred, const CandidateView& candidate
     expect(standing.ignored.size() == truth.rows.size() && standing.shared.size() == truth.rows.size(),
            "flags for every truth");
     expect(standing.least.empty() || standing.least.size() == truth.rows.size(), "an overlap for every truth");
-    expect(standing.grasping.empty() || standing.grasping.size() == pred.rows.size(), "a flag for every prediction");
+    expect(standing.keeps_truth_free.empty() || standing.keeps_truth_free.size() == pred.rows.size(),
+           "a flag for every prediction");
     expect(matched.size() == rules.range_count() * candidates.truth.size(), "room for every candidate and range");
 }
 
 }  // namespace
 
-void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const Standing& standing,
+void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const MatchFlags& standing,
                     const Rules& rules, std::span<const double> thresholds, unsigned threads,
                     std::span<Thresholds> matched) {
     check(truth, pred, candidates, standing, rules, thresholds, matched);

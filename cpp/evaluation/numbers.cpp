@@ -7,7 +7,7 @@
 
 namespace verite {
 
-Numbers::Numbers(const Rules& rules, std::size_t labels, std::span<const double> positives)
+PrecisionRecall::PrecisionRecall(const Rules& rules, std::size_t labels, std::span<const double> positives)
     : labels_(labels),
       ranges_(rules.range_count()),
       thresholds_(rules.thresholds.size()),
@@ -17,7 +17,7 @@ Numbers::Numbers(const Rules& rules, std::size_t labels, std::span<const double>
       recall_(limits_ * ranges_ * thresholds_ * labels_, absent),
       positives_(positives.begin(), positives.end()) {}
 
-Curves Numbers::curves(std::size_t first) {
+Curves PrecisionRecall::curves(std::size_t first) {
     const Strides strides{thresholds_ * levels_ * labels_, levels_ * labels_, labels_, 1, 0};
     const Strides recall_strides{thresholds_ * labels_, labels_, 0, 1, ranges_ * thresholds_ * labels_};
     return {std::span(precision_).subspan(first * strides.threshold),
@@ -27,20 +27,20 @@ Curves Numbers::curves(std::size_t first) {
             recall_strides};
 }
 
-void Numbers::change(std::span<const double> positives, std::span<const std::int32_t> labels) {
+void PrecisionRecall::change(std::span<const double> positives, std::span<const std::int32_t> labels) {
     positives_.assign(positives.begin(), positives.end());
     for (auto* values : {&precision_, &recall_})
         for (const std::int32_t label : labels)
             for (auto i = static_cast<std::size_t>(label); i < values->size(); i += labels_) (*values)[i] = absent;
 }
 
-bool Numbers::has(const Choice& choice) const {
+bool PrecisionRecall::has(const Choice& choice) const {
     const bool has_threshold =
         !choice.threshold || (*choice.threshold >= -1 && *choice.threshold < static_cast<std::int64_t>(thresholds_));
     return has_threshold && choice.range < ranges_ && choice.limit < limits_;
 }
 
-std::span<const double> Numbers::values(const Choice& choice) const {
+std::span<const double> PrecisionRecall::values(const Choice& choice) const {
     const std::size_t row = choice.is_precision ? levels_ * labels_ : labels_;  // numbers of one threshold
     const std::size_t block = choice.is_precision ? choice.range : choice.limit * ranges_ + choice.range;
     const auto all = std::span(choice.is_precision ? precision_ : recall_).subspan(block * thresholds_ * row);
@@ -49,7 +49,7 @@ std::span<const double> Numbers::values(const Choice& choice) const {
     return all.subspan(static_cast<std::size_t>(*choice.threshold) * row, row);
 }
 
-double Numbers::mean(const Choice& choice, std::span<const std::uint8_t> classes) const {
+double PrecisionRecall::mean(const Choice& choice, std::span<const std::uint8_t> classes) const {
     auto found = values(choice);
     Array<double> present;
     const auto is_present = [&](std::size_t label) {
@@ -66,7 +66,7 @@ double Numbers::mean(const Choice& choice, std::span<const std::uint8_t> classes
     return found.empty() ? absent : sum_pairwise(found) / static_cast<double>(found.size());
 }
 
-std::vector<double> Numbers::class_means(const Choice& choice) const {
+std::vector<double> PrecisionRecall::class_means(const Choice& choice) const {
     const auto found = values(choice);
     const std::size_t rows = labels_ > 0 ? found.size() / labels_ : 0;
     std::vector<double> means(labels_, absent), own(rows);

@@ -20,10 +20,10 @@ struct Choice {
     std::size_t range, limit;
 };
 
-class Numbers {
+class PrecisionRecall {
   public:
     // All absent.
-    Numbers(const Rules& rules, std::size_t labels, std::span<const double> positives);
+    PrecisionRecall(const Rules& rules, std::size_t labels, std::span<const double> positives);
 
     bool has(const Choice& choice) const;
 

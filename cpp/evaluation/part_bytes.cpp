@@ -43,7 +43,7 @@ void take_values(Reader& in, std::vector<T>& values) {
     for (T& value : values) value = std::bit_cast<T>(in.take_bytes(8));
 }
 
-// Rising numbers: the first one, then how far it is from each to the next.
+// IsotonicFit numbers: the first one, then how far it is from each to the next.
 void put_rising(Writer& out, std::span<const std::int64_t> ids) {
     out.put(ids.size());
     std::uint64_t before = 0;
@@ -119,6 +119,8 @@ Part part_from(std::span<const std::uint8_t> bytes) {
     }
     if (in.left() > 0) part.notes = take_text(in);
     if (in.left() > 0) Reader::refuse();
+    for (std::size_t i = 0; i < part.sections.size(); ++i)
+        check(part.section(i), part.shape(), part.rules.recalls.empty() && part.rules.ranges.back() == 0);
     return part;
 }
 

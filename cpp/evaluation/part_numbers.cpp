@@ -97,10 +97,10 @@ void Merger::visit_classes(unsigned threads, Visit&& visit) const {
     }
 }
 
-Numbers Merger::numbers(unsigned threads) const {
+PrecisionRecall Merger::numbers(unsigned threads) const {
     const Rules& rules = first().rules;
     const std::size_t ranges = rules.range_count(), limits = rules.limits.size();
-    Numbers found(rules, labels_.size(), Array<double>(labels_.size() * ranges, 0.0));
+    PrecisionRecall found(rules, labels_.size(), Array<double>(labels_.size() * ranges, 0.0));
     Array<double> positives;
     visit_classes(threads, [&](std::size_t label, WalkedClasses& classes) {
         positives.insert(positives.end(), classes.positives().begin(), classes.positives().end());

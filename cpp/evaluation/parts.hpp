@@ -69,7 +69,7 @@ class Merger {
     Part merge(unsigned threads) const;
 
     // To the last bit those of one evaluation of all images. Classes are walked a few at a time.
-    Numbers numbers(unsigned threads) const;
+    PrecisionRecall numbers(unsigned threads) const;
     void fill_arrays(double absent, std::span<double> precision, std::span<double> confidence, std::span<double> recall,
                      unsigned threads) const;
     std::vector<Reading> readings(std::size_t threshold, unsigned threads) const;

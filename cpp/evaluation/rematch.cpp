@@ -63,9 +63,9 @@ std::int32_t Rematch::slot_of(std::int32_t row) const {
 // The groups that are touched, side by side.
 void Rematch::list(const TruthChanges& changes) {
     const Truths& truth = evaluation_.truth_;
-    const bool is_together = evaluation_.rules_.is_together;
+    const bool class_agnostic = evaluation_.rules_.class_agnostic;
     const auto add = [&](std::int32_t image, std::int32_t label, std::int32_t position) {
-        if (image >= 0 && label >= 0) touched_.push_back({image, is_together ? 0 : label, position});
+        if (image >= 0 && label >= 0) touched_.push_back({image, class_agnostic ? 0 : label, position});
     };
     touched_.clear();
     removed_.clear();
@@ -83,7 +83,7 @@ void Rematch::list(const TruthChanges& changes) {
             throw std::invalid_argument("changes: expected objects that may be added, found " + std::to_string(row));
         const std::int32_t image = addable_.image[static_cast<std::size_t>(row)];
         if (image >= static_cast<std::int32_t>(evaluation_.images_) ||
-            (!is_together && label >= static_cast<std::int32_t>(evaluation_.labels_)))
+            (!class_agnostic && label >= static_cast<std::int32_t>(evaluation_.labels_)))
             throw std::invalid_argument("changes: expected images and classes of the truth");
         if (addable_.label[static_cast<std::size_t>(row)] >= 0) add(image, label, row);
     }
@@ -198,8 +198,8 @@ void Rematch::match(const Write& write) {
     const CandidateView pairs{candidates_.offsets, candidates_.truth.values(), candidates_.overlap.values()};
     truth_rows_.resize(ignored_.size());  // which objects these are does not matter
     const Cells truths{truth_rows_, {}, truth_images_}, preds{slots_, {}, pred_images_};
-    const Standing standing{ignored_, shared_, grasping_,
-                            kept.least_.empty() ? std::span<const double>{} : std::span<const double>(least_)};
+    const MatchFlags standing{ignored_, shared_, grasping_,
+                              kept.least_.empty() ? std::span<const double>{} : std::span<const double>(least_)};
     matched_.resize(pairs.truth.size() * outcomes_.size());
     const Matched given{{}, {}, pairs, matched_, ignored_, is_void_};
     for (std::size_t block = 0; block < kept.flags_.size(); ++block) {
@@ -212,8 +212,8 @@ void Rematch::match(const Write& write) {
 }
 
 // A copy of the flags, with predictions of touched groups as they are now.
-Numbers Evaluation::change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
-                           unsigned threads) const {
+PrecisionRecall Evaluation::change(const TruthChanges& changes, const Truths& addable, std::span<const double> weights,
+                                   unsigned threads) const {
     struct Copy {
         Array<Brief> briefs;
         Column<Outcome> outcomes;
@@ -234,7 +234,7 @@ Numbers Evaluation::change(const TruthChanges& changes, const Truths& addable, s
             if (took) kept.append(outcomes);
         });
     rematch.count(weights, positives);
-    std::optional<Numbers> found;
+    std::optional<PrecisionRecall> found;
     if (weights.empty()) {
         found = numbers();
         found->change(positives, labels);

@@ -9,9 +9,10 @@
 
 namespace verite {
 
-// Which truth may a prediction take: the one it overlaps most of those still free, or only the one it overlaps most of
-// all, whether it is taken or not (Pascal VOC)?
-enum class Wants : std::uint8_t { free, best };
+// Which ground-truth object may a prediction match: the one of highest IoU among those still free, ignored ones after
+// all others (COCO); only the one of highest IoU, matched already or not (Pascal VOC); or the one of highest IoU among
+// those still free, where ignored ones are ranked like others and stay free?
+enum class Wants : std::uint8_t { free, best, nearest };
 
 // Which of two truths that are overlapped equally?
 enum class Equal : std::uint8_t { later, first };
@@ -29,8 +30,10 @@ struct Rules {
     Wants wants = Wants::free;
     Equal equal = Equal::later;
     Ties ties = Ties::image;
-    bool is_strict = false;    // an overlap must exceed its threshold
-    bool is_together = false;  // all classes are one
+    bool is_strict = false;       // an overlap must exceed its threshold
+    bool class_agnostic = false;  // all classes are one
+    bool orders_by_class =
+        true;  // then equal confidences and equal overlaps of an image come class by class, else as given
 
     std::size_t range_count() const { return ranges.size() / 2; }
     std::int64_t most() const { return limits.back(); }

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 
 #include "columns/cells.hpp"
+#include "evaluation/matching.hpp"
 #include "evaluation/rules.hpp"
 
 namespace verite {
@@ -195,6 +198,39 @@ Bytes pack(const Section& section, const SectionShape& shape) {
     });
     out.bytes.shrink_to_fit();
     return std::move(out.bytes);
+}
+
+void check(const Section& section, const SectionShape& shape, bool are_kinds) {
+    for (const Row& row : section.rows)
+        if (!std::isfinite(confidence_of(row.key))) Reader::refuse();
+    if (std::ranges::adjacent_find(section.cells, std::greater_equal(), &Cell::image) != section.cells.end())
+        Reader::refuse();
+    const std::size_t columns = shape.blocks * shape.ranges;
+    const auto has_hits = [&](const Row& row) {
+        return std::ranges::any_of(section.fates[row.fate].subspan(1),
+                                   [](std::uint32_t word) { return (word & 0xFFFF) != 0; });
+    };
+    Array<Row> right;
+    std::ranges::copy_if(section.rows, std::back_inserter(right), has_hits);
+    std::ranges::stable_sort(right, {}, &Row::image);
+    std::vector<std::uint64_t> hits(columns * most_thresholds);
+    auto cell = section.cells.begin();
+    for (auto row = right.begin(); row != right.end();) {
+        const std::uint32_t image = row->image;
+        std::ranges::fill(hits, 0);
+        for (; row != right.end() && row->image == image; ++row)
+            for (std::size_t at = 0; at < hits.size(); ++at)
+                hits[at] += section.fates[row->fate][1 + at / most_thresholds] >> at % most_thresholds & 1;
+        while (cell != section.cells.end() && cell->image < image) ++cell;
+        if (cell == section.cells.end() || cell->image != image) Reader::refuse();
+        const auto counts = section.counts[cell->counts];
+        for (std::size_t at = 0; at < hits.size(); ++at) {
+            const std::size_t range = at / most_thresholds % shape.ranges;
+            std::uint64_t objects = counts[range];
+            if (are_kinds && range == 0) objects = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+            if (hits[at] > objects) Reader::refuse();
+        }
+    }
 }
 
 std::uint64_t count_rows(std::span<const std::uint8_t> bytes) { return Reader(bytes).take(); }

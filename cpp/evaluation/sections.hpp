@@ -1,5 +1,5 @@
 // What became of the predictions of one class, packed into few bytes: how confident each was, in which image, and its
-// fate. Fates are few, so that a row names its own by a small number.
+// fate. ObjectOutcomes are few, so that a row names its own by a small number.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,10 @@ Bytes pack(const Section& section, const SectionShape& shape);
 
 // Throws std::invalid_argument where bytes are not what `pack` made.
 Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape);
+
+// Throws std::invalid_argument where a section contradicts itself: confidences that are no numbers, an image with two
+// counts, more hits in an image than it has objects. `are_kinds`: ranges are kinds of objects, the first has all hits.
+void check(const Section& section, const SectionShape& shape, bool are_kinds);
 
 // How many rows there are, without a look at them.
 std::uint64_t count_rows(std::span<const std::uint8_t> bytes);

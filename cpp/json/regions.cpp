@@ -104,8 +104,8 @@ Polygons read_polygons(const Content& content, const Document& document, std::sp
     return read_regions<PolygonReader>(content, document, records, limits, threads);
 }
 
-Runs read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
-               const RegionLimits& limits, unsigned threads) {
+RLEMasks read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
+                   const RegionLimits& limits, unsigned threads) {
     return read_regions<RunReader>(content, document, records, limits, threads);
 }
 

@@ -27,7 +27,7 @@ struct Polygons {
 };
 
 // Run-length masks: lengths of runs of 0 and 1 in turn, column by column of the image, starting with 0.
-struct Runs {
+struct RLEMasks {
     Column<std::uint32_t> lengths;
     Column<std::int64_t> starts;
     Column<std::int32_t, 2> sizes;  // height, width
@@ -37,7 +37,7 @@ struct Runs {
 // is wrong, and std::invalid_argument for a record that does not exist or whose segmentation is of another kind.
 Polygons read_polygons(const Content& content, const Document& document, std::span<const std::int64_t> records,
                        const RegionLimits& limits = {}, unsigned threads = 1);
-Runs read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
-               const RegionLimits& limits = {}, unsigned threads = 1);
+RLEMasks read_runs(const Content& content, const Document& document, std::span<const std::int64_t> records,
+                   const RegionLimits& limits = {}, unsigned threads = 1);
 
 }  // namespace verite::json

@@ -171,7 +171,7 @@ void RunReader::append(const RunReader& next) {
     runs_.sizes.append(next.runs_.sizes.values());
 }
 
-Runs RunReader::take() {
+RLEMasks RunReader::take() {
     runs_.lengths.shrink();
     return std::move(runs_);
 }

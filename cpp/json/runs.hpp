@@ -24,7 +24,7 @@ class RunReader {
     // Reads the mask that starts at in.at.
     void read(Scanner& in);
     void append(const RunReader& next);
-    Runs take();
+    RLEMasks take();
 
   private:
     void read_fields(Scanner& in);
@@ -36,7 +36,7 @@ class RunReader {
     void check_sum(const char* where, const Scanner& in) const;
 
     RegionLimits limits_;
-    Runs runs_;
+    RLEMasks runs_;
     Layout layout_;
     Column<char> packed_;
     std::int64_t height_ = 0, width_ = 0;  // of the mask being read

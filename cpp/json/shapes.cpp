@@ -38,7 +38,7 @@ Shapes read_shapes(const Content& content, const Document& document, const Regio
         shapes.rings = keep(std::move(found.ring_starts));
     }
     if (const auto records = records_of(objects, SegmentationKind::runs); !records.empty()) {
-        Runs found = read_runs(content, document, records, limits, threads);
+        RLEMasks found = read_runs(content, document, records, limits, threads);
         shapes.run_objects = keep(spread(found.starts, records, objects.count));
         Array<std::int32_t> sizes(2 * objects.count, 0);
         for (std::size_t i = 0; i < records.size(); ++i)

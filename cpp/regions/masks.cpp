@@ -91,7 +91,7 @@ std::uint64_t run_overlap(std::span<const std::uint32_t> a, std::span<const std:
     return shared;
 }
 
-std::size_t first_unsound(const Runs& runs) {
+std::size_t first_unsound(const RLEMasks& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         std::uint64_t sum = 0;
         for (const std::uint32_t count : runs.counts[i]) sum += count;

@@ -23,7 +23,7 @@ void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint3
 // The same text from runs, appended to `text`.
 void encode_runs(std::span<const std::uint32_t> counts, std::string& text);
 
-// Runs from stretches told column by column, downwards; stretches that touch become one.
+// RLEMasks from stretches told column by column, downwards; stretches that touch become one.
 class RunWriter {
   public:
     RunWriter(Size size, std::vector<std::uint32_t>& counts) : size_(size), counts_(counts), start_(counts.size()) {}
@@ -80,6 +80,6 @@ std::uint64_t run_area(std::span<const std::uint32_t> counts);
 std::uint64_t run_overlap(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
 // Do the runs of every object add up to the pixels of its image? The first that do not, or size().
-std::size_t first_unsound(const Runs& runs);
+std::size_t first_unsound(const RLEMasks& runs);
 
 }  // namespace verite

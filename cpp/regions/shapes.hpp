@@ -10,8 +10,8 @@ namespace verite {
 // Masks, and for some objects an outline of their own: a contour that was given rather than derived from the mask.
 // An object without one has no runs in `outlines`.
 struct Side {
-    Runs masks;
-    Runs outlines;                       // as many objects as masks, or none at all
+    RLEMasks masks;
+    RLEMasks outlines;                   // as many objects as masks, or none at all
     std::span<const std::int64_t> rows;  // pair i takes object rows[i]
 };
 

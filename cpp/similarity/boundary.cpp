@@ -1,6 +1,7 @@
-// Masks and their boundaries: the overlap of the masks, or of their rims if that is less.
+// Boundary IoU of masks: the IoU of two masks or of their boundaries, whichever is less. In a crowd the masks alone are
+// compared: a crowd's boundary surrounds a group, not one object.
 //
-// Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021.
+// Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021; crowds as in its code.
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -43,14 +44,14 @@ class BoundaryMeasure {
 
     double overlap(std::size_t t) {
         const double overlap = masks_.overlap(t);
-        if (!(overlap >= floor_) || !(overlap > 0)) return overlap;
+        if (!(overlap >= floor_) || !(overlap > 0) || masks_.is_crowd(t)) return overlap;
         Mask& other = masks_.other(t);
         const std::int64_t width = rim_width(other.size);
         if (is_thin(masks_.mine(), width) && is_thin(other, width)) return overlap;  // the rims are the masks
         mine_.read(masks_.mine(), width);
         others_[t].read(other, width);
         const std::uint64_t both = count_common(mine_.rim, others_[t].rim);
-        const std::uint64_t all = masks_.is_crowd(t) ? mine_.size : mine_.size + others_[t].size - both;
+        const std::uint64_t all = mine_.size + others_[t].size - both;
         return std::min(overlap, both > 0 ? static_cast<double>(both) / static_cast<double>(all) : 0.0);
     }
 

@@ -157,11 +157,11 @@ void draw_areas(const Outlines& outlines, unsigned threads, std::span<double> ou
     });
 }
 
-void mask_areas(const Runs& masks, std::span<double> out) {
+void mask_areas(const RLEMasks& masks, std::span<double> out) {
     for (std::size_t i = 0; i < masks.size(); ++i) out[i] = static_cast<double>(run_area(masks.counts[i]));
 }
 
-void mask_bounds(const Runs& masks, std::span<double> out) {
+void mask_bounds(const RLEMasks& masks, std::span<double> out) {
     for (std::size_t i = 0; i < masks.size(); ++i) write_bounds(masks.counts[i], masks.size_of(i), &out[4 * i]);
 }
 

@@ -15,7 +15,7 @@ namespace verite {
 
 // What is known of the shape of objects. The mask counts; where there is none the polygons, and without them the box.
 struct Outlines {
-    Runs runs;  // an object without a mask has no runs; may hold no objects at all
+    RLEMasks runs;  // an object without a mask has no runs; may hold no objects at all
     Rings rings;
     std::span<const std::int64_t> objects;  // object i has the rings objects[i] .. objects[i + 1]; may be empty
     std::span<const double> boxes;          // left, top, width, height
@@ -48,10 +48,10 @@ struct Masks {
 Masks draw_masks(const Outlines& outlines, unsigned threads);
 
 // The number of pixels of each mask.
-void mask_areas(const Runs& masks, std::span<double> out);
+void mask_areas(const RLEMasks& masks, std::span<double> out);
 
 // Left, top, width and height of the pixels of each mask, as pycocotools tells them.
-void mask_bounds(const Runs& masks, std::span<double> out);
+void mask_bounds(const RLEMasks& masks, std::span<double> out);
 
 // The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where
 // the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.

@@ -19,6 +19,20 @@ def read_stub() -> dict[str, str]:
 
 
 PUBLIC = read_stub()
+# Names of version 0.1 and what they are called now; each still works for one version, with a DeprecationWarning.
+DEPRECATED = {
+    "Answers": "AnswerTable",
+    "Confidences": "ScoreTable",
+    "Finds": "DetectionTable",
+    "Partial": "PartialResult",
+    "Runs": "RLEMasks",
+    "draw_distances": "plot_distances",
+    "draw_distributions": "plot_distributions",
+    "draw_image": "plot_image",
+    "draw_pair": "plot_pair",
+    "draw_scene": "plot_scene",
+    "save_page": "save_report",
+}
 __all__ = ["__version__", *PUBLIC]
 
 
@@ -29,6 +43,11 @@ def __getattr__(name: str) -> object:
 
     from verite.loading import importing
 
+    if name in DEPRECATED:
+        from warnings import warn
+
+        warn(f"verite.{name} is now called verite.{DEPRECATED[name]}", DeprecationWarning, stacklevel=2)
+        return __getattr__(DEPRECATED[name])
     if name not in PUBLIC:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
     home = PUBLIC[name]

@@ -3,7 +3,7 @@
 from verite import truth_errors as truth_errors
 from verite.analysis.analyse import Analysis as Analysis
 from verite.analysis.analyse import analyse as analyse
-from verite.analysis.explain import explain as explain
+from verite.analysis.reconcile import explain as explain
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter
 from verite.errors import DataError as DataError
@@ -26,51 +26,51 @@ from verite.leaderboards.result import Leaderboard as Leaderboard
 from verite.metrics.catalogue import localization as localization
 from verite.metrics.catalogue import metric as metric
 from verite.metrics.localize import localize as localize
+from verite.metrics.metric import Empty as Empty
 from verite.metrics.metric import Metric as Metric
+from verite.metrics.metric import Variant as Variant
 from verite.metrics.metric import measure as measure
-from verite.metrics.record import Empty as Empty
-from verite.metrics.record import Variant as Variant
 from verite.model.annotations import Annotations as Annotations
+from verite.model.classes import Labels as Labels
 from verite.model.comparison import compare as compare
 from verite.model.images import Images as Images
-from verite.model.labels import Labels as Labels
-from verite.model.outlines import Polygons as Polygons
-from verite.model.outlines import Runs as Runs
+from verite.model.polygons import Polygons as Polygons
+from verite.model.polygons import RLEMasks as RLEMasks
 from verite.model.regions import Regions as Regions
 from verite.model.results import Results as Results
 from verite.model.results import Score as Score
 from verite.model.shapes import Contour as Contour
-from verite.model.volumes import Volume as Volume
+from verite.model.shapes import Volume as Volume
 from verite.pairs import Pairs as Pairs
 from verite.protocols.coco import CocoResults as CocoResults
 from verite.protocols.coco import coco as coco
+from verite.protocols.evaluators import CocoEvaluator as CocoEvaluator
 from verite.protocols.imagenet import imagenet_det as imagenet_det
 from verite.protocols.imagenet import imagenet_loc as imagenet_loc
-from verite.protocols.incremental import CocoEvaluator as CocoEvaluator
 from verite.protocols.lvis import lvis as lvis
 from verite.protocols.openimages import openimages as openimages
 from verite.protocols.panoptic import panoptic as panoptic
+from verite.protocols.semantic import SemanticEvaluator as SemanticEvaluator
 from verite.protocols.semantic import semantic as semantic
-from verite.protocols.semantic_batches import SemanticEvaluator as SemanticEvaluator
 from verite.protocols.voc import voc as voc
-from verite.ranking.answers import Answers as Answers
-from verite.ranking.confidence import Confidences as Confidences
-from verite.ranking.detectors import Finds as Finds
+from verite.ranking.answers import AnswerTable as AnswerTable
+from verite.ranking.confidence import ScoreTable as ScoreTable
+from verite.ranking.detectors import DetectionTable as DetectionTable
 from verite.ranking.rank import rank as rank
 from verite.ranking.result import Ranking as Ranking
 from verite.reporting.draw import draw as draw
-from verite.reporting.draw import draw_image as draw_image
-from verite.reporting.interpretation import draw_distances as draw_distances
-from verite.reporting.interpretation import draw_scene as draw_scene
+from verite.reporting.draw import plot_image as plot_image
 from verite.reporting.kinds import plot as plot
-from verite.reporting.localization import draw_distributions as draw_distributions
-from verite.reporting.localization import draw_pair as draw_pair
-from verite.reporting.page.report import read_report as read_report
-from verite.reporting.page.report import report as report
-from verite.reporting.page.report import save_page as save_page
+from verite.reporting.localization import plot_distributions as plot_distributions
+from verite.reporting.localization import plot_pair as plot_pair
+from verite.reporting.report.report import read_report as read_report
+from verite.reporting.report.report import report as report
+from verite.reporting.report.report import save_report as save_report
+from verite.reporting.scene_score_plots import plot_distances as plot_distances
+from verite.reporting.scene_score_plots import plot_scene as plot_scene
 from verite.scale.executors import LostPart as LostPart
 from verite.scale.executors import evaluate_parts as evaluate_parts
-from verite.scale.partial import Partial as Partial
+from verite.scale.partial import PartialResult as PartialResult
 from verite.scale.partial import partial as partial
 from verite.signature import Signature as Signature
 from verite.studies.judging import Tolerances as Tolerances
@@ -79,5 +79,6 @@ from verite.studies.study import study as study
 
 __version__: str
 __all__: list[str]
+DEPRECATED: dict[str, str]
 
 def __dir__() -> list[str]: ...

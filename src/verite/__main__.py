@@ -25,8 +25,10 @@ def main() -> None:
             from verite.cli import main as run
         try:
             run()
-        finally:
-            gc.freeze()  # the process ends: nobody needs to look for garbage twice more
+        except SystemExit as end:
+            if not end.code:
+                gc.freeze()  # the process ends, and without an error there is no garbage worth collecting twice more
+            raise
     except KeyboardInterrupt:
         leave()
 

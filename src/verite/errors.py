@@ -14,11 +14,33 @@ Every message is one line: where, what was found, what was expected, what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+
+from verite.records import record
 
 # Does somebody read this in a terminal, who mends things by options, or in Python, who does so by arguments?
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
+
+
+def give_sizes() -> str:
+    """What to do where the size of an image is missing: options on the command line, arguments in Python.
+
+    >>> give_sizes()
+    'give image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read'
+    """
+    if IS_COMMAND_LINE.get():
+        return "give --image-size WIDTH,HEIGHT or --images FOLDER"
+    return "give image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read"
+
+
+def ignore_classes() -> str:
+    """How to compare places alone: `coco` and `voc` can, and not every protocol."""
+    if IS_COMMAND_LINE.get():
+        return "verite coco or verite voc with --class-agnostic --checks warn compares places alone"
+    return 'verite.coco or verite.voc with class_agnostic=True, checks="warn" compares places alone'
 
 
 class VeriteError(Exception):
@@ -85,9 +107,99 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """ "; did you mean 'x'?" where a known word is near, else nothing."""
     from difflib import get_close_matches
 
-    words = list(known)
+    word, words = str(word), list(known)
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if not near:
         folded = {w.casefold(): w for w in words}
         near = [folded[w] for w in get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)]
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+UNREADABLE = "V402"  # of a record for which there is no particular code
+
+UNLABELLED = "V207"  # of a shape that has no class: left out whoever reads
+
+CODE = r" \((V\d{3})\)"
+
+PLACES = 5  # remembered of each kind
+
+KINDS = 20  # told apart
+
+_IS_LISTING: ContextVar[bool] = ContextVar("is_listing", default=False)
+
+
+@record()
+class SkippedRecord:
+    """Records of one kind that are wrong: how many, and the first few of them."""
+
+    code: str
+    what: str
+    count: int
+    places: tuple[str, ...]
+    remedy: str
+
+
+@contextmanager
+def list_faults() -> Iterator[None]:
+    """Within this block readers go on after a record that is wrong."""
+    token = _IS_LISTING.set(True)
+    try:
+        yield
+    finally:
+        _IS_LISTING.reset(token)
+
+
+def is_listing() -> bool:
+    return _IS_LISTING.get()
+
+
+class ErrorCollector:
+    """What is done about wrong records of one file.
+
+    >>> tolerance = Tolerance()
+    >>> with list_faults(), tolerance:
+    ...     raise ReadError("a.txt:3", expected="4 numbers", found="3")
+    >>> tolerance.flaws
+    (Flaw(code='V402', what='expected 4 numbers', count=1, places=('a.txt:3: found 3',), remedy=''),)
+    """
+
+    def __init__(self) -> None:
+        self.kinds: dict[tuple[str, str], SkippedRecord] = {}
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> bool:
+        if not isinstance(error, ReadError) or not is_listing():
+            return False
+        self.add_error(error)
+        return True
+
+    def add_error(self, error: ReadError) -> None:
+        """A record that is left out because of this."""
+        found = re.search(CODE, str(error))
+        expected, remedy = (re.sub(CODE, "", text) for text in (error.expected, error.remedy))
+        self.add(
+            found[1] if found else UNREADABLE, f"expected {expected}", f"{error.where}: found {error.found}", remedy
+        )
+
+    def add(self, code: str, what: str, place: str, remedy: str) -> None:
+        """A record that is wrong in this way, at this place."""
+        if (code, what) not in self.kinds and len(self.kinds) >= KINDS:
+            code, what = UNREADABLE, "wrong in other ways"
+        flaw = self.kinds.get((code, what), SkippedRecord(code, what, 0, (), remedy))
+        places = flaw.places if len(flaw.places) >= PLACES else (*flaw.places, place)
+        self.kinds[code, what] = SkippedRecord(code, what, flaw.count + 1, places, flaw.remedy)
+
+    def add_all(self, flaws: Iterable[SkippedRecord]) -> None:
+        """Wrong records of another file of the same side."""
+        for flaw in flaws:
+            known = self.kinds.get((flaw.code, flaw.what), SkippedRecord(flaw.code, flaw.what, 0, (), flaw.remedy))
+            places = (*known.places, *flaw.places)[:PLACES]
+            self.kinds[flaw.code, flaw.what] = SkippedRecord(
+                known.code, known.what, known.count + flaw.count, places, known.remedy
+            )
+
+    @property
+    def flaws(self) -> tuple[SkippedRecord, ...]:
+        return tuple(self.kinds.values())

@@ -7,14 +7,22 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
+from typing import Any
 
-from verite.errors import ReadError, did_you_mean
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.limits import limit, remedy
+
+
+def path_of(given: Any, name: str = "path") -> Path:
+    """What a parameter of this name was given, which must be a path."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise BadParameter(f"{name}: expected the path of a file or folder, found {excerpt(given)}")
+    return Path(given)
 
 
 def find_path(path: str | os.PathLike[str]) -> Path:
     """The path, if something is there; otherwise an error that shows the nearest name beside it."""
-    found = Path(path)
+    found = path_of(path)
     try:
         if found.exists():
             return found
@@ -108,6 +116,12 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, which end at LF, CRLF or CR and nowhere else: a name may have a U+2028 in it."""
+    lines = read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def reason(error: Exception) -> str:
     """Why the system refused, in its own words and without its numbers."""
     return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
@@ -115,13 +129,13 @@ def reason(error: Exception) -> str:
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file whole or not at all: a temporary file beside it, flushed, then put in its place."""
-    import tempfile
-
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
         remove_leftovers(target.parent, target.name)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=part_suffix())
+        temporary = target.parent / part_name(target.name)
+        # Made as any new file, so that the system applies the umask: reading that would mean setting it for a moment.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
         raise ReadError(target, expected="a place to write", found=reason(error)) from None
     try:
@@ -129,7 +143,6 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~current_umask())
         os.replace(temporary, target)
     except OSError as error:
         raise ReadError(target, expected="a place to write", found=reason(error)) from None
@@ -146,7 +159,6 @@ def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     are replaced or none. A kill in that moment leaves some; the next run puts the old ones back before it begins.
     """
     import shutil
-    import tempfile
 
     target = Path(path)
     is_new = not target.is_dir() or not any(target.iterdir())
@@ -154,7 +166,8 @@ def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         beside.mkdir(parents=True, exist_ok=True)
         remove_leftovers(beside, name)
-        temporary = Path(tempfile.mkdtemp(dir=beside, prefix=f".{name}.", suffix=part_suffix()))
+        temporary = beside / part_name(name)
+        temporary.mkdir()
         try:
             yield temporary
             put_in_place(temporary, target, is_new=is_new)
@@ -170,7 +183,6 @@ def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 def put_in_place(temporary: Path, target: Path, *, is_new: bool) -> None:
     """The whole folder at once; into one that has files already, all files or none."""
     if is_new:
-        temporary.chmod(0o777 & ~current_umask())
         temporary.rename(target)  # an empty folder is replaced
         return
     new = [path for path in list_below(temporary) if not path.is_dir()]
@@ -251,6 +263,11 @@ def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
 
 
+def part_name(name: str) -> str:
+    """A temporary name that no other writer of this name has."""
+    return f".{name}.{os.urandom(8).hex()}{part_suffix()}"
+
+
 def part_suffix() -> str:
     """The end of a temporary name: who writes, so that it can be told when nobody does any longer."""
     import platform
@@ -302,10 +319,3 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise ReadError(target, expected="a folder to write to", found=reason(error)) from None
     return target
-
-
-def current_umask() -> int:
-    """The process's umask; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 
 DEFAULTS = {
     "file_bytes": 8 * 2**30,
@@ -16,14 +16,19 @@ DEFAULTS = {
     "xml_text": 2**20,
     "image_side": 65_535,
     "image_pixels": 500_000_000,
+    "pixels_per_byte": 10_000,
     "polygon_points": 1_000_000,
     "coordinate": 10_000_000,
     "class_name": 512,
     "classes": 100_000,
+    "confusion_cells": 25_000_000,
     "overlaps": 50_000_000,
     "unpacked_ratio": 200,
     "unpacked_files": 1_000_000,
 }
+# What a limit may be raised or lowered to; others reach from 0 to what 64 bits hold. Readers recurse into JSON.
+BOUNDS = {"json_depth": (1, 10_000), "xml_depth": (1, 10_000)}
+MOST = 2**63 - 1
 
 
 def limit(name: str) -> int:
@@ -36,8 +41,12 @@ def limit(name: str) -> int:
     raised = os.environ.get(variable)
     if raised is None:
         return DEFAULTS[name]
-    if not raised.isdecimal():
-        raise BadParameter(f"{variable}: expected a whole number, found {raised!r}")
+    low, high = BOUNDS.get(name, (0, MOST))
+    if name not in BOUNDS and raised.isdecimal() and len(raised) < 1000:
+        return min(int(raised), MOST)
+    if not raised.isdecimal() or len(raised) > 19 or not low <= int(raised) <= high:
+        within = f"from {low:,} to {high:,}" if name in BOUNDS else "from 0 up"
+        raise BadParameter(f"{variable}: expected a whole number {within}, found {excerpt(raised)}")
     return int(raised)
 
 

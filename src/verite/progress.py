@@ -10,7 +10,7 @@ Whatever may take longer than a moment counts what it does, in one of two ways::
     for file in count_files("reading", files):
         ...
 
-The command line listens on a terminal and shows a bar with rate and time left (`verite.cli.bar`); verbs need no word
+The command line listens on a terminal and shows a bar with rate and time left (`verite.cli.output`); verbs need no word
 about it. Of work inside of other work the inner is shown, if it takes long enough to be shown at all.
 """
 

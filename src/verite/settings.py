@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf, isfinite
+from os import PathLike
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -68,13 +69,13 @@ class Setting(Generic[Given, Held]):
         default_text: str = "",
         is_signed: bool = True,
         is_common: bool = False,
-        is_quiet: bool = False,
+        omit_default: bool = False,
         has_option: bool = True,
     ) -> None:
         self.default, self.help, self.short, self.names = default, help, short, tuple(names)
         self.flags, self.metavar, self.default_text = dict(flags or {}), metavar, default_text
         self.is_signed, self.is_common, self.has_option = is_signed, is_common, has_option
-        self.is_quiet = is_quiet
+        self.omit_default = omit_default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -90,7 +91,10 @@ class Setting(Generic[Given, Held]):
         if self.name in vars(settings):
             raise AttributeError(f"cannot change {self.name!r} of settings; change(...) makes others")
         asked = self.default if value is None else value
-        vars(settings)[self.name] = None if asked is None else self.hold(asked)
+        try:
+            vars(settings)[self.name] = None if asked is None else self.hold(asked)
+        except (TypeError, AttributeError):  # a value of another kind, such as a number for a list of names
+            raise self.refuse(f"a value such as {self.default_words or self.kind}", excerpt(value)) from None
 
     def hold(self, value: Any) -> Any:
         """The value in the form in which it is kept; wrong ones are refused."""
@@ -120,6 +124,10 @@ Option = Setting[Plain, Plain]  # one that is held as it is given
 Overlaps = Setting[float | Sequence[float] | None, tuple[float, ...]]
 
 
+# What other tools call the kinds of regions: pycocotools' iouType, Ultralytics' tasks.
+OTHER_WORDS = {"bbox": "box", "segm": "mask", "obb": "rotated", "pose": "keypoints", "boxes": "box", "masks": "mask"}
+
+
 class Choice(Setting[Given, Held]):
     """One of a few words: those of a Literal, or listed."""
 
@@ -130,6 +138,7 @@ class Choice(Setting[Given, Held]):
         self.choices: tuple[str, ...] = tuple(choices) if isinstance(choices, (tuple, list)) else get_args(choices)
 
     def hold(self, value: Any) -> Any:
+        value = OTHER_WORDS.get(value, value) if isinstance(value, str) and value not in self.choices else value
         if value not in self.choices:
             words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
             raise self.refuse(words, f"{value!r}{did_you_mean(str(value), self.choices)}")
@@ -225,7 +234,10 @@ class Names(Setting[Given, Held]):
     is_repeated = True
 
     def hold(self, value: Any) -> Any:
-        return tuple([value] if isinstance(value, str) else value)
+        names = tuple([value] if isinstance(value, str) else value)
+        if not all(isinstance(name, str) for name in names):
+            raise self.refuse("names", excerpt(value))
+        return names
 
 
 class FileOrContent(Setting[Given, Held]):
@@ -233,11 +245,17 @@ class FileOrContent(Setting[Given, Held]):
 
     kind = "path"
 
+    def hold(self, value: Any) -> Any:
+        is_ours = type(value).__module__.startswith("verite.")  # class distances, a hierarchy
+        if isinstance(value, (bool, int, float)) or not (is_ours or isinstance(value, (str, PathLike, Iterable))):
+            raise self.refuse("a file or what is in it", excerpt(value))
+        return value
+
     def spell(self, value: Any) -> object:
         return "none" if value is None else "given"
 
 
-class Fact:
+class Constant:
     """What signatures say besides the settings: always the same, or following from them."""
 
     is_signed, is_common = True, False
@@ -254,11 +272,11 @@ class Settings:
     """The settings of one evaluation. A subclass declares them; an object holds values that have been checked."""
 
     declared: ClassVar[dict[str, Setting[Any, Any]]] = {}
-    entries: ClassVar[dict[str, Setting[Any, Any] | Fact]] = {}  # the settings, and the facts between them
+    entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # the settings, and the facts between them
     REVISION: ClassVar[int] = 1
 
     def __init_subclass__(cls) -> None:
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, (Setting, Fact))}
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, (Setting, Constant))}
         inherited = {name: value for name, value in cls.entries.items() if name not in own}
         every = sorted((inherited | own).items(), key=lambda item: item[1].is_common)
         cls.entries = dict(every)
@@ -282,6 +300,10 @@ class Settings:
     def check(self) -> None:
         """Refuses values that do not go together."""
 
+    def for_truth(self, truth: Any) -> Self:
+        """The same with defaults that follow from the ground truth's format, e.g. what it marks as ignored."""
+        return self
+
     def change(self, **given: Any) -> Self:
         """The same with other values for some."""
         return type(self)(**(vars(self) | given))
@@ -295,13 +317,13 @@ class Settings:
     def facts(self) -> dict[str, object]:
         """What signatures say, by key; None where they say nothing."""
         return {
-            key: entry.of(self) if isinstance(entry, Fact) else entry.spell(getattr(self, key))
+            key: entry.of(self) if isinstance(entry, Constant) else entry.spell(getattr(self, key))
             for key, entry in self.entries.items()
             if entry.is_signed and not (isinstance(entry, Setting) and self.is_unsaid(entry))
         }
 
     def is_unsaid(self, setting: Setting[Any, Any]) -> bool:
-        return setting.is_quiet and getattr(self, setting.name) == setting.default
+        return setting.omit_default and getattr(self, setting.name) == setting.default
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)

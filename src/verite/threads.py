@@ -44,7 +44,7 @@ def thread_count(asked: int | None = None) -> int:
         return min(asked, MOST)
     for variable in VARIABLES:
         text = os.environ.get(variable, "").split(",")[0].strip()
-        if text.isdecimal() and int(text) > 0:
+        if text.isdecimal() and len(text) < 10 and int(text) > 0:
             return min(int(text), MOST)
         if text and variable == VARIABLES[0]:
             raise BadParameter(f"{variable}: expected a whole number above 0, found {text!r}")

@@ -10,8 +10,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.isotonic import fit_rising
-from verite.analysis.temperature import Tempered, fit_temperature
+from verite.analysis.calibration import TemperatureScaling, fit_rising, fit_temperature
 
 
 def test_two_predictions_by_hand() -> None:
@@ -175,7 +174,7 @@ def test_a_temperature_changes_no_bit_of_ap(tmp_path: Path) -> None:
     mapped = np.array(pred.confidence)
     for k, name in enumerate(names):
         own = pred.label == k
-        mapped[own] = Tempered(found[name])(mapped[own])
+        mapped[own] = TemperatureScaling(found[name])(mapped[own])
     results = vt.coco(known, replace(pred, confidence=mapped))
     assert {key: score.value for key, score in results.scores.items()} == pytest.approx(
         {key: score.value for key, score in vt.coco(known, pred).scores.items()}, abs=0, nan_ok=True

@@ -12,7 +12,7 @@ import verite as vt
 from tests.analysis.worlds import scene, write_pair
 from tests.oracles.analysis import random_world
 from verite.analysis.comparison import FATES
-from verite.leaderboards.resampling import paired_interval
+from verite.leaderboards.bootstrap import paired_interval
 
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("b", [40, 0, 10, 10]), ("b", [60, 0, 10, 10])]
 
@@ -58,7 +58,7 @@ def test_how_many_wrong_records_decide(one: int, two: int, tie: int, reverse: in
         "errors_to_turn_AP": None,
     }
     if tie > 1:
-        ranked = vt.rank(vt.Finds.of(truth, {"one": first, "two": second}), errors=vt.truth_errors.AtMost(1))
+        ranked = vt.rank(vt.DetectionTable.of(truth, {"one": first, "two": second}), errors=vt.truth_errors.AtMost(1))
         (told,) = ranked.to_dict()["pairs"]
         assert (told["errors_to_tie"], told["errors_to_reverse"]) == (tie, reverse)
 
@@ -213,7 +213,7 @@ def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
     truth = vt.read(demo / "truth.json")
     preds = {name: vt.read(demo / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
     found = vt.analyse(truth, preds)
-    finds = vt.Finds.of(truth, preds)
+    finds = vt.DetectionTable.of(truth, preds)
     rates = np.minimum(found.comparison[0].doubt, 0.5)[np.flatnonzero(found["hawk"].matches.is_asked)]
     ranked = vt.rank(finds, errors=vt.truth_errors.PerItem(rates))
     assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

@@ -11,7 +11,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.statistics.signs import sign_test
+from verite.statistics.intervals import sign_test
 
 
 def test_a_right_prediction_that_also_overlaps_another_label_is_not_confused() -> None:
@@ -96,3 +96,18 @@ def test_the_sign_test_is_the_exact_binomial(one: int, two: int) -> None:
     scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
     expected = scipy.binomtest(one, one + two).pvalue if one + two else 1.0
     assert sign_test(one, two) == pytest.approx(expected, rel=1e-9)
+
+
+def test_classes_without_objects_need_no_memory_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """50,000 classes, two of which occur: a table of all pairs would have 20 GB."""
+    names = [f"class {k}" for k in range(50_000)]
+    truth = vt.Annotations.of(["a", "a"], ["class 7", "class 9"], [[0, 0, 10, 10], [20, 20, 30, 30]], labels=names)
+    pred = vt.Annotations.of(
+        ["a", "a"], ["class 7", "class 7"], [[0, 0, 10, 10], [20, 20, 30, 30]], confidence=[0.9, 0.8], labels=names
+    )
+    found = vt.analyse(vt.voc(truth, pred), confidence=0.5).confusion
+    assert found.labels == ["class 7", "class 9"]
+    assert found.matrix.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
+    monkeypatch.setenv("VERITE_LIMIT_CONFUSION_CELLS", "3")
+    with pytest.raises(vt.DataError, match="VERITE_LIMIT_CONFUSION_CELLS"):
+        vt.analyse(vt.voc(truth, pred), confidence=0.5).confusion.matrix  # noqa: B018

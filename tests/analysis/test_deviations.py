@@ -24,6 +24,7 @@ CASES = (
     "confusion-same-label-first",
     "calibration-of-any-number",
     "laece-of-a-calibrated-label",
+    "laece0-of-nothing-touched",
 )
 
 
@@ -142,3 +143,19 @@ def test_hotcocos_function_takes_them_in_silence() -> None:
 def test_a_calibrated_label_is_in_the_mean() -> None:
     """0 and 0.4; without the first, as the code of LaECE has it, 0.4."""
     assert analysed("laece-of-a-calibrated-label").calibration.mean["laece"] == pytest.approx(0.2)
+
+
+def test_a_prediction_that_touches_nothing_uses_up_no_object() -> None:
+    """0.9 that touches nothing and 0.8 at IoU 1, in bins of their own: (0.9 + 0.2) / 2."""
+    assert analysed("laece0-of-nothing-touched").calibration.mean["laece0"] == pytest.approx(0.55)
+
+
+def test_at_an_iou_of_0_pycocotools_matching_gives_the_object_to_the_first_prediction() -> None:
+    """The code of LaECE₀ matches as pycocotools does, at a threshold of 0: (0.9 + 0.8) / 2 = 0.85."""
+    pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
+    from tests.oracles.coco_reference import reference
+
+    home = QUIRKS / "laece0-of-nothing-touched"
+    sides = [json.loads((home / f"{side}.json").read_text()) for side in ("truth", "results")]
+    found = reference(*sides, "bbox", iouThrs=np.array([0.0])).evalImgs[0]
+    assert (found["dtScores"], found["dtMatches"].tolist()) == ([0.9, 0.8], [[1.0, 0.0]])

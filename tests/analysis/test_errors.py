@@ -12,8 +12,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import SIX, scene, sides, write_pair
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
-from verite.analysis.costs import value_sets
-from verite.analysis.error_types import find_types
+from verite.analysis.errors import find_types, value_sets
 from verite.analysis.worst import RankedLabel
 from verite.evaluation.evaluation import WRONG
 
@@ -267,7 +266,7 @@ def test_types_and_single_gains_equal_tidecvs(seed: int, tmp_path: Path, monkeyp
     data, preds = tidecv.Data("truth"), tidecv.Data("pred")
     grid = [i / 100 for i in range(101)]
     monkeypatch.setattr(
-        vt.CocoResults, "needed_hits", lambda self, n: np.searchsorted(np.arange(1, n + 1) / n, grid) + 1
+        vt.CocoResults, "tp_needed_per_recall", lambda self, n: np.searchsorted(np.arange(1, n + 1) / n, grid) + 1
     )
     for image in truth["images"]:
         data.add_image(image["id"], image["file_name"])

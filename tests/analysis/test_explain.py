@@ -12,12 +12,11 @@ import pytest
 
 import verite as vt
 from tests.oracles.tool_sets import tool_set
-from verite.analysis.explain_numbers import PrintedNumber, read_numbers
-from verite.analysis.explain_search import conventions
-from verite.analysis.explain_tools import TOOLS, Way
+from verite.analysis.reconcile import PrintedNumber, read_numbers
+from verite.analysis.reconcile_search import TOOLS, Way, conventions
 from verite.cli import run
 from verite.errors import BadParameter
-from verite.protocols import HOMES, protocol_named
+from verite.protocols import REGISTRY, protocol_named
 
 # One of two is found: precision 1 up to a recall of 1/2. All points: 1/2. Eleven points: 6/11. COCO: 51/101.
 TRUTH = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]], sizes={"a": (60, 60)})
@@ -120,7 +119,7 @@ def test_what_is_no_number_is_refused(text: str) -> None:
         PrintedNumber.of(text)
 
 
-@pytest.mark.parametrize("verb", HOMES)
+@pytest.mark.parametrize("verb", REGISTRY)
 def test_every_protocol_has_conventions_from_its_settings(verb: str) -> None:
     declared = protocol_named(verb).settings.declared
     assert all(declared[name].is_signed for name, _ in conventions(Way(verb, verb)))

@@ -7,8 +7,8 @@ from math import nan
 import pytest
 
 import verite as vt
-from verite.analysis.gate import Requirement
-from verite.analysis.saved import Saved, SavedComparison, read_saved
+from verite.analysis.gate import Requirement, Saved, SavedComparison, read_saved
+from verite.evaluation.settings import hold_floor
 from verite.signature import Signature
 
 
@@ -118,5 +118,29 @@ def test_what_was_measured_differently_does_not_compare(pair):
 )
 def test_other_documents_are_refused_in_one_line(text, tmp_path):
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(vt.ReadError, match=r"x\.json: expected"):
+    with pytest.raises(vt.ReadError, match=r"x\.json(:1)?: expected"):
         read_saved(tmp_path / "x.json")
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+SAVED = '{"name": "a", "signature": "coco", "truth": {"digest": "d"}, '
+
+
+@pytest.mark.parametrize(
+    "text",
+    [DEEP, "", "5", "[]", "\ufeff{", '{"systems": 5}', SAVED.replace('"a"', "null") + '"AP": 0.5}',
+     SAVED.replace('"d"', "7") + '"AP": 0.5}', SAVED + '"classes": []}', SAVED + '"metrics": {"a": {"mean": "x"}}}',
+     SAVED + '"metrics": {"a": {"mean": 1' + "0" * 400 + "}}}", SAVED + '"AP": 1' + "0" * 5000 + "}",
+     SAVED + '"thresholds": [{"iou": 1' + "0" * 400 + ', "AP": 0.5}]}'],
+)  # fmt: skip
+def test_a_file_that_no_run_saved_is_refused(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(vt.ReadError, match=r"a\.json"):
+        read_saved(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("text", [DEEP, "[1]", '{"cat": 1' + "0" * 400 + "}", '{"cat": NaN}', '{"cat": []}', "\udcff"])
+def test_odd_confidences_by_label_are_refused(tmp_path, text):
+    (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(vt.VeriteError, match=r"a\.json"):
+        hold_floor(tmp_path / "a.json")

@@ -12,8 +12,8 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.intervals import ImageDraws
 from verite.analysis.operating import FROC
+from verite.analysis.parts import ImageBootstrap
 from verite.cli import run
 
 
@@ -29,10 +29,10 @@ def doubled(seed: int, images: int = 40) -> tuple[Any, Any]:
 
 def test_images_that_belong_together_are_drawn_together(tmp_path: Path) -> None:
     known, _ = sides(*doubled(1), tmp_path)
-    drawn = ImageDraws(known, 50, 3, "scene")
+    drawn = ImageBootstrap(known, 50, 3, "scene")
     assert (drawn.weights[:, :40] == drawn.weights[:, 40:]).all()
     assert (drawn.weights.sum(axis=1) == 80).all()
-    assert not (ImageDraws(known, 50, 3).weights[:, :40] == ImageDraws(known, 50, 3).weights[:, 40:]).all()
+    assert not (ImageBootstrap(known, 50, 3).weights[:, :40] == ImageBootstrap(known, 50, 3).weights[:, 40:]).all()
 
 
 def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: 
 
 
 def test_the_deviation_of_ap_is_that_of_the_leaderboards_draws(tmp_path: Path) -> None:
-    from verite.leaderboards.resampling import redraw
+    from verite.leaderboards.bootstrap import redraw
 
     results = vt.coco(*sides(*random_world(4, images=20), tmp_path))
     found = results.analyse(draws=300, seed=5).errors.deviation
@@ -122,7 +122,7 @@ def test_slices_have_drawn_intervals_too(tmp_path: Path) -> None:
 
 
 def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> None:
-    from verite.leaderboards.resampling import paired_interval
+    from verite.leaderboards.bootstrap import paired_interval
 
     known, pred = sides(*doubled(5, images=20), tmp_path)
     half = pred.take(np.arange(0, len(pred), 2))

@@ -117,7 +117,7 @@ def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path:
 
 def test_the_variance_of_a_drawn_mean_over_images_is_that_of_the_mean() -> None:
     """Images drawn twice count twice: s² / n within 5 %. As a set they would give 21 % less deviation."""
-    from verite.leaderboards.resampling import draw_images
+    from verite.leaderboards.bootstrap import draw_images
 
     images = vt.Images([f"{i}" for i in range(60)])
     values = np.random.default_rng(5).normal(size=60)
@@ -187,21 +187,23 @@ def test_the_promise_of_a_threshold_is_that_of_trying_all_of_them(
             best = max(tried, key=lambda c: (round(f(fitted, c), 12), c))
             values.append(f(judged, best))
     for room, more in ((1.5, 1000), (1.5, 0), (0.2, 0)):
-        monkeypatch.setattr("verite.analysis.held_out.ROOM", room)
-        monkeypatch.setattr("verite.analysis.held_out.MORE", more)
+        monkeypatch.setattr("verite.analysis.operating.ROOM", room)
+        monkeypatch.setattr("verite.analysis.operating.MORE", more)
         found = vt.analyse(*sides(truth, results, tmp_path), beta=beta).operating.held_out
         assert found == pytest.approx(np.mean(values), abs=1e-12)
 
 
 def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None:
     """Object by object what `vt.voc` finds with the same floors, and no other predictions are drawn as wrong."""
-    from verite.reporting.overlays import Overlay
+    from verite.reporting.draw import Overlay
 
     known, pred = sides(*random_world(1), tmp_path)
     floors = {"c1": 0.7, "c2": 0.4, "c3": 0.1}
     (tmp_path / "thresholds.json").write_text(json.dumps(floors))
     cut = vt.voc(known, pred, confidence=floors).finds()
-    finds = vt.Finds.of(known, {"a": pred, "b": pred.take(np.arange(5))}, confidence=str(tmp_path / "thresholds.json"))
+    finds = vt.DetectionTable.of(
+        known, {"a": pred, "b": pred.take(np.arange(5))}, confidence=str(tmp_path / "thresholds.json")
+    )
     assert finds.answers[0].tolist() == (cut.taken[cut.asked] >= 0).astype(int).tolist()
     assert finds.claims is not None
     assert finds.claims[0] == cut.claims.sum()

@@ -203,3 +203,30 @@ def test_image_slices_equal_hotcocos(seed: int, tmp_path: Path) -> None:
     found = rows_of(vt.analyse(known, vt.read(paths[1], like=known), slice="weather"), "weather")
     for name in parts:
         assert found[name]["AP"] == pytest.approx(told[name]["AP"], abs=1e-12)
+
+
+def test_a_prediction_of_a_class_that_the_ground_truth_lacks_is_in_no_slice(tmp_path: Path) -> None:
+    """80 classes and one `category_id: 0`, a common mistake: it is counted nowhere, and nothing ends in an error."""
+    box = [10.0, 10.0, 40.0, 40.0]
+    truth = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": k, "name": f"class {k}", "supercategory": f"group {k % 2}"} for k in range(1, 81)],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 80, "bbox": box, "area": 1600, "iscrowd": 0}],
+    }
+    pred = [{"image_id": 1, "category_id": k, "bbox": box, "score": 0.5} for k in (80, 0, 0)]
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "pred.json").write_text(json.dumps(pred))
+    files = str(tmp_path / "truth.json"), str(tmp_path / "pred.json")
+    found = vt.analyse(vt.coco(*files), slice=["label-group", "frequency"])
+    assert {name: row["preds"] for name, row in rows_of(found, "label-group").items()} == {"group 1": 0, "group 0": 1}
+    assert rows_of(found, "frequency")["<= 10 images"]["preds"] == 1
+    assert run(["analyse", *files, "-o", str(tmp_path / "out")]) == 0
+    assert run(["analyse", *files, "--confidence", str(tmp_path / "out" / "thresholds.json")]) == 0
+    assert run(["report", *files, "-o", str(tmp_path / "report.html")]) == 0
+
+
+def test_results_in_place_of_a_ground_truth_have_no_supercategories(tmp_path: Path) -> None:
+    pred = [{"image_id": 1, "category_id": 1, "bbox": [0.0, 0.0, 10.0, 10.0], "score": 0.5}]
+    (tmp_path / "pred.json").write_text(json.dumps(pred))
+    found = vt.analyse(vt.coco(tmp_path / "pred.json", tmp_path / "pred.json"), slice=["label-group"])
+    assert "no supercategories" in str(found.slices)

@@ -12,6 +12,7 @@ import resource
 import select
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ from collections.abc import Callable, Iterator
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.interrupts import interrupt_commands
 from tests.campaign.processes import fill_disks, kill_writers, race_readers
-from verite.cli.bar import show_progress
+from tests.campaign.targets import HOME, home
+from verite.cli.output import show_progress
 from verite.progress import begin
 
 # Whole commands under bad conditions, and how many of them at most.
@@ -30,7 +32,7 @@ COMMANDS = {
     "interrupts": (interrupt_commands, 100),
 }
 HANG = 10.0  # seconds
-LOADING = 20.0  # more, before the first case
+LOADING = 120.0  # more, before the first case: good files are made
 MEMORY = 4 * 2**30
 
 
@@ -38,6 +40,8 @@ def work(kind: str, seed: int, first: int, last: int) -> None:
     """The cases of one process; the number of each is said before it begins."""
     if "VERITE_CORE" not in os.environ:  # sanitizers lay claim to all addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for targets in getattr(KINDS[kind], "args", ()):
+        targets()  # is no part of the first case
     for number in range(first, last):
         print(number, flush=True)
         print(run_case(kind, seed, number), flush=True)
@@ -85,7 +89,7 @@ def watch_cases(
                     continue
                 else:
                     outcomes[line.split()[0]] += 1
-                    wrong += [f"{kind} {seed} {number}: {line}"] if line.startswith("undocumented") else []
+                    wrong += [] if line.split()[0] in ("number", "refused") else [f"{kind} {seed} {number}: {line}"]
                 number += 1
                 advance(1)
                 if is_over or time.monotonic() > until:
@@ -114,6 +118,14 @@ def main() -> int:
         work(kind, *map(int, numbers))
         return 0
     os.environ["PYTHONHASHSEED"] = "0"
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[HOME] = os.environ["TMPDIR"] = folder
+        home()  # good files, made once for all processes
+        return run_kinds(given)
+
+
+def run_kinds(given: argparse.Namespace) -> int:
+    """Run every kind for its share of the time, print a row for each, then what was wrong."""
     names = given.only or [*KINDS, *COMMANDS]
     share = 60 * given.minutes / len(names)
     found_wrong = []
@@ -126,7 +138,12 @@ def main() -> int:
         else:
             cases, outcomes, wrong = watch(name, given.seed, given.first, given.cases, until)
         other = (
-            ", ".join(f"{outcomes[word]} {word}" for word in ("partial", "late", "delayed") if outcomes[word]) or "–"
+            ", ".join(
+                f"{outcomes[word]} {word}"
+                for word in ("silent", "lost", "memory", "partial", "late", "delayed")
+                if outcomes[word]
+            )
+            or "–"
         )
         cells = (cases, outcomes["refused"], outcomes["death"], outcomes["hang"], outcomes["undocumented"], other)
         print(f"| {name} | {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in cells)} |", flush=True)

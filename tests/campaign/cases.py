@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import random
-import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,70 +17,23 @@ import numpy as np
 from PIL import Image
 
 import verite as vt
-from tests.formats.samples import DATA
+from tests.campaign.memory import spoil_a_function, spoil_an_evaluator, spoil_the_drop_in
+from tests.campaign.targets import (
+    Outcome,
+    Target,
+    archive_targets,
+    command_targets,
+    format_targets,
+    spoiled,
+    volume_targets,
+)
 from tests.formats.test_fuzz import mutated
 from verite import _core
-from verite.formats import write
-from verite.interpretation.class_distances import class_distances
 
-# A case ends in one word: fine, refused (by an error that is documented), or what else was raised.
+# A case ends in a word: number, refused (by a documented error), undocumented (what else was raised), silent (another
+# number from a file that was cut off, without a word), lost (what was taken before) or memory (out of proportion).
 Case = Callable[[random.Random], str]
 DOCUMENTED = (vt.VeriteError,)
-
-
-@cache
-def targets() -> list[tuple[Path, Path]]:
-    """Every good sample file, with the file or folder that is read."""
-    found = []
-    for format in sorted(DATA.iterdir()):
-        good = format / "good"
-        plain = [p for p in sorted(good.rglob("*")) if p.is_file()]
-        is_folder = format.name in ("yolo", "data_yaml", "coco_folder", "wider", "mot", "kitti", "panoptic",
-                                     "voc_segmentation")  # fmt: skip
-        found += [(p, good if is_folder else p) for p in plain]
-    home = Path(str(files("verite") / "data"))
-    for name in ("lvis/truth.json", "openimages/boxes.csv", "openimages/labels.csv", "openimages/hawk.csv",
-                 "imagenet/solution.csv", "panoptic/truth.json"):  # fmt: skip
-        path = home / "competitions" / name
-        found += [(path, path)] if path.exists() else []
-    return found
-
-
-def spoil_a_file(chance: random.Random) -> str:
-    """A good file with a few bytes changed is read, then evaluated against itself whatever is wrong with it."""
-    path, place = chance.choice(targets())
-    with tempfile.TemporaryDirectory() as folder:
-        if place.is_dir():
-            whole = Path(folder) / "good"
-            shutil.copytree(place, whole)
-            target = whole / path.relative_to(place)
-        else:
-            whole = target = Path(folder) / path.name
-        target.write_bytes(mutated(path.read_bytes(), chance))
-        with suppress(*DOCUMENTED):
-            vt.inspect(whole)  # lists all faults, and goes on where reading ends at the first
-        try:
-            found = vt.read(whole)
-            assert found.digest
-            pred = found
-            if found.confidence is None:
-                pred = replace(found, confidence=np.linspace(0, 1, len(found)))
-            vt.voc(found, pred, checks="warn")
-        except DOCUMENTED:
-            return "refused"
-    return "fine"
-
-
-@cache
-def picture_sets() -> list[dict[str, bytes]]:
-    """The files of a few images as pictures: panoptic ones, and a folder of masks."""
-    home = Path(str(files("verite") / "data" / "competitions" / "panoptic"))
-    plain = [home / "truth.json", *sorted((home / "truth").glob("*.png"))]
-    panoptic = {str(Path("set") / path.relative_to(home)): path.read_bytes() for path in plain}
-    with tempfile.TemporaryDirectory() as folder:
-        write(vt.read(home / "truth.json"), Path(folder) / "set", "mask-pictures")
-        plain = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-        return [panoptic, {str(path.relative_to(folder)): path.read_bytes() for path in plain}]
 
 
 def repaint(data: bytes, chance: random.Random) -> bytes:
@@ -101,42 +53,115 @@ def repaint(data: bytes, chance: random.Random) -> bytes:
     return out.getvalue()
 
 
-def spoil_a_picture(chance: random.Random) -> str:
-    """A folder of mask pictures, one file of it spoiled, listed and read."""
-    whole = chance.choice(picture_sets())
-    name = chance.choice(sorted(whole))
+# Files whose end is marked: one that was cut off must not give another number without a word.
+DELIMITED = (
+    ".json",
+    ".xml",
+    ".png",
+    ".tif",
+    ".tiff",
+    ".npy",
+    ".nii",
+    ".gz",
+    ".zst",
+    ".zip",
+    ".bz2",
+    ".xz",
+    ".parquet",
+    ".part",
+)
+ALLOWED = 200 * 2**20  # bytes of memory, beside a hundred times the file
+
+
+def worse(data: bytes, path: Path, chance: random.Random) -> bytes:
+    """The bytes of a file spoiled: cut off, another picture, or some of them changed."""
+    if chance.random() < 0.2:
+        return data[: chance.randrange(len(data) + 1)]
+    if path.suffix in (".png", ".tif", ".tiff") and chance.random() < 0.5:
+        with suppress(OSError, ValueError):  # what cannot be saved so
+            return repaint(data, chance)
+    return mutated(data, chance)
+
+
+@cache
+def good_outcome(target: Target) -> Outcome:
+    """What comes out of the file as it should be; everything that the target needs is loaded then."""
+    return target.run()
+
+
+def spoil(target: Target, chance: random.Random) -> str:
+    """The outcome of an entry point whose file is spoiled."""
+    with suppress(*DOCUMENTED):
+        good_outcome(target)
+    data = target.path.read_bytes()
+    bad = worse(data, target.path, chance)
+    before = memory_now()
     try:
-        spoiled = repaint(whole[name], chance) if name.endswith(".png") and chance.random() < 0.6 else None
-    except (OSError, ValueError):  # what cannot be saved so
-        spoiled = None
-    with tempfile.TemporaryDirectory() as folder:
-        for path, data in whole.items():
-            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-            own = data if path != name else spoiled or mutated(data, chance)
-            (Path(folder) / path).write_bytes(own)
-        place = Path(folder) / "set"
-        with suppress(*DOCUMENTED):
-            vt.inspect(place)
-        try:
-            found = vt.read(place)
-            vt.coco(found, replace(found, confidence=np.linspace(0, 1, len(found))), on="mask", checks="warn")
-        except DOCUMENTED:
-            return "refused"
-    return "fine"
+        with spoiled(target.path, bad):
+            outcome = target.run()
+    except DOCUMENTED:
+        outcome = None
+    taken = memory_peak() - before
+    if len(bad) < 2**20 and taken > ALLOWED + 100 * len(bad):
+        return f"memory {taken >> 20} MB for {len(bad)} bytes: {target.name}"
+    if outcome is None:
+        return "refused"
+    is_cut = len(bad) < len(data) and data.startswith(bad) and target.path.suffix in DELIMITED
+    with suppress(*DOCUMENTED):
+        good = good_outcome(target)
+        if is_cut and outcome.text != good.text and outcome.warnings <= good.warnings:
+            return f"silent {len(bad)} of {len(data)} bytes: {target.name}"
+    return "number"
 
 
-def spoil_a_table(chance: random.Random) -> str:
-    """A spoiled table of answers is ranked."""
-    home = Path(str(files("verite") / "data"))
-    tables = [p for p in sorted(home.rglob("*.csv")) if "rank" in str(p)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.csv"
-        path.write_bytes(mutated(chance.choice(tables).read_bytes(), chance))
+def memory_now() -> int:
+    """Bytes of memory that this process has; the peak begins anew here, where the system keeps one."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+        return status_bytes("VmRSS")
+    return 0
+
+
+def memory_peak() -> int:
+    with suppress(OSError):
+        return status_bytes("VmHWM")
+    return 0
+
+
+def status_bytes(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def spoil_one_of(targets: Callable[[], list[Target]], chance: random.Random) -> str:
+    """A case of one of the entry points, drawn by chance."""
+    target = chance.choice(targets())
+    try:
+        return spoil(target, chance)
+    except Exception as error:
+        return f"undocumented {type(error).__name__}: {error}: {target.name}"
+
+
+def race(chance: random.Random) -> str:
+    """A file that is cut off, emptied or written anew while it is read or when it was read: its number, or refused."""
+    target = chance.choice([*format_targets(), *archive_targets(), *volume_targets()])
+    try:
+        good, data = good_outcome(target), target.path.read_bytes()
+    except DOCUMENTED:
+        return "refused"
+    cut = chance.choice([b"", data[: chance.randrange(len(data) + 1)], bytes(len(data))])
+    timer = threading.Timer(chance.uniform(0, 0.02), target.path.write_bytes, [cut])
+    with spoiled(target.path, data):
+        timer.start()
         try:
-            vt.rank(path, errors=vt.truth_errors.Bernoulli(0.05))
+            outcome = target.run()
         except DOCUMENTED:
             return "refused"
-    return "fine"
+        finally:
+            timer.join()
+    if len(cut) < len(data) and target.path.suffix in DELIMITED and outcome.text != good.text:
+        return f"silent race: {target.name}"
+    return "number"
 
 
 @cache
@@ -161,27 +186,12 @@ def spoil_a_part(chance: random.Random) -> str:
         inner = mutated(part[:-8], chance)
         data = inner + _core.digest(inner).to_bytes(8, "little")
     try:
-        merged = vt.Partial.from_bytes(data).merge(vt.Partial.from_bytes(other), duplicates="first")
+        merged = vt.PartialResult.from_bytes(data).merge(vt.PartialResult.from_bytes(other), duplicates="first")
         assert str(merged.compute())
         assert merged.to_bytes()
     except DOCUMENTED:
         return "refused"
-    return "fine"
-
-
-def spoil_class_distances(chance: random.Random) -> str:
-    """A spoiled matrix or taxonomy of classes, or list of names."""
-    home = Path(str(files("verite") / "data"))
-    sources = [p for p in sorted(home.rglob("*")) if p.is_file() and ("class-dist" in str(p) or p.name == "kinds.txt")]
-    with tempfile.TemporaryDirectory() as folder:
-        source = chance.choice(sources)
-        path = Path(folder) / source.name
-        path.write_bytes(mutated(source.read_bytes(), chance))
-        try:
-            class_distances(path)
-        except DOCUMENTED:
-            return "refused"
-    return "fine"
+    return "number"
 
 
 def spoil_a_coco_file(chance: random.Random) -> str:
@@ -196,7 +206,7 @@ def spoil_a_coco_file(chance: random.Random) -> str:
             vt.coco(*paths, on=on, checks="warn")
         except DOCUMENTED:
             return "refused"
-    return "fine"
+    return "number"
 
 
 def spoil_a_coco_file_of_the_reference(chance: random.Random) -> str:
@@ -220,7 +230,7 @@ def spoil_a_coco_file_of_the_reference(chance: random.Random) -> str:
             evaluation.accumulate()
         except Exception:
             return "refused"
-    return "fine"
+    return "number"
 
 
 def spoiled_pair(chance: random.Random) -> tuple[bytes, bytes]:
@@ -291,7 +301,7 @@ def spoil_a_mask(chance: random.Random) -> str:
         use_masks(mask, chance)
     except (*DOCUMENTED, ValueError, TypeError, KeyError, MemoryError, OverflowError):
         return "refused"
-    return "fine"
+    return "number"
 
 
 def spoil_a_mask_of_the_reference(chance: random.Random) -> str:
@@ -302,16 +312,20 @@ def spoil_a_mask_of_the_reference(chance: random.Random) -> str:
         use_masks(mask, chance)
     except Exception:
         return "refused"
-    return "fine"
+    return "number"
 
 
 KINDS: dict[str, Case] = {
-    "files": spoil_a_file,
+    "formats": partial(spoil_one_of, format_targets),
+    "archives": partial(spoil_one_of, archive_targets),
+    "volumes": partial(spoil_one_of, volume_targets),
+    "commands": partial(spoil_one_of, command_targets),
+    "truncation races": race,
     "COCO files": spoil_a_coco_file,
     "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
-    "mask pictures": spoil_a_picture,
-    "tables": spoil_a_table,
-    "class distances": spoil_class_distances,
+    "functions": spoil_a_function,
+    "evaluators": spoil_an_evaluator,
+    "drop-in": spoil_the_drop_in,
     "parts": spoil_a_part,
     "masks": spoil_a_mask,
     "masks of pycocotools": spoil_a_mask_of_the_reference,

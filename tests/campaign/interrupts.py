@@ -109,8 +109,8 @@ def interrupt_commands(seed: int, count: int, until: float) -> Ran:
             is_told = running.returncode == 0 or (
                 running.returncode == 130 and said.decode().endswith("verite: interrupted\n")
             )
-            word = "hang" if is_deaf else "undocumented" if not is_told else "fine" if took <= SOON else "late"
+            word = "hang" if is_deaf else "undocumented" if not is_told else "number" if took <= SOON else "late"
             outcomes[word] += 1
-            if word != "fine":
+            if word != "number":
                 wrong.append(f"interrupt {number}: {word}: {line}: {took:.2f} s, {running.returncode}, {said[-300:]!r}")
     return done, outcomes, wrong

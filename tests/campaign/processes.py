@@ -105,7 +105,7 @@ def kill_writers(seed: int, count: int, until: float) -> Ran:
                 found, whole = sum((target / name).read_text() != "old" for name in names), len(names)
             else:
                 found, whole = len(list(target.glob("*.xml"))) if target.exists() else 0, IMAGES
-            outcomes["fine" if found in (0, whole) else "partial"] += 1
+            outcomes["number" if found in (0, whole) else "partial"] += 1
             wrong += [] if found in (0, whole) else [f"kill {number}: {found} of {whole} files"]
             done += 1
     return done, outcomes, wrong
@@ -144,7 +144,7 @@ def fill_disks(seed: int, count: int, until: float) -> Ran:
                 is_nothing = not list(out.iterdir())
             is_told = ran.returncode == 1 and ran.stderr.startswith("verite: ") and ran.stderr.count("\n") == 1
             is_fine = (is_told and is_nothing) or (ran.returncode == 0 and not is_nothing)
-            outcomes["refused" if is_told else "fine" if is_fine else "partial"] += 1
+            outcomes["refused" if is_told else "number" if is_fine else "partial"] += 1
             wrong += [] if is_fine else [f"disk {number}: {words} with {most} bytes: {ran.stderr[-200:]}"]
     return done, outcomes, wrong
 
@@ -178,7 +178,7 @@ def race_readers(seed: int, count: int, until: float) -> Ran:
             done += 1
             last = said.decode().strip().splitlines()[-1:] or [""]
             is_fine = running.returncode == 0 or (running.returncode == 1 and last[0].startswith("verite: "))
-            word = "fine" if running.returncode == 0 else "refused" if is_fine else "death"
+            word = "number" if running.returncode == 0 else "refused" if is_fine else "death"
             outcomes[word] += 1
             wrong += [] if is_fine else [f"race {number}: {running.returncode} {last[0][-200:]}"]
     return done, outcomes, wrong

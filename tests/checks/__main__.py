@@ -14,7 +14,7 @@ from tests.checks.adversaries import ADVERSARIES
 from tests.checks.mistakes import Files
 from tests.checks.sets import KINDS, draw_set
 from verite.checks import examine_all
-from verite.cli.bar import show_progress
+from verite.cli.output import show_progress
 from verite.progress import count_files
 
 

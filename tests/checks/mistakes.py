@@ -9,8 +9,8 @@ import numpy as np
 from tests.checks.sets import DataSet, best, to_xywh
 from verite.formats.sizes import in_pixels
 from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
 from verite.model.layouts import layout_name
 from verite.model.regions import Regions
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from verite import _core
 from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
 from verite.model.regions import Regions
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import verite as vt
 from tests.checks.boundary import boundary
-from verite.checks.sides import Side
+from verite.checks.sample import Side
 
 SIZES = {f"{i}.jpg": (1000, 800) for i in range(40)}
 
@@ -78,6 +78,13 @@ def test_stated_areas_are_compared_with_their_boxes():
     found = side(boxes, area=areas)
     assert (found.tally("small_area").rows, found.tally("no_area").rows) == ((1,), (2, 3))
     assert side(boxes, area=areas, is_truth=False, confidence=np.ones(5)).count("no_area") == 0
+
+
+@boundary("CensusRules.large_area")
+def test_a_stated_area_is_not_larger_than_its_box():
+    # A box of 20 x 20 may be one of 21 x 21 pixels: 441, and a hundredth for rounding is 445.41.
+    boxes = np.array([[0, 0, 20, 20], [30, 0, 50, 20], [60, 0, 80, 20]], dtype=float)
+    assert side(boxes, area=np.array([400, 445.4, 445.5])).tally("large_area").rows == (2,)
     assert side([[0, 0, 10, 10]], area=np.array([0.9])).count("small_area") == 1  # a hundred pixels say enough
     assert side([[0, 0, 10, 9.9]], area=np.array([0.9])).count("small_area") == 0
 

@@ -11,12 +11,12 @@ import verite as vt
 from tests.checks.small import BOX, side, told, told_of
 from verite.checks import classes, images
 from verite.checks.boxes import percent
-from verite.checks.coverage import find_exchanged_classes, no_predictions
-from verite.checks.findings import Fix
-from verite.checks.names import fold
+from verite.checks.check import Fix
+from verite.checks.classes import fold
+from verite.checks.predictions import find_exchanged_classes, no_predictions
 from verite.model.annotations import Source
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
 
 # Classes.
 
@@ -90,7 +90,7 @@ def test_shifted_class_ids_are_told_with_the_evidence():
         "class ids look shifted by -1: 3 of 25 overlapping pairs agree in class as read, 20 with +1"
     )
     assert found.fix == "add +1 to the class numbers"
-    yolo = plain.said_to_be(Source("x", "yolo"))
+    yolo = plain.with_source(Source("x", "yolo"))
     assert classes.mapping_finding(yolo, classes.Mapping("-1", 2, 1, 3, ())).fix == Fix("pred", (("label_offset", -1),))
 
 

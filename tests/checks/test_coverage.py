@@ -8,7 +8,7 @@ import pytest
 import verite as vt
 from tests.checks.boundary import boundary
 from verite.checks import examine_pair
-from verite.checks.sides import Pair, is_reversed
+from verite.checks.sample import Pair, is_reversed
 
 
 def pair(truth, pred, labels=("cat", "dog")):

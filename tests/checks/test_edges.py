@@ -16,11 +16,14 @@ from tests.checks.test_outside import findings, lying
 from tests.checks.test_reading_boundaries import group, mistaken_mapping, side_of
 from tests.checks.test_scaling import refine, spread
 from tests.checks.test_weighing import scaled
-from verite.checks import Finding, boxes, classes, cuts, evidence, hypotheses, images, plausibility, rotated, scaling
-from verite.checks.findings import near_word, warn_of
+from verite.checks import Finding, boxes, classes, evidence, images, scaling
+from verite.checks import boxes as rotated
+from verite.checks import misread_boxes as hypotheses
+from verite.checks import misread_boxes as plausibility
+from verite.checks import predictions as cuts
+from verite.checks.check import near_word, warn_of
 from verite.checks.readings import Reading
-from verite.checks.sample import Sample
-from verite.checks.sides import Side, is_reversed
+from verite.checks.sample import Sample, Side, is_reversed
 from verite.model.annotations import Source
 from verite.model.images import Images
 
@@ -29,7 +32,7 @@ def text_folder(values, confidence=None):
     names = [f"{i}" for i in range(len(values))]
     source = Source("x", "text", "numbers taken as left, top, width and height, the default")
     made = vt.Annotations.of(names, ["cat"] * len(values), values, "xywh", confidence=confidence)
-    return made.said_to_be(source)
+    return made.with_source(source)
 
 
 def test_corners_on_one_side_alone_are_not_told_of_both():
@@ -45,7 +48,7 @@ def test_corners_on_one_side_alone_are_not_told_of_both():
 
 def test_a_detector_without_classes_is_advised_where_there_are_classes():
     one, two = side(["a"], ["cat"]), side(["a", "b"], ["cat", "dog"])
-    assert "--class-agnostic" in classes.advice_on_classes(["thing"], two, is_all=True)
+    assert "class_agnostic=True" in classes.advice_on_classes(["thing"], two, is_all=True)
     assert classes.advice_on_classes(["thing"], one, is_all=True) == "the truth has 'cat'"
     assert classes.advice_on_classes(["thing"], two, is_all=False) == "the truth has 'cat', 'dog'"
     assert classes.advice_on_classes(["thing", "other"], two, is_all=True) == "the truth has 'cat', 'dog'"
@@ -228,7 +231,7 @@ def test_the_nearest_number_is_nearest_wherever_ids_begin():
 def test_a_file_is_named_by_its_path():
     given = side(["a"])
     assert str(vt.inspect(given)).startswith("truth: (not from a file)\n")
-    assert str(vt.inspect(given.said_to_be(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
+    assert str(vt.inspect(given.with_source(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
     assert Reading("xyxy", "padded", (640.0, 480.0)).words.endswith("padded to 640 x 480")
 
 

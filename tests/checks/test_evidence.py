@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.checks.small import side
-from verite.checks import chance, evidence, scaling
+from verite.checks import evidence, scaling
+from verite.checks import sample as chance
 from verite.checks.boxes import fractions
 from verite.checks.readings import Reading, are_like_corners
 
@@ -86,14 +87,14 @@ def test_fractions_of_one_side_are_an_error():
     assert (found.code, found.severity, found.count) == ("V103", "error", 7)
     assert found.message == "the predictions' boxes look like fractions of the image read as pixels"
     assert found.examples == ("0.1 0.2 0.3 0.4",) * 5
-    assert found.remedy.startswith("add --pred-coords rel, and say what the numbers are with --pred-boxes: xywh")
+    assert found.remedy.startswith('add coords="rel" for the pred, and say what the numbers are with boxes=: xywh')
 
 
 def test_fractions_of_both_sides_are_a_warning():
     (found,) = fractions_of(SMALL, SMALL, is_sized=False)
     assert (found.severity, found.count) == ("warning", 11)
     assert found.message.endswith("read as pixels: pixel rules and size classes are meaningless for them")
-    assert found.remedy.startswith("add --pred-coords rel --truth-coords rel and --image-size WIDTH,HEIGHT, and say")
+    assert found.remedy.startswith('add coords="rel" for both sides and image_size=(WIDTH, HEIGHT), and say')
 
 
 def test_fractions_that_are_meant_so_and_small_pixels_are_left_in_peace():

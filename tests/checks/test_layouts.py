@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.checks.boundary import boundary
 from verite.checks import examine
+from verite.checks.boxes import fit_both_readings
+from verite.cli import run
 
 
 def corners(count, seed=1):
@@ -110,14 +113,113 @@ def test_confidence_at_the_end_of_the_line_is_taken_from_there_and_said(tmp_path
     assert half.confidence.tolist() == [12, 0.5]
 
 
-def test_text_folders_of_corners_are_stopped(tmp_path):
+def test_text_folders_of_corners_are_stopped(tmp_path, capsys):
     boxes = corners(25).astype(int).tolist()
     for side, confidence in (("truth", ""), ("pred", "0.5 ")):
         (tmp_path / side).mkdir()
         lines = [f"cat {confidence}{' '.join(map(str, box))}" for box in boxes]
         (tmp_path / side / "a.txt").write_text("\n".join(lines))
     truth = vt.read(tmp_path / "truth")
-    with pytest.raises(vt.DataError, match=r"V101 the boxes of both sides look like corners.*--truth-boxes xyxy"):
+    with pytest.raises(vt.DataError, match=r"V101 the boxes of both sides look like corners.*boxes=.xyxy"):
         vt.voc(truth, vt.read(tmp_path / "pred", like=truth))
+    assert run(["voc", str(tmp_path / "truth"), str(tmp_path / "pred")]) == 1
+    assert "--truth-boxes xyxy --pred-boxes xyxy" in capsys.readouterr().err
     said = vt.read(tmp_path / "truth", boxes="xywh")
     assert vt.voc(said, vt.read(tmp_path / "pred", like=said, boxes="xywh")).scores["mAP"].value > 0
+
+
+THREE = ((10, 20, 60, 70), (50, 10, 90, 80), (5, 60, 30, 95))  # corners within 100 x 100; as sizes they reach to 155
+
+
+def text_sides(tmp_path, boxes):
+    for side, confidence in (("truth", ""), ("pred", "0.5 ")):
+        (tmp_path / side).mkdir(parents=True)
+        lines = [f"cat {confidence}{' '.join(map(str, box))}" for box in boxes]
+        (tmp_path / side / "a.txt").write_text("\n".join(lines))
+    return tmp_path / "truth", tmp_path / "pred"
+
+
+@pytest.mark.parametrize("command", ["coco", "voc", "inspect"])
+def test_a_few_boxes_that_may_be_corners_are_named_by_every_command(tmp_path, capsys, command):
+    assert run([command, *map(str, text_sides(tmp_path, THREE))]) == 0
+    out, err = capsys.readouterr()
+    said = next(line for line in (out + err).splitlines() if "V101" in line)
+    assert "in all 6 lines" in said
+    assert "--truth-boxes xyxy --pred-boxes xyxy, or --truth-boxes xywh --pred-boxes xywh" in said
+
+
+@pytest.mark.parametrize("evaluate", [vt.coco, vt.voc, vt.inspect])
+def test_a_few_boxes_that_may_be_corners_are_named_in_python(tmp_path, evaluate):
+    found = [finding for finding in evaluate(*text_sides(tmp_path, THREE)).findings if finding.code == "V101"]
+    assert [finding.severity for finding in found] == ["warning"]
+    assert 'boxes="xyxy" for both sides, or boxes="xywh" for both sides' in found[0].remedy
+
+
+def test_boxes_of_one_reading_are_not_named(tmp_path):
+    def codes(name, numbers, **options):
+        truth, pred = text_sides(tmp_path / name, numbers)
+        known = vt.read(truth, **options)
+        return {finding.code for finding in vt.inspect(known, vt.read(pred, known, **options)).findings}
+
+    assert "V101" in codes("corners", THREE)
+    assert "V101" not in codes("said", THREE, boxes="xywh")
+    assert "V101" not in codes("sized", THREE, image_size=(160, 160))  # they stay in their image
+    assert "V101" not in codes("one is wide", (*THREE[:2], (50, 60, 40, 95)))
+    assert "V101" not in codes("large objects", ((10, 10, 70, 70), (15, 5, 75, 80), (12, 8, 80, 70)))  # to 92 of 80
+
+
+@boundary("boxes.FEW_LINES")
+def test_three_objects_may_fit_two_readings(tmp_path):
+    for count, is_told in ((2, False), (3, True)):
+        truth = vt.read(text_sides(tmp_path / str(count), THREE[:count])[0])
+        assert fit_both_readings(truth, truth) == is_told
+
+
+@boundary("boxes.FARTHER")
+def test_boxes_that_reach_a_quarter_farther_leave_a_plausible_image(tmp_path):
+    for left, is_told in ((25, False), (26, True)):  # 125 and 126 for 100
+        boxes = ((0, 0, 100, 100), (0, 0, 90, 90), (left, 0, 100, 100))
+        truth = vt.read(text_sides(tmp_path / str(left), boxes)[0])
+        assert fit_both_readings(truth, truth) == is_told
+
+
+def json_sides(tmp_path, boxes, **image):
+    """COCO's ground truth and results with these boxes on both sides."""
+    images, categories = [{"id": 1, "file_name": "a.jpg", **image}], [{"id": 1, "name": "cat"}]
+    objects = [{"id": i, "image_id": 1, "category_id": 1, "bbox": box} for i, box in enumerate(boxes, start=1)]
+    tmp_path.mkdir(parents=True, exist_ok=True)
+    for name, document in (
+        ("truth", {"images": images, "categories": categories, "annotations": objects}),
+        ("pred", [{"image_id": 1, "category_id": 1, "bbox": box, "score": 0.5} for box in boxes]),
+    ):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    return tmp_path / "truth.json", tmp_path / "pred.json"
+
+
+def codes_read(truth, pred, **options):
+    known = vt.read(truth, **options)
+    return {finding.code for finding in vt.coco(known, vt.read(pred, known, **options), checks="warn").findings}
+
+
+def test_json_without_sizes_that_may_be_corners_is_named_unless_the_layout_is_given(tmp_path):
+    sides = json_sides(tmp_path / "json", THREE)
+    assert "V101" in codes_read(*sides)
+    for layout in ("xywh", "xyxy"):
+        assert "V101" not in codes_read(*sides, boxes=layout)
+    assert "V101" not in codes_read(*json_sides(tmp_path / "sized", THREE, width=160, height=160))
+    assert "V101" not in codes_read(*json_sides(tmp_path / "wide", (*THREE[:2], (50, 60, 40, 95))))
+
+
+def test_tables_without_sizes_that_may_be_corners_are_named(tmp_path):
+    for name, head, tail in (("truth", "", ""), ("pred", ",score", ",0.5")):
+        lines = [f"a.jpg,cat,{','.join(map(str, box))}{tail}" for box in THREE]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"image,label,x,y,width,height{head}", *lines]) + "\n")
+    assert "V101" in codes_read(tmp_path / "truth.csv", tmp_path / "pred.csv")
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_fractions_on_both_sides_are_named_however_well_they_fit(tmp_path, count):
+    values = np.random.default_rng(1).uniform(0.05, 0.4, (count, 4)).round(4).tolist()
+    truth, pred = json_sides(tmp_path, values)
+    found = vt.voc(truth, pred, checks="warn").findings
+    assert [finding.severity for finding in found if finding.code == "V103"] == ["warning"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.checks.mending import mend
+from verite.checks.inspection import mend
 from verite.cli import run
 
 

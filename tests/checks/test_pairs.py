@@ -12,12 +12,17 @@ import verite as vt
 from tests.checks.small import coco, side, told, told_of
 from tests.checks.test_boundaries import explanation
 from tests.checks.test_reading_boundaries import group
-from verite.checks import Finding, boxes, coverage, images, offsets, outlines, outside, poses, rotated, run_checks
+from verite.checks import Finding, boxes, images, run_checks
+from verite.checks import boxes as outside
+from verite.checks import boxes as rotated
+from verite.checks import predictions as coverage
+from verite.checks import regions as outlines
+from verite.checks import regions as poses
+from verite.checks import scaling as offsets
 from verite.checks import without_consequences as without
 from verite.checks.check import Check, add_check
 from verite.checks.readings import Reading
-from verite.checks.sample import Sample
-from verite.checks.sides import Pair, Side
+from verite.checks.sample import Pair, Sample, Side
 from verite.model.annotations import Source
 from verite.model.images import Images
 
@@ -56,15 +61,17 @@ def test_unknown_images_and_classes_are_counted():
     assert (both.count("unknown_images"), both.count("unknown_labels")) == (3, 2)
 
 
-def test_two_text_folders_may_be_wrong_alike():
-    def both_text(*formats):
-        sources = [Source("x", format, "") for format in formats]
-        truth, pred = side(["a"]).said_to_be(sources[0]), side(["a"], confidence=[0.5]).said_to_be(sources[1])
-        return pair(truth, pred).count("both_text")
+def test_two_sides_read_by_default_may_be_wrong_alike():
+    def by_default(*formats, layout=None):
+        sources = [Source("x", format, "", layout=layout) for format in formats]
+        truth, pred = side(["a"]).with_source(sources[0]), side(["a"], confidence=[0.5]).with_source(sources[1])
+        return pair(truth, pred).count("both_by_default")
 
-    assert both_text("text", "text")
-    assert not both_text("text", "coco")
-    assert not both_text("yolo", "yolo")
+    assert by_default("text", "text")
+    assert by_default("coco", "coco-results")  # whose images have no size here
+    assert not by_default("text", "text", layout="xywh")
+    assert not by_default("coco", "table", layout="xyxy")
+    assert not by_default("yolo", "yolo")
 
 
 def many(unpredicted, expected, asked=100, **more):
@@ -194,7 +201,7 @@ def test_positions_in_a_list_of_images_are_at_least_half_of_them():
 def test_ids_as_texts_are_told_with_both():
     truth = side(["7", "8"], boxes=[[0, 0, 9, 9]] * 2)
     truth = replace(truth, images=Images(["a.jpg", "b.jpg"], [7, 8]))
-    pred = side(["7", "8"], boxes=[[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6]).said_to_be(Source("x", "text", ""))
+    pred = side(["7", "8"], boxes=[[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6]).with_source(Source("x", "text", ""))
     found = told_of(truth, pred)["V212"]
     assert found.message == ("2 of 2 predictions speak of images by texts such as '7', the truth by numbers such as 7")
     assert (found.count, found.examples, found.fix) == (
@@ -272,7 +279,7 @@ def test_formats_that_have_one_layout_are_to_be_written_so():
     names = [f"{i}.jpg" for i in range(5)]
     given = vt.Annotations.of(names, ["cat"] * 5, values, "xywh", sizes=dict.fromkeys(names, (1000, 1000)))
     for format, fix in (("coco", "add --truth-boxes xyxy"), ("voc", "write them as the format asks")):
-        found = told(given.said_to_be(Source("x", format, "")), is_truth=True)["V114"]
+        found = told(given.with_source(Source("x", format, "")), is_truth=True)["V114"]
         assert (found.remedy, found.count) == (fix, 2)
         assert found.examples[0] == "500 500 700 700"
 
@@ -361,7 +368,7 @@ def test_an_angle_is_mirrored_about_the_centre():
 def test_void_is_what_segments_leave():
     def found(area, is_truth=True, format="panoptic"):
         given = side(["a", "a", "b"], boxes=[[0, 0, 2, 2]] * 3, sizes={"a": (4, 5), "b": (10, 10), "c": (9, 9)})
-        given = replace(given, area=np.array(area, dtype=float)).said_to_be(Source("x", format, ""))
+        given = replace(given, area=np.array(area, dtype=float)).with_source(Source("x", format, ""))
         return list(outlines.find_void(SimpleNamespace(annotations=given, is_truth=is_truth, name="truth")))
 
     (void,) = found([10, 5, 99])

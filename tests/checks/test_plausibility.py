@@ -10,7 +10,7 @@ import pytest
 
 from tests.checks.test_boundaries import explanation
 from tests.checks.test_reading_boundaries import apart, group
-from verite.checks import plausibility
+from verite.checks import misread_boxes as plausibility
 from verite.checks.readings import Reading
 from verite.checks.sample import Sample
 

@@ -12,7 +12,7 @@ from tests.checks.mistakes import GEOMETRY, Files, with_wrong_boxes
 from tests.checks.sets import KINDS, draw_set
 from verite import checks
 from verite.checks.check import every_check
-from verite.checks.sides import Pair
+from verite.checks.sample import Pair
 
 
 def looks_sound(truth, pred):

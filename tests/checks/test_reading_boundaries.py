@@ -11,7 +11,13 @@ import pytest
 import verite as vt
 from tests.checks.boundary import boundary
 from tests.checks.test_boundaries import correlated, explanation
-from verite.checks import classes, evidence, geometry, hypotheses, images, outside, plausibility, rotated, scaling, ties
+from verite.checks import boxes as outside
+from verite.checks import boxes as rotated
+from verite.checks import classes, evidence, images, scaling
+from verite.checks import misread_boxes as geometry
+from verite.checks import misread_boxes as hypotheses
+from verite.checks import misread_boxes as plausibility
+from verite.checks import predictions as ties
 from verite.checks.readings import Reading
 from verite.checks.sample import Sample, SampledObjects
 from verite.model.ragged import offsets_of

@@ -10,8 +10,9 @@ import pytest
 
 import verite as vt
 from tests.checks.test_reading_boundaries import group
-from verite.checks import explanations, readings, sample
-from verite.checks.findings import Fix
+from verite.checks import evidence as explanations
+from verite.checks import readings, sample
+from verite.checks.check import Fix
 from verite.checks.readings import Reading, code_of, fix_of
 from verite.checks.sample import Sample, SampledObjects
 from verite.model.annotations import Source
@@ -106,7 +107,7 @@ def test_ids_that_are_one_off_are_tried_where_they_meet_a_truth():
 
 def test_names_of_images_are_not_shifted():
     truth = one_an_image(3)
-    pred = one_an_image(3, confidence=[0.1, 0.2, 0.3]).said_to_be(Source("x", "text", ""))
+    pred = one_an_image(3, confidence=[0.1, 0.2, 0.3]).with_source(Source("x", "text", ""))
     assert sample.partners(truth, pred.like(truth), 1).tolist() == [-1, -1, -1]
     assert not sample.speaks_by_id(pred, "images")
     assert sample.speaks_by_id(one_an_image(1), "images")  # given in Python

@@ -11,9 +11,12 @@ import pytest
 
 import verite as vt
 from tests.checks.small import BOX, coco, side, told
-from verite.checks import Finding, poses, rotated, ties
-from verite.checks.findings import Fix, near_word, stop_on_errors, warn_of
-from verite.checks.mending import clip_boxes
+from verite.checks import Finding
+from verite.checks import boxes as rotated
+from verite.checks import predictions as ties
+from verite.checks import regions as poses
+from verite.checks.check import Fix, near_word, stop_on_errors, warn_of
+from verite.checks.inspection import clip_boxes
 from verite.model.annotations import Source
 
 # Values.
@@ -47,10 +50,17 @@ def test_ids_that_occur_twice_are_told_with_their_images(tmp_path):
     assert found.examples == ("id 7 again in b.jpg",)
 
 
+def test_an_area_larger_than_its_box_is_told(tmp_path):
+    found = coco(tmp_path, {"area": 1200}, {})["V113"]
+    assert (found.severity, found.count) == ("warning", 1)
+    assert "1 of 2 objects have a stated area larger than their box" in found.message
+    assert found.examples == ("a.jpg, id 1: area 1200, box 3 x 4",)
+
+
 def test_areas_of_nothing_are_told(tmp_path):
     found = coco(tmp_path, {"area": 0}, {})["V113"]
-    assert found.message.startswith("1 of 2 objects have a stated area of 0 or below, which decides")
-    assert found.examples == ("a.jpg, id 1: area 0",)
+    assert found.message.startswith("1 of 2 objects have a stated area of 0 or below")
+    assert found.examples == ("a.jpg, id 1: area 0, box 3 x 4",)
 
 
 def test_an_id_of_zero_is_told_with_its_image(tmp_path):
@@ -71,7 +81,7 @@ def test_predictions_without_confidence_may_be_truths():
 
 
 def test_formats_without_confidences_are_not_asked_for_them():
-    panoptic = side(["a", "b"]).said_to_be(Source("x", "panoptic"))
+    panoptic = side(["a", "b"]).with_source(Source("x", "panoptic"))
     assert "V301" not in told(panoptic, is_truth=False)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from tests.checks.test_boundaries import explanation, overlaps
 from tests.checks.test_reading_boundaries import apart, group
-from verite.checks import geometry, hypotheses
+from verite.checks import misread_boxes as geometry
+from verite.checks import misread_boxes as hypotheses
 from verite.checks.readings import Reading
 from verite.checks.sample import Sample
 

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from verite import progress
-from verite.cli import bar
+from verite.cli import output as bar
 
 PROGRAM = """
 import sys, click
-from verite.cli import bar
+from verite.cli import output as bar
 from verite.progress import begin
 bar.PATIENCE = bar.BETWEEN = 0.0
 

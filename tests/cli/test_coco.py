@@ -92,7 +92,7 @@ def test_a_wrong_file_is_one_line_and_status_one(capsys: Any, tmp_path: Path, co
         (["-t", "2"], "iou: expected a threshold above 0 and up to 1, found 2.0"),
         (["--areas", "tiny"], "tiny"),
         (["--max-dets", "0"], "0"),
-        (["--on", "bbox"], "box"),
+        (["--on", "bboxes"], "box"),
     ],
 )
 def test_a_wrong_command_is_status_two(capsys: Any, words: list[str], message: str) -> None:

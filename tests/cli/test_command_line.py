@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.cli import run, verbs
+from verite.cli import COMMANDS, run
 from verite.cli.evaluate import system_names
+from verite.formats import REGISTRY
 
 DATA = Path(str(files("verite") / "data"))
 TRUTH, PRED = str(DATA / "example" / "truth"), str(DATA / "example" / "pred")
@@ -106,7 +107,7 @@ def test_systems_are_named_by_what_tells_them_apart():
     assert system_names(("runs/a/pred", "runs/b/pred")) == ["a-pred", "b-pred"]
 
 
-@pytest.mark.parametrize("verb", ["", *verbs()])
+@pytest.mark.parametrize("verb", ["", *COMMANDS])
 def test_every_help_has_examples(typed, verb):
     status, out, _ = typed(*([verb] if verb else []), "--help")
     assert status == 0
@@ -130,6 +131,38 @@ def test_what_others_call_an_option_leads_to_it(typed, word, name):
     status, _, err = typed("voc" if name != "--threads" else "coco", TRUTH, PRED, word, "0.5")
     assert status == 2
     assert f"did you mean '{name}'?" in complaint(err)
+
+
+def test_words_of_other_tools_work(typed):
+    """`--on bbox`, lists and ranges of numbers, `help COMMAND`, and arguments that others have as options."""
+    demo = Path(str(files("verite") / "data" / "demo"))
+    truth, pred = str(demo / "truth.json"), str(demo / "hawk.json")
+    plain = typed("coco", truth, pred, "--json")[1]
+    for words in (["--on", "bbox"], ["-t", "0.5:0.95"], ["--iou", "0.5:0.05:0.95"], ["--max-dets", "1,10,100"]):
+        assert json.loads(typed("coco", truth, pred, "--json", *words)[1]) == json.loads(plain)
+    assert typed("help", "coco")[1] == typed("coco", "--help")[1]
+    assert "TRUTH PRED" in typed("coco", "--gt", truth, pred)[2]
+    assert "--confidence" in typed("coco", truth, pred, "--score-thr", "0.5")[2]
+    assert "expected numbers such as" in typed("coco", truth, pred, "-t", "0.5:x")[2]
+
+
+def test_help_is_short_and_all_of_it_is_there(typed):
+    short, whole = typed("coco", "--help")[1], typed("coco", "--help-all")[1]
+    assert len(short.splitlines()) <= 90
+    assert "--pred-angle" in whole
+    assert "--pred-angle" not in short
+    for title in ("Options", "Matching", "Ground truth and formats", "Output", "Statistics", "Gate"):
+        assert f"\n{title}:" in short
+    for summary in (summary for _, summary in COMMANDS.values()):
+        assert len(summary) <= 48
+        assert summary in typed("--help")[1]
+
+
+def test_formats_are_listed_and_described(typed):
+    out = typed("formats")[1]
+    assert all(name in out for name in REGISTRY)
+    assert "data.yaml" in typed("formats", "yolo")[1]
+    assert "did you mean 'yolo'" in typed("formats", "yollo")[2]
 
 
 def test_wrong_option_gets_a_suggestion(typed):
@@ -266,7 +299,7 @@ def test_quiet_demo_says_where_the_page_is_and_nothing_else(typed, tmp_path):
 def test_long_demo_runs_every_verb(typed, tmp_path):
     status, out, _ = typed("demo", tmp_path / "tour", "--all")
     assert status == 0
-    for verb in set(verbs()) - {"demo", "completion"}:
+    for verb in set(COMMANDS) - {"demo", "completion"}:
         assert f"$ verite {verb}" in out
     assert (tmp_path / "tour" / "results" / "harbour" / "hawk" / "pr-all-classes.png").exists()
 
@@ -291,12 +324,63 @@ def verite(*words: object, **more):
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def test_completion_completes_verbs():
-    environment = os.environ | {"_VERITE_COMPLETE": "bash_complete", "COMP_WORDS": "verite ins", "COMP_CWORD": "1"}
+def completed(words: str, shell: str = "bash") -> list[str]:
+    """What the shell is told about the last word, line by line."""
+    count = str(len(words.split()) - (not words.endswith(" ")))
+    last = "" if words.endswith(" ") else words.split()[-1]
+    asked = {"COMP_WORDS": words, "COMP_CWORD": last if shell == "fish" else count}
     program = shutil.which("verite", path=str(Path(sys.executable).parent))
     assert program
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split(",")[1].strip() == "inspect"
+    environment = os.environ | asked | {"_VERITE_COMPLETE": f"{shell}_complete"}
+    return subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_completion_completes_verbs():
+    assert completed("verite ins") == ["plain,inspect"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("words", ["coco tr", "coco truth.json tr", "merge tr", "coco a b --names tr", "rank tr"])
+def test_names_of_files_are_left_to_the_shell(words, shell):
+    assert completed(f"verite {words}", shell)[0].split(",")[0] == "file"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("convert a b --to yolo", ["yolo-pose", "yolo"]),
+        ("coco a b --truth-format coco-re", ["coco-results"]),
+        ("coco a b --pred-boxes xy", ["xyxy", "xywh"]),
+        ("localize a b -m hausd", ["hausdorff"]),
+        ("metrics voc_", ["voc_ap"]),
+        ("voc a b --interpolation 1", ["11", "101"]),
+    ],
+)
+def test_names_are_completed_from_their_lists(words, expected):
+    assert completed(f"verite {words}") == [f"plain,{name}" for name in expected]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes_the_files_of_the_folder(tmp_path):
+    """The function that `verite completion bash` prints, asked as bash asks it; `compopt` works within bash alone."""
+    program = shutil.which("verite", path=str(Path(sys.executable).parent))
+    script = f"""
+        compopt() {{ echo compopt "$@"; }}
+        {subprocess.run([program, "completion", "bash"], capture_output=True, text=True, check=True).stdout}
+        COMP_WORDS=({program} coco tr); COMP_CWORD=2; _verite_completion {program}
+        COMP_WORDS=({program} convert a b --to kit); COMP_CWORD=5; _verite_completion {program}
+        echo "${{COMPREPLY[@]}}"
+        """
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines() == ["compopt -o default", "kitti"]
+
+
+@pytest.mark.parametrize("words", [(), ("partial",)])
+def test_a_group_without_a_command_prints_its_help(typed, words):
+    status, out, err = typed(*words)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Usage: {' '.join(('verite', *words))} ")
+    assert "\n  voc  " in out
 
 
 def test_closed_pipe_is_no_error():

@@ -28,6 +28,16 @@ def test_saved_results_are_compared(typed, saved):  # noqa: F811
     assert set(json.loads(out)["scores"]["AP"]) == {"base", "new", "difference"}
 
 
+def test_warnings_of_saved_results_are_printed(typed, saved):  # noqa: F811
+    document = json.loads(saved[1].read_text())
+    document["findings"] = [
+        {"code": "V308", "severity": "warning", "message": "confidences end at 0.3", "fix": "export from 0.001"}
+    ]
+    saved[1].write_text(json.dumps(document))
+    status, _, err = typed("compare", *saved)
+    assert (status, err) == (0, "warning: magpie: V308 confidences end at 0.3; export from 0.001\n")
+
+
 @pytest.mark.parametrize(
     ("line", "status"),
     [("AP>=base-0.005", 3), ("AP>=base-0.2", 0), ("AP>=0.1", 0), ("AP>=0.99", 3), ("AP[bird]>=base", 0),

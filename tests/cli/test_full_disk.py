@@ -49,3 +49,13 @@ def test_a_full_standard_output_is_one_line(tmp_path):
         )
     assert done.stderr == "verite: no space left on device\n"
     assert done.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_the_number_is_printed_though_standard_error_is_on_a_full_disk():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "verite", "voc", *HAWK, "--json"], stdout=subprocess.PIPE, stderr=full, check=False
+        )
+    assert done.returncode == 0
+    assert '"mAP"' in done.stdout.decode()

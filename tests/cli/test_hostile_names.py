@@ -65,6 +65,21 @@ def test_a_terminal_shows_them(home, what, monkeypatch, capsys):
     assert acting(said.err) == set()
 
 
+@pytest.mark.parametrize("verb", ["coco", "voc", "inspect", "compare", "analyse", "report", "draw", "partial coco"])
+def test_a_terminal_shows_names_of_files(home, verb, tmp_path, monkeypatch, capsys):
+    """A file may be called anything, too; so may what is written."""
+    name = "\x1b]0;title\x07\x1b[31m\u202e"
+    truth, pred = (tmp_path / f"{name} {side}.json" for side in ("truth", "pred"))
+    truth.write_bytes((home / "truth.json").read_bytes())
+    pred.write_bytes((home / "pred.json").read_bytes())
+    more = {"report": ["-o", f"{name}.html"], "draw": ["-o", name], "partial coco": ["-o", f"{name}.part"]}
+    more["compare"] = [pred.name]
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *given: False)  # as on a terminal
+    said = run(tmp_path, [*verb.split(), truth.name, pred.name, *more.get(verb, [])], monkeypatch, capsys)
+    assert acting(said.out) == set()
+    assert acting(said.err) == set()
+
+
 class Elements(HTMLParser):
     def __init__(self):
         super().__init__()

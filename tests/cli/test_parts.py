@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,3 +118,15 @@ def test_a_full_disk_leaves_no_part_behind(tmp_path: Path, typed: Typed, monkeyp
     assert status == 1
     assert "no space left on device" in err
     assert list(home.iterdir()) == []
+
+
+def test_no_command_complains_about_memory_at_its_end(tmp_path: Path) -> None:
+    """Neither after merging nor after an error, when frames of Python hold what the core made."""
+    write_shards(tmp_path, 2)
+    files = [str(tmp_path / f"{side}.json") for side in ("truth", "pred")]
+    part = str(tmp_path / "a.part")
+    assert run(["partial", "coco", *files, "-o", part]) == 0
+    for words, status in ((["merge", part], 0), (["compare", part, part], 0), (["lvis", *files], 1)):
+        ended = subprocess.run([sys.executable, "-m", "verite", *words], capture_output=True, text=True)
+        assert ended.returncode == status, ended.stderr
+        assert "nanobind" not in ended.stderr

@@ -170,12 +170,12 @@ def test_what_is_wrong_is_said_in_one_line(typed, words, status, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected the header first,second,epsilon,kept, found nothing"),
-        ("a,b\n", "expected the header first,second,epsilon,kept, found a,b"),
+        ("", "expected the header first,second,epsilon,kept, found an empty file"),
+        ("a,b\n", "expected the header first,second,epsilon,kept, found 'a,b'"),
         ("first,second,epsilon,kept\nA2,A9,0.1,1\n", "p.csv:2: expected two of A2, A1, found 'A9'"),
         ("first,second,epsilon,kept\nA2,A2,0.1,1\n", "p.csv:2: expected two of A2, A1, found 'A2' twice"),
         ("first,second,epsilon,kept\nA2,A1,0.1,7\n", "p.csv:2: expected a rate from 0 to 0.5 and a probability"),
-        ("first,second,epsilon,kept\nA2,A1,x,1\n", "p.csv:2: expected two names and two numbers, found A2,A1,x,1"),
+        ("first,second,epsilon,kept\nA2,A1,x,1\n", "p.csv:2: expected two names and two numbers, found 'A2,A1,x,1'"),
     ],
 )
 def test_bad_published_points_are_refused(typed, tmp_path, text, message):

@@ -12,7 +12,7 @@ import pytest
 
 from tests.compat.beside import OURS, THEIRS, load, modules
 from tests.oracles.coco_sets import random_set
-from verite.compat.pycocotools.accumulated import ARRAYS, Accumulated, mean_at
+from verite.compat.pycocotools.cocoeval import ARRAYS, Accumulated, mean_at
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
@@ -52,7 +52,7 @@ LOOKS: dict[str, Callable[[Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_every_way_of_looking_finds_the_arrays(look: str) -> None:
     ours, theirs = accumulate(OURS).eval, accumulate(THEIRS).eval
-    assert not ours.is_open
+    assert not ours.is_loaded
     found = LOOKS[look](ours)
     assert set(found) == set(theirs)
     assert list(found["counts"]) == list(theirs["counts"])
@@ -72,7 +72,7 @@ def test_stats_need_no_arrays_and_are_the_same_with_them() -> None:
         theirs.summarize()
         ours.summarize()
         assert isinstance(ours.eval, Accumulated)
-        assert not ours.eval.is_open
+        assert not ours.eval.is_loaded
         assert ours.stats.tobytes() == theirs.stats.tobytes()
         assert ours.eval["precision"].size  # somebody looks
         ours.summarize()

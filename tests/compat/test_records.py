@@ -14,7 +14,10 @@ from tests.compat.test_clients import SETS, three_calls
 from tests.oracles.coco_sets import random_set
 from verite import _core
 from verite.compat.pycocotools import steps
+from verite.compat.pycocotools.coco import COCO
+from verite.compat.pycocotools.cocoeval import COCOeval
 from verite.compat.pycocotools.preparation import place_ids
+from verite.errors import DataError
 
 SEEDS = [seed for seed in range(40) if random_set(seed)[1]]
 
@@ -172,3 +175,28 @@ def test_a_value_whose_code_takes_all_others_away_ends_in_an_error(kind):
     }
     with pytest.raises(ValueError, match="expected"):
         read[kind]()
+
+
+@pytest.mark.parametrize("dataset", [None, [], 0.5, {"images": [], "annotations": np.zeros(3)}], ids=str)
+def test_a_dataset_that_is_no_dictionary_of_records_is_refused(dataset):
+    gt = COCO()
+    gt.dataset = dataset
+    with pytest.raises(
+        DataError, match=r"dataset: expected a dictionary|annotations\[0\]: expected a record with 'id'"
+    ):
+        gt.createIndex()
+
+
+@pytest.mark.parametrize("height", [2**31, 2**63, 10**400, float("inf"), None], ids=lambda value: str(value)[:20])
+def test_a_height_that_does_not_fit_is_refused(height):
+    gt = COCO()
+    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9]}
+    gt.dataset = {
+        "images": [{"id": 1, "width": 9, "height": height}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, **box, "area": 81, "iscrowd": 0, "segmentation": [[0, 0, 9, 0, 9, 9]]}],
+    }
+    gt.createIndex()
+    evaluation = COCOeval(gt, gt.loadRes([{**box, "score": 0.9}]), "segm")
+    with pytest.raises(DataError, match=r"images: expected a height in pixels.*for image 1"):
+        evaluation.evaluate()

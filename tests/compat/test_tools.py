@@ -10,8 +10,8 @@ import pytest
 
 from tests.compat.tools_beside import RUNS, is_there, ways_of_ultralytics
 from tests.oracles.tool_sets import SEEDS, tool_set
-from tests.protocols.test_tool_quirks import TOLERANCES, WAYS, in_our_words, ours, sides
-from verite.analysis.explain_tools import TOOLS
+from tests.protocols.test_tool_quirks import TOLERANCES, WAYS, ours, sides, translate_core_errors
+from verite.analysis.reconcile_search import TOOLS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the tools, about themselves
 
@@ -26,7 +26,7 @@ def test_the_installed_tool_says_what_its_quirks_give(tool: str, tmp_path: Path)
     for seed in SEEDS:
         values = ours(TOOLS[name].ways[place], *sides(seed, said, tmp_path))
         for key, theirs in run(*tool_set(seed)).items():
-            mine = values[in_our_words(name, key)]
+            mine = values[translate_core_errors(name, key)]
             told = f"{tool} {version(needed[-1])}, set {seed}, {key}"
             assert theirs == -1 if mine != mine else mine == pytest.approx(theirs, abs=tolerance_of(name)), told
 

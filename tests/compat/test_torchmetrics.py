@@ -135,8 +135,24 @@ def test_masks_are_compared_as_pixels() -> None:
             ),
             "masks: expected truth values, found probabilities or NaN; threshold them",
         ),
+        (
+            lambda: MeanAveragePrecision().update(
+                [{"boxes": 0.5, "labels": [1], "scores": [0.5]}], [{"boxes": [[0, 0, 9, 9]], "labels": [1]}]
+            ),
+            r"preds\[0\]\['boxes'\]: expected shape \(n, 4\), found \(\)",
+        ),
+        *(
+            (
+                lambda label=label: MeanAveragePrecision().update(
+                    [{"boxes": [[0, 0, 9, 9]], "labels": [label], "scores": [0.5]}],
+                    [{"boxes": [[0, 0, 9, 9]], "labels": [1]}],
+                ),
+                rf"preds\[0\]\['labels'\]: expected integers.*{label}",
+            )
+            for label in (1.7, float("nan"))
+        ),
     ],
-    ids=["layout", "kind", "limits", "keys", "lengths", "scores", "boxes", "masks"],
+    ids=["layout", "kind", "limits", "keys", "lengths", "scores", "boxes", "masks", "number", "fractions", "nan"],
 )
 def test_what_cannot_be_is_refused_at_once(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):

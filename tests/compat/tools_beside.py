@@ -24,7 +24,7 @@ import numpy as np
 from tests.compat.torchvision_operators import define_operators
 from tests.oracles.tool_sets import SEEDS, SIZE, Record, tool_set
 
-Numbers = dict[str, float]
+PrecisionRecall = dict[str, float]
 
 
 def is_there(*names: str) -> bool:
@@ -56,7 +56,7 @@ def kinds(records: list[Record]) -> list[int]:
     return [record["category_id"] for record in records]
 
 
-def run_ultralytics(truth: Record, found: list[Record]) -> Numbers:
+def run_ultralytics(truth: Record, found: list[Record]) -> PrecisionRecall:
     """Its validator for boxes, fed image by image, as `yolo val` does after the model; labels have no crowds."""
     torch = import_torch()
     if not hasattr(np, "trapz"):  # versions of 2023 want it
@@ -94,7 +94,7 @@ def run_ultralytics(truth: Record, found: list[Record]) -> Numbers:
     }
 
 
-def run_torchmetrics(truth: Record, found: list[Record]) -> Numbers:
+def run_torchmetrics(truth: Record, found: list[Record]) -> PrecisionRecall:
     """MeanAveragePrecision with boxes, scores and labels, and nothing else."""
     torch = import_torch()
     from torchmetrics.detection import MeanAveragePrecision
@@ -119,7 +119,7 @@ def run_torchmetrics(truth: Record, found: list[Record]) -> Numbers:
     return {key: float(said[key]) for key in wanted} | {f"map/{names[k]}": value for k, value in classes.items()}
 
 
-def run_supervision(truth: Record, found: list[Record]) -> Numbers:
+def run_supervision(truth: Record, found: list[Record]) -> PrecisionRecall:
     """MeanAveragePrecision of its metrics."""
     from supervision import Detections
     from supervision.metrics import MeanAveragePrecision
@@ -135,7 +135,7 @@ def run_supervision(truth: Record, found: list[Record]) -> Numbers:
     return {"map50_95": float(said.map50_95), "map50": float(said.map50), "map75": float(said.map75)}
 
 
-def run_pycocotools(truth: Record, found: list[Record], limits: tuple[int, ...] = (1, 10, 100)) -> Numbers:
+def run_pycocotools(truth: Record, found: list[Record], limits: tuple[int, ...] = (1, 10, 100)) -> PrecisionRecall:
     """COCOeval's twelve numbers; `limits`: those of MMDetection's CocoMetric are 100, 300, 1000."""
     from contextlib import redirect_stdout
     from io import StringIO
@@ -170,7 +170,7 @@ def load_detectron2(sources: Path) -> ModuleType:
     return module
 
 
-def run_detectron2(truth: Record, found: list[Record], module: ModuleType, is_2007: bool = False) -> Numbers:
+def run_detectron2(truth: Record, found: list[Record], module: ModuleType, is_2007: bool = False) -> PrecisionRecall:
     """What its PascalVOCDetectionEvaluator prints for lines it has written; crowds are difficult objects."""
     with TemporaryDirectory() as folder:
         home = Path(folder)

@@ -78,7 +78,7 @@ void print_numbers(const std::string& truth_path, const std::string& pred_path) 
     sides.shared = {Flag::crowd};
     sides.pred_is_results = true;
     const KeptEvaluation kept(truths, preds, images, labels, {}, sides, rules, find_similarity("box"), 2);
-    const Numbers& numbers = kept.evaluation().numbers();
+    const PrecisionRecall& numbers = kept.evaluation().numbers();
     for (const Choice& choice : std::vector<Choice>{{true, {}, 0, 2},
                                                     {true, 0, 0, 2},
                                                     {true, 5, 0, 2},

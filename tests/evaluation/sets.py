@@ -11,10 +11,9 @@ import numpy as np
 
 import verite as vt
 from verite.evaluation.evaluation import Evaluation
-from verite.model.outlines import Polygons, Runs
+from verite.model.polygons import Polygons, RLEMasks
 from verite.model.regions import Regions
-from verite.protocols.coco import rules_of
-from verite.protocols.coco_settings import CocoSettings
+from verite.protocols.coco import CocoSettings, rules_of
 
 
 def read(folder: Path, truth: Any, results: Any) -> tuple[vt.Annotations, vt.Annotations]:
@@ -70,7 +69,7 @@ def write_out(truth: vt.Annotations, removed: Any, added: vt.Annotations) -> vt.
             else [None] * count
             for part, count in zip(sides, (len(kept), len(added)), strict=True)
         ]
-        runs = Runs.of(rows_of[0] + rows_of[1])
+        runs = RLEMasks.of(rows_of[0] + rows_of[1])
     if added.regions.polygons is not None or wide.regions.polygons is not None:
         parts = [truth.take(kept).regions.polygons, added.regions.polygons]
         objects = [

@@ -13,8 +13,7 @@ from tests.evaluation.sets import assert_same, draw_changes, evaluate, read, wri
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import Evaluation, Rules
-from verite.protocols.coco import rules_of
-from verite.protocols.coco_settings import RECALLS, CocoSettings
+from verite.protocols.coco import RECALLS, CocoSettings, rules_of
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 
@@ -44,7 +43,16 @@ def test_a_changed_truth_is_evaluated_as_if_it_were_written_out(tmp_path: Path, 
 OTHER_RULES = (
     rules_of(CocoSettings(class_agnostic=True)),
     rules_of(CocoSettings(ignored="explicit", max_dets=(1, 3))),
-    Rules((0.3, 0.5), "corner_box", pixel=1.0, wants="best", equal="first", ties="row", recalls=RECALLS, is_open=True),
+    Rules(
+        (0.3, 0.5),
+        "corner_box",
+        pixel=1.0,
+        wants="best",
+        equal="first",
+        ties="row",
+        recalls=RECALLS,
+        allow_unknown_classes=True,
+    ),
     Rules((0.5,), "corner_box", equal="first", ties="row", recalls=RECALLS, is_strict=True),
 )
 

@@ -14,7 +14,7 @@ import verite as vt
 from tests.evaluation.sets import draw_changes, evaluate, read, write_out
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import BadParameter
-from verite.evaluation.changes import Changes
+from verite.evaluation.evaluation import Changes
 from verite.model.regions import Regions
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
@@ -58,19 +58,19 @@ def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Pat
         changes = draw_many(kept.truth, seed, 5)
         first = draw_many(kept.truth, seed, 2)
         for asked in ((weights, None), (None, changes), (weights, changes)):
-            found = kept.draw_means(PARTS, *asked)
+            found = kept.bootstrap_means(PARTS, *asked)
             for i in range(5):
                 own = asked[0][i] if asked[0] is not None else None
                 removed, added = one_of(changes, i) if asked[1] is not None else ((), None)
                 numbers = kept.changed(removed, added, own)
                 expected = [numbers.mean(*part) for part in PARTS]
                 assert np.allclose(found[i], expected, rtol=0, atol=1e-15, equal_nan=True)
-            assert kept.draw_means(PARTS, *asked, threads=3).tobytes() == found.tobytes()
+            assert kept.bootstrap_means(PARTS, *asked, threads=3).tobytes() == found.tobytes()
             fewer = (None if asked[0] is None else weights[:2], None if asked[1] is None else first)
-            assert kept.draw_means(PARTS, *fewer).tobytes() == found[:2].tobytes()
-        doubts = kept.draw_doubts(PARTS, weights, changes, ((True, False), (False, True), (True, True)))
+            assert kept.bootstrap_means(PARTS, *fewer).tobytes() == found[:2].tobytes()
+        doubts = kept.simulate_means(PARTS, weights, changes, ((True, False), (False, True), (True, True)))
         for k, asked in enumerate(((weights, None), (None, changes), (weights, changes))):
-            assert doubts[:, k].tobytes() == kept.draw_means(PARTS, *asked).tobytes()
+            assert doubts[:, k].tobytes() == kept.bootstrap_means(PARTS, *asked).tobytes()
         compared += 1
     assert compared >= 25
 
@@ -84,9 +84,9 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         (("recall", None, 4, 0), "thresholds, area ranges and limits"),
     ):
         with pytest.raises(BadParameter, match=message):
-            kept.draw_means([part], weights)
+            kept.bootstrap_means([part], weights)
     with pytest.raises(BadParameter, match="as many changed truths as draws"):
-        kept.draw_means(PARTS, weights, Changes.of(removed=[()]))
+        kept.bootstrap_means(PARTS, weights, Changes.of(removed=[()]))
     for changes, message in (
         (Changes.of(removed=[[10**6]]), "rows of the truth, found 1000000"),
         (Changes.of(again=[[-1]]), "rows of the truth, found -1"),
@@ -94,7 +94,7 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the truth"),
     ):
         with pytest.raises(BadParameter, match=message):
-            kept.draw_means(PARTS, None, changes)
+            kept.bootstrap_means(PARTS, None, changes)
 
 
 def test_a_twin_that_nobody_finds_is_an_object_far_away(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_twin_that_nobody_finds_is_an_object_far_away(tmp_path: Path) -> None:
         weights = rng.integers(0, 3, (1, len(kept.truth.images)))
         for given in (None, weights):
             numbers = kept.changed((), twins, None if given is None else given[0])
-            found = kept.draw_means(PARTS, given, Changes.of(again=[rows]))[0]
+            found = kept.bootstrap_means(PARTS, given, Changes.of(again=[rows]))[0]
             assert np.allclose(found, [numbers.mean(*part) for part in PARTS], rtol=0, atol=1e-15, equal_nan=True)
         compared += 1
     assert compared >= 20
@@ -122,11 +122,11 @@ def test_draws_may_ask_for_some_classes(tmp_path: Path) -> None:
     classes = [i % 2 == 0 for i in range(len(kept.truth.labels))]
     weights = np.random.default_rng(0).integers(0, 3, (3, len(kept.truth.images)))
     for part in PARTS:
-        found = kept.draw_means([(*part, classes)], weights)[:, 0]
+        found = kept.bootstrap_means([(*part, classes)], weights)[:, 0]
         expected = [kept.weighted(row).mean(*part, classes) for row in weights]
         assert np.allclose(found, expected, rtol=0, atol=1e-15, equal_nan=True)
     with pytest.raises(BadParameter, match="a flag for each class"):
-        kept.draw_means([(*PARTS[0], [True])], weights)
+        kept.bootstrap_means([(*PARTS[0], [True])], weights)
 
 
 @pytest.mark.parametrize("weight", [0.5, 1 / 3, 300.0])
@@ -136,7 +136,7 @@ def test_draws_take_weights_that_are_no_small_whole_numbers(tmp_path: Path, weig
         rng = np.random.default_rng(seed)
         weights = weight * rng.integers(0, 3, (2, len(kept.truth.images)))
         changes = draw_many(kept.truth, seed, 2)
-        found = kept.draw_means(PARTS, weights, changes)
+        found = kept.bootstrap_means(PARTS, weights, changes)
         for i in range(2):
             numbers = kept.changed(*one_of(changes, i), weights[i])
             assert np.allclose(found[i], [numbers.mean(*part) for part in PARTS], rtol=0, atol=1e-15, equal_nan=True)
@@ -145,7 +145,7 @@ def test_draws_take_weights_that_are_no_small_whole_numbers(tmp_path: Path, weig
 def test_a_sum_over_all_recalls_asks_for_whole_weights(tmp_path: Path) -> None:
     results = vt.voc(*read(tmp_path, *random_set(12)), checks="off")
     with pytest.raises(BadParameter, match="whole numbers up to 255"):
-        results.evaluation.draw_means([results.part_of("mAP")], np.full((1, len(results.truth.images)), 0.5))
+        results.evaluation.bootstrap_means([results.mean_query("mAP")], np.full((1, len(results.truth.images)), 0.5))
 
 
 @pytest.mark.thorough
@@ -158,13 +158,13 @@ def test_draws_of_pascal_voc_s_precision_are_its_own_numbers(tmp_path: Path, int
             continue
         results = vt.voc(*sides, interpolation=interpolation, checks="off")
         kept, changes = results.evaluation, draw_many(results.truth, seed, 3)
-        found = kept.draw_means([results.part_of("mAP")], None, changes)[:, 0]
+        found = kept.bootstrap_means([results.mean_query("mAP")], None, changes)[:, 0]
         for i in range(3):
             other = write_out(kept.truth, *one_of(changes, i))
             expected = vt.voc(other, kept.pred, interpolation=interpolation, checks="off")["mAP"].value
             assert found[i] == pytest.approx(expected, abs=1e-15, nan_ok=True)
         ones = np.ones((1, len(kept.truth.images)))
-        plain = kept.draw_means([results.part_of("mAP")], ones)[0, 0]
+        plain = kept.bootstrap_means([results.mean_query("mAP")], ones)[0, 0]
         assert plain == pytest.approx(results["mAP"].value, abs=1e-15, nan_ok=True)
         compared += 1
     assert compared >= 25

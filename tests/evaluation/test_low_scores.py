@@ -36,6 +36,17 @@ def test_boxes_elsewhere_are_named(protocol):
     assert "verite inspect" in results.notes[0]
 
 
+def test_wrong_classes_are_named_even_where_most_objects_are_not_found():
+    # Ids of another list of classes on a ground truth with many more objects: one of ten is found, none with its class.
+    boxes = [[50 * i, 0, 50 * i + 20, 20] for i in range(20)]
+    truth = vt.Annotations.of(["a"] * 20, ["cat"] * 10 + ["dog"] * 10, boxes)
+    pred = vt.Annotations.of(["a"] * 2, ["dog"] * 2, boxes[:2], confidence=[0.9, 0.8])
+    note = vt.coco(truth, pred, checks="off").notes[0]
+    assert "classes differ" in note
+    assert "10% of the objects" in note
+    assert "ground truth has 2 classes, predictions have 1" in note
+
+
 def test_confidences_that_tell_nothing_are_named():
     """Every object is found, after sixty times as many boxes that find nothing and are surer."""
     count = 600

@@ -17,12 +17,11 @@ import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
-from verite.evaluation.part import Part
-from verite.evaluation.parts import MergedNumbers
+from verite.evaluation.partial import MergedNumbers
+from verite.evaluation.state import Part
 from verite.model.images import Images
 from verite.model.regions import Regions
-from verite.protocols.coco import rules_of
-from verite.protocols.coco_settings import RECALLS, CocoSettings
+from verite.protocols.coco import RECALLS, CocoSettings, rules_of
 
 Sides = tuple[vt.Annotations, vt.Annotations]
 
@@ -97,7 +96,7 @@ def test_many_thresholds_ranges_and_limits_and_classes_as_one_survive_merging(tm
         "class_agnostic": True,
     }
     parts = [evaluate(some, **more).part() for some in split(sides, rng, 3)]
-    assert_same_numbers(MergedNumbers(parts, sides[0].labels, is_together=True), evaluate(sides, **more))
+    assert_same_numbers(MergedNumbers(parts, sides[0].labels, class_agnostic=True), evaluate(sides, **more))
 
 
 @pytest.mark.parametrize("digits", ["four", "single", "all"])

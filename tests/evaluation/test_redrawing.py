@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.evaluation.redrawing import draw_ratio
-from verite.leaderboards.resampling import paired_interval
+from verite.evaluation.bootstrap import draw_ratio
+from verite.leaderboards.bootstrap import paired_interval
+from verite.model.classes import ImageLevelLabels
 from verite.model.rasters import runs_of
 from verite.model.regions import Regions
-from verite.model.verdicts import Verdicts
-from verite.protocols import HOMES, protocol_named
+from verite.protocols import REGISTRY, protocol_named
 from verite.scale.partial import IN_ONE_PIECE
 
 SIDE, IMAGES = 32, 9
@@ -23,11 +23,11 @@ LABELS = ["cat", "dog", "tree"]
 
 def as_lvis(truth: vt.Annotations) -> vt.Annotations:
     """Nobody looked for what is not there, and one class of each frequency."""
-    return replace(truth, verdicts=Verdicts.of([]), labels=vt.Labels(LABELS, groups=["r", "c", "f"]))
+    return replace(truth, verdicts=ImageLevelLabels.of([]), labels=vt.Labels(LABELS, groups=["r", "c", "f"]))
 
 
 MORE = {"imagenet-loc": {"guesses": (1, 3)}, "openimages": {"group_of_weight": 0.5, "iou": (0.5, 0.75)}}
-EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in HOMES} | {
+EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in REGISTRY} | {
     "lvis": lambda truth, pred: vt.lvis(as_lvis(truth), pred, checks="off"),
     "localize": lambda truth, pred: vt.localize(truth, pred, "iou", "hausdorff", unmatched="score", checks="off"),
     "interpret": partial(vt.interpret, checks="off"),
@@ -85,7 +85,7 @@ def test_a_draw_is_the_evaluation_of_copied_images(protocol):
     assert compared > 20
 
 
-@pytest.mark.parametrize("protocol", [verb for verb in HOMES if verb not in IN_ONE_PIECE])
+@pytest.mark.parametrize("protocol", [verb for verb in REGISTRY if verb not in IN_ONE_PIECE])
 def test_parts_are_drawn_as_the_whole(protocol):
     rng = np.random.default_rng(8)
     truth, pred = random_sides(rng)

@@ -10,7 +10,7 @@ import pytest
 import verite as vt
 from tests.oracles.boxes import all_pairs
 from verite.evaluation.evaluation import Evaluation, Rules
-from verite.evaluation.similarities import SIMILARITIES, On
+from verite.evaluation.settings import SIMILARITIES, On
 
 # Below, at and above the size from which boxes are looked at through a window.
 SIZES = (1, 63, 64, 65, 700)

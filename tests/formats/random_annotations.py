@@ -61,7 +61,7 @@ def annotations(
             np.array([row["box"] for row in rows]).reshape(-1, 4),
             draw(st.sampled_from(layouts)),
             polygons=vt.Polygons.of([row["rings"] for row in rows]),
-            runs=vt.Runs.of([row["runs"] for row in rows]),
+            runs=vt.RLEMasks.of([row["runs"] for row in rows]),
         ),
         confidence if is_pred and rows else None,
         area=np.array([row["area"] for row in rows]) if rows and draw(st.booleans()) else None,

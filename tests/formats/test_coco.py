@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -283,3 +284,60 @@ def test_missing_score_stays_missing(tmp_path):
     again = vt.read(tmp_path / "a.json")
     assert again.flag("unscored").tolist() == [False, True]
     assert "score" not in json.loads((tmp_path / "a.json").read_text())["annotations"][1]
+
+
+def annotated_by(*who):
+    """An image with an object of each of these annotators, and another with one of the first."""
+    rows = [(1, one) for one in who] + [(2, who[0])]
+    return {
+        "images": [{"id": i, "file_name": f"{i}.jpg", "width": 99, "height": 99} for i in (1, 2)],
+        "categories": [{"id": 1, "name": "nodule"}],
+        "annotations": [
+            {
+                "id": n,
+                "image_id": image,
+                "category_id": 1,
+                "bbox": [n, n, 9, 9],
+                "area": 81,
+                "iscrowd": 0,
+                "rad_id": one,
+            }
+            for n, (image, one) in enumerate(rows, 1)
+        ],
+    }
+
+
+def pooled(truth):
+    return [finding for finding in vt.inspect(truth).findings if finding.code == "V223"]
+
+
+def test_several_annotators_of_an_image_are_named(tmp_path):
+    document = annotated_by("R8", "R9")
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps(document))
+    with gzip.open(tmp_path / "truth.json.gz", "wt") as file:
+        file.write(path.read_text())
+    columns = {
+        "image": ["1", "1", "2"],
+        "label": ["nodule"] * 3,
+        "bbox": [one["bbox"] for one in document["annotations"]],
+        "annotator": ["R8", "R9", "R8"],
+    }
+    for truth, key in ((path, "rad_id"), (f"{path}.gz", "rad_id"), (document, "rad_id"), (columns, "annotator")):
+        (found,) = pooled(truth)
+        assert (found.severity, found.count, found.examples) == ("warning", 1, ("R8: 2 objects", "R9: 1 objects"))
+        assert all(word in found.message for word in (key, "2 annotators", "3 objects"))
+    results = vt.coco(path, [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.9}], checks="warn")
+    assert "V223" in [finding.code for finding in results.findings]
+
+
+def test_annotators_that_are_arrays_are_told_apart():
+    columns = {"image": ["1", "1"], "label": ["nodule"] * 2, "bbox": [[1, 1, 9, 9], [2, 2, 9, 9]]}
+    (found,) = pooled({**columns, "annotator": [np.zeros(3), np.ones(3)]})
+    assert "2 annotators" in found.message
+
+
+def test_annotators_of_different_images_are_no_matter(tmp_path):
+    document = annotated_by("R8")
+    document["annotations"][1]["rad_id"] = "R9"
+    assert not pooled(document)

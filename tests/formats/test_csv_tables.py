@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+import random
+from contextlib import suppress
 
 import pytest
 
 import verite as vt
 from verite import cli
+from verite.analysis.properties import read_metadata
+from verite.analysis.reconcile import read_numbers
+from verite.csv_files import lines_of, parse_csv
+from verite.interpretation.class_distances import read_matrix
+from verite.leaderboards.audit import AuditRow, audit_table, read_rows
+from verite.leaderboards.leaderboard import groups_of
+from verite.leaderboards.simulation import read_confusions
+from verite.ranking.tables import read_table
+from verite.reporting.rank_plots import read_published
+from verite.truth_errors.dependent import count_verdicts
+from verite.truth_errors.detection import read_rates
 
 ROWS = [("pier.jpg", "boat", 1.5, 2.25, 3.0, 4.5, 0.75), ("quay.jpg", "buoy", 10.0, 20.0, 5.5, 6.0, 0.5)]
 NAMES = ("image", "label", "x", "y", "width", "height", "score")
@@ -80,7 +95,7 @@ def test_boxes_in_one_cell_as_pandas_writes_lists(tmp_path, spell):
 
 def test_box_of_three_numbers_in_a_cell_is_refused(tmp_path):
     rows = [("pier.jpg", "boat", '"[1, 2, 3]"', 0.5)]
-    with pytest.raises(vt.ReadError, match="row 2: expected 4 numbers in bbox, found 1"):
+    with pytest.raises(vt.ReadError, match=r"row 2: expected 4 numbers in bbox, found '\[1, 2, 3\]'"):
         vt.read(table(tmp_path, ("image", "label", "bbox", "score"), rows))
 
 
@@ -125,3 +140,107 @@ def test_folder_that_one_is_in_has_a_name(tmp_path, capsys):
     finally:
         os.chdir(before)
     assert '"mAP":1.0' in capsys.readouterr().out
+
+
+def test_cells_end_at_separators_and_lines_at_line_ends_alone():
+    text = 'a,b\r1,"x\u2028y\x0c\r\nz"\n\n2,a"b""c\r\n'
+    assert list(parse_csv(text)) == [
+        (1, ["a", "b"]),
+        (3, ["1", "x\u2028y\x0c\r\nz"]),
+        (5, ["2", 'a"b""c']),
+    ]
+
+
+def test_the_reader_agrees_with_pythons_own():
+    rng = random.Random(7)
+    for _ in range(2000):
+        text = "".join(rng.choice('ab,"\n\r ;\u2028') for _ in range(rng.randrange(30)))
+        try:
+            theirs = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row and any(row)]
+        except csv.Error:
+            theirs = None
+        try:
+            ours = [row for _, row in parse_csv(text) if any(cell.strip(" ") for cell in row)]
+        except vt.ReadError:
+            ours = None
+        if theirs is not None:
+            theirs = [row for row in theirs if any(cell.strip(" ") for cell in row)]
+        assert ours == theirs, text
+
+
+def test_the_length_of_cells_is_bounded_for_one_reader_alone(tmp_path):
+    before = csv.field_size_limit()
+    lines = lines_of_text(tmp_path, "a,b\n" + "x" * 200_000 + ",1\n", longest=300_000)
+    assert next(lines)[1] == ["a", "b"]
+    assert csv.field_size_limit() == before
+    assert len(next(lines)[1][0]) == 200_000
+    previous = csv.field_size_limit(10)
+    try:  # as another library of the process may set it
+        assert [len(row) for _, row in lines_of_text(tmp_path, "a,b\n" + "x" * 100 + ",1\n")] == [2, 2]
+    finally:
+        csv.field_size_limit(previous)
+    with pytest.raises(vt.ReadError, match=r"t.csv:2: expected cells of at most 131,072 characters, found 200,000"):
+        list(lines_of_text(tmp_path, 'a,b\n"' + "x" * 200_000 + '",1\n'))
+
+
+def lines_of_text(folder, text, **given):
+    (folder / "t.csv").write_text(text)
+    return lines_of(folder / "t.csv", **given)
+
+
+# What every auxiliary table is read by: each line must be refused in one line, with the file and the line.
+AUXILIARY = {
+    "metadata": ("image,weather\n", lambda path, truth: read_metadata(path, truth)),
+    "column": ("image,scene\n", lambda path, truth: groups_of(truth, f"{path}:scene", "groups")),
+    "audit": ("image,label,x,y,width,height,kind,verdict\n", lambda path, truth: read_rows(path)),
+    "verdicts": ("kind,verdict\n", lambda path, truth: count_verdicts(str(path))),
+    "confusion": ("recorded,cat\n", lambda path, truth: read_confusions(path, truth)),
+    "rates": ("class,size,kind,rate\n", lambda path, truth: read_rates(path)),
+    "published": ("first,second,epsilon,kept\n", lambda path, truth: read_published(path, ("a", "b"))),
+    "printed numbers": ("class,AP\n", lambda path, truth: read_numbers(path)),
+    "distances": ("class,cat\n", lambda path, truth: read_matrix(path)),
+    "answers": ("item,truth,a,b\n", lambda path, truth: read_table(path)),
+}
+ODD_LINES = {
+    "a long cell": "x" * 200_000 + ",1\n",
+    "a quote that is not closed": '"x,1\n',
+    "text after a quote": '"x"y,1\n',
+    "a row longer than the header": "x" + ",1" * 30 + "\n",
+    "a row shorter than the header": "x\n",
+    "numbers of signs": "--1,--1\n",
+    "digits without end": "9" * 5000 + ",1\n",
+    "a lone carriage return": "a\rb,1\n",
+    "an empty line": "\n\n",
+}
+# Empty lines are no rows; tables of printed numbers may have absent cells and classes of any name.
+MAY_BE_READ = ("an empty line", "a row shorter than the header", "a lone carriage return", "digits without end")
+
+
+@pytest.mark.parametrize("line", ODD_LINES)
+@pytest.mark.parametrize("table", AUXILIARY)
+def test_odd_lines_of_every_table_are_refused_in_our_words(tmp_path, table, line):
+    header, read = AUXILIARY[table]
+    path = tmp_path / "t.csv"
+    path.write_text(header + ODD_LINES[line])
+    truth = vt.Annotations.of(["1.jpg"], ["cat"], [[0, 0, 5, 5]])
+    must_fail = pytest.raises(vt.VeriteError, match=r"^[^\n]*t\.csv[^\n]*$")
+    with suppress(vt.VeriteError) if line in MAY_BE_READ else must_fail:
+        read(path, truth)
+
+
+def test_an_empty_line_at_the_end_of_a_confusion_is_no_row(tmp_path):
+    (tmp_path / "t.csv").write_text("recorded,cat,dog\ncat,0,2\n\n")
+    truth = vt.Annotations.of(["1.jpg", "1.jpg"], ["cat", "dog"], [[0, 0, 5, 5], [5, 5, 9, 9]])
+    assert read_confusions(tmp_path / "t.csv", truth).tolist() == [[0, 2], [0, 0]]
+
+
+def test_an_audit_is_read_back_whatever_the_names_are(tmp_path):
+    names = ["a\u2028b.jpg", "c\x0cd.jpg", "e\rf.jpg", 'g"h;i.jpg', "\x1c.jpg"]
+    rows = [AuditRow.of(name, "a\x85b", (0, 1, 2, 3), "spurious", 0.5, "why\u2029") for name in names]
+    (tmp_path / "audit.csv").write_text(audit_table(rows).to_csv(), newline="")
+    assert [(row.image, row.label) for row in read_rows(tmp_path / "audit.csv")] == [(name, "a\x85b") for name in names]
+
+
+def test_two_signs_before_digits_are_a_text(tmp_path):
+    (tmp_path / "t.csv").write_text("image_id,label,x,y,width,height\n--1,cat,0,0,5,5\n")
+    assert vt.read(tmp_path / "t.csv").images.names == ("--1",)

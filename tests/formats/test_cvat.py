@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
-from verite.formats.cvat_masks import box_runs, image_runs
+from verite.formats.cvat import box_runs, image_runs
 from verite.model.regions import BOX, MASK, POLYGON
 
 
@@ -93,7 +93,7 @@ def runs_of(pixels):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_masks_survive_the_way_to_coco_and_back(seed, monkeypatch):
-    monkeypatch.setattr("verite.formats.cvat_masks.BLOCK", 16)  # small masks in several blocks, too
+    monkeypatch.setattr("verite.formats.cvat.BLOCK", 16)  # small masks in several blocks, too
     random = np.random.default_rng(seed)
     height, width = random.integers(1, 9, 2)
     image = np.zeros((height, width), dtype=np.uint8)

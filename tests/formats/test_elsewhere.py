@@ -13,13 +13,12 @@ from PIL import Image
 import verite as vt
 from tests.panoptic_files import write_side
 from verite.errors import BadParameter, ReadError
-from verite.formats.blacklists import image_numbers, read_blacklist
-from verite.formats.coco_poses import facts_of, skeleton_of
+from verite.formats.coco import facts_of, skeleton_of
+from verite.formats.imagenet_loc import image_numbers, read_blacklist
 from verite.formats.volumes import are_volumes, check_voxels, is_volume, read_volume, whole_numbers
 from verite.model.images import Images
-from verite.model.keypoints import Keypoints
+from verite.model.keypoints import Keypoints, Skeleton
 from verite.model.regions import Regions
-from verite.model.skeletons import Skeleton
 
 
 def refused(ask, *args, **given):

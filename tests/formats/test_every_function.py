@@ -242,14 +242,14 @@ DOORS = {
         board.scores.tolist() for board in vt.leaderboard(truth, {"a": pred, "b": pred}, draws=20).boards.values()
     ],
     "rank": lambda truth, pred, _: (
-        vt.rank(vt.Finds.of(truth, {"a": pred, "b": pred}), vt.truth_errors.Bernoulli(0.1)).scores
+        vt.rank(vt.DetectionTable.of(truth, {"a": pred, "b": pred}), vt.truth_errors.Bernoulli(0.1)).scores
     ),
     "report": take_report,
     "draw": take_draw,
     "write": take_write,
 }
-# Of these, draw_pair compares two regions, and Empty says what an absent one is worth.
-OTHERS = {"draw_pair", "Empty", "Answers", "Confidences", "Finds", "Leaderboard", "Results", "Score"}
+# Of these, plot_pair compares two regions, and Empty says what an absent one is worth.
+OTHERS = {"plot_pair", "Empty", "AnswerTable", "ScoreTable", "DetectionTable", "Leaderboard", "Results", "Score"}
 
 
 def takes_annotations(name):
@@ -261,7 +261,7 @@ def takes_annotations(name):
 
 
 def test_every_public_function_is_asked():
-    """`rank` takes what `Finds.of` makes of both sides."""
+    """`rank` takes what `DetectionTable.of` makes of both sides."""
     assert {name for name in vt.__all__ if takes_annotations(name)} - OTHERS == set(DOORS) - {"rank"}
 
 

@@ -10,8 +10,8 @@ from PIL import Image
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.formats.building import size_images
-from verite.formats.format import HEAD, Look, Options, frame_of, head_of, is_list, tail_of
+from verite.formats.format import HEAD, Options, PathProbe, frame_of, head_of, is_list, tail_of
+from verite.formats.rows import size_images
 from verite.formats.sizes import check_order, check_size, fractions, in_pixels, picture_size, pictures_in
 from verite.formats.unread import has_suffix, name_unread
 from verite.model.images import Images
@@ -47,7 +47,7 @@ def test_lists_beside_annotations_are_known_by_name_and_by_their_first_line(tmp_
 def test_fifty_lines_of_fifty_files_are_looked_at(tmp_path):
     for i in range(51):
         (tmp_path / f"{i:02d}.txt").write_text(f"{i}\n" * (51 if i == 0 else 1))
-    lines = Look(tmp_path).lines
+    lines = PathProbe(tmp_path).lines
     assert len(lines) == 50 + 49
     assert lines[-1] == ["49"]
 
@@ -66,13 +66,13 @@ def test_hidden_files_and_folders_are_not_looked_at(tmp_path):
     for name in ("a.txt", ".b.txt", "sub/c.txt", "sub/.d.txt", ".hidden/e.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert [p.name for p in Look(tmp_path).files] == ["a.txt", "c.txt"]
+    assert [p.name for p in PathProbe(tmp_path).files] == ["a.txt", "c.txt"]
 
 
 def test_files_may_stand_three_folders_deep(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c.txt").touch()
-    assert [p.name for p in Look(tmp_path).files] == ["c.txt"]
+    assert [p.name for p in PathProbe(tmp_path).files] == ["c.txt"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_files_may_stand_three_folders_deep(tmp_path):
 )
 def test_shards_are_known_by_their_suffix(tmp_path, name, is_so):
     (tmp_path / name).touch()
-    assert has_suffix("tfrecord", "record")(Look(tmp_path)) is is_so
+    assert has_suffix("tfrecord", "record")(PathProbe(tmp_path)) is is_so
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_shards_are_known_by_their_suffix(tmp_path, name, is_so):
 )
 def test_what_is_not_read_is_named(tmp_path, text, title):
     (tmp_path / "a").write_text(text)
-    found = name_unread(Look(tmp_path / "a"))
+    found = name_unread(PathProbe(tmp_path / "a"))
     assert (found.title if found else None) == title
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import verite as vt
 from tests.formats.test_fuzz import complaint_about, mutated
-from verite.formats.openimages_classes import read_hierarchy
+from verite.formats.openimages import read_hierarchy
 
 HOME = files("verite") / "data" / "competitions"
 TARGETS = [

@@ -190,6 +190,41 @@ def test_images_of_the_truth_decide(tmp_path):
 # Two single pictures are one pair.
 
 
+def test_several_label_studio_masks_of_one_task_are_refused(tmp_path):
+    names = [f"task-1-annotation-2-by-1-tag-{tag}-0.png" for tag in ("Car", "Traffic light")]
+    folder = save(tmp_path / "brush", dict.fromkeys(names, rectangle(2, 3, 6, 8)))
+    with pytest.raises(vt.ReadError, match=r"tag-Car-0\.png and .*Traffic light.*Label Studio JSON"):
+        vt.read(folder)
+    (folder / names[1]).unlink()
+    assert vt.read(folder).images.names == (names[0][:-4],)  # one picture a task is one image
+
+
+def codes_of(results):
+    return {finding.code: finding for finding in results.findings}
+
+
+@pytest.mark.parametrize("evaluate", [lambda *sides: vt.localize(*sides, "dice"), vt.semantic, vt.inspect])
+def test_inverted_masks_are_named(tmp_path, evaluate):
+    truth = {f"{i}.png": rectangle(2 + i, 3, 6 + i, 8, value=1) for i in range(3)}
+    inverted = {name: 1 - array for name, array in truth.items()}
+    sides = [save(tmp_path / name, pictures) for name, pictures in (("truth", truth), ("pred", inverted))]
+    found = codes_of(evaluate(*sides))["V412"]
+    assert found.severity == "warning"
+    assert "3 of 3 images" in found.message
+    assert found.examples == ("0", "1", "2")
+    assert "V412" not in codes_of(evaluate(sides[0], sides[0]))
+
+
+def test_label_values_that_the_sides_do_not_share_are_named(tmp_path):
+    truth = rectangle(2, 3, 6, 8, value=1) + rectangle(12, 3, 15, 8, value=2)
+    sides = [save(tmp_path / name, {"a.png": array}) for name, array in (("truth", truth), ("pred", truth * 127))]
+    found = codes_of(vt.semantic(*sides, checks="warn"))["V411"].message
+    assert "1, 2" in found
+    assert "127, 254" in found
+    assert "V411" not in codes_of(vt.semantic(sides[0], sides[0]))
+    assert "V411" not in codes_of(vt.localize(*sides, "dice"))  # there values only number the objects
+
+
 def test_two_single_pictures_are_one_pair_whatever_their_overlap(tmp_path, capsys):
     save(tmp_path, {"t.png": rectangle(0, 0, 4, 4), "p.png": rectangle(10, 0, 14, 4, value=1)})
     command = ["localize", str(tmp_path / "t.png"), str(tmp_path / "p.png"), "-m", "iou", "-m", "hausdorff", "--json"]
@@ -446,3 +481,17 @@ def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     said = r"a.png: expected a picture, found more bytes than fit into memory"
     with pytest.raises(vt.ReadError, match=said), picture(tmp_path / "a.png"):
         raise MemoryError
+
+
+def test_a_small_picture_that_claims_many_pixels_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
+    Image.new("P", (8, 8)).save(tmp_path / "a.gif")
+    data = (tmp_path / "a.gif").read_bytes()
+    size = (8).to_bytes(2, "little") * 2
+    claimed = (12_500).to_bytes(2, "little") + (12_000).to_bytes(2, "little")
+    assert data.count(size) == 2  # the screen and its one image
+    (tmp_path / "a.gif").write_bytes(data.replace(size, claimed))
+    with pytest.raises(vt.ReadError, match=r"a\.gif: .*12500 x 12000; .*VERITE_LIMIT_PIXELS_PER_BYTE"):
+        vt.read(tmp_path / "a.gif")
+    monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", str(10**9))
+    with pytest.raises(vt.ReadError, match=r"a picture, found .*truncated"):
+        vt.read(tmp_path / "a.gif")

@@ -11,8 +11,7 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from verite import cli
-from verite.formats.label_studio import bare
-from verite.formats.label_studio_brush import encode_brush
+from verite.formats.label_studio import bare, encode_brush
 from verite.model.rasters import array_of
 
 
@@ -47,6 +46,63 @@ def test_mot_frames_are_images_and_what_does_not_count_is_ignored():
     assert pred.image.tolist() == [0, 0]
     assert pred.confidence.tolist() == [4.56, 0.5]
     assert "predictions" in pred.source.why
+
+
+def test_coco_honours_what_mot_and_kitti_mark_as_ignored(tmp_path):
+    """A pedestrian that is found; a distractor with flag 0, which is no class to be found (AP 0.5 if it were)."""
+    (tmp_path / "gt.txt").write_text("1,1,10,10,50,90,1,1,1\n1,2,200,10,50,90,0,8,1\n")
+    (tmp_path / "found.txt").write_text("1,1,10,10,50,90,0.9,-1,-1,-1\n")
+    truth = vt.read(tmp_path / "gt.txt", format="mot")
+    pred = vt.read(tmp_path / "found.txt", like=truth, format="mot").changed(images=truth.images)
+    results = vt.coco(truth, pred)
+    assert results["AP"].value == pytest.approx(1)
+    assert "ignored:explicit" in str(results.signature)
+    assert any("1 objects are marked as ignored and were ignored" in note for note in results.notes)
+    assert vt.partial(truth, pred).compute()["AP"].value == results["AP"].value
+    counted = vt.coco(truth, pred, ignored="crowd")
+    assert counted["AP"].value == pytest.approx(0.5)
+    assert any("1 objects are marked as ignored and were counted; --ignored explicit" in n for n in counted.notes)
+    (tmp_path / "labels").mkdir()
+    rest = "0 0 0 {} {} {} {} 1 1 1 1 1 1 1"
+    lines = ["Car " + rest.format(10, 10, 60, 90), "DontCare " + rest.format(200, 10, 250, 90)]
+    (tmp_path / "labels" / "000001.txt").write_text("\n".join(lines) + "\n")
+    cars = vt.read(tmp_path / "labels", format="kitti")
+    found = vt.Annotations.of(["000001"], ["Car"], [[10, 10, 60, 90]], confidence=[0.9])
+    assert vt.coco(cars, found)["AP"].value == pytest.approx(1)
+
+
+def test_visdrone_marks_what_its_evaluation_ignores(tmp_path):
+    truth = vt.read(sample("visdrone", "good"))
+    assert truth.source.format == "visdrone"
+    assert names(truth) == ["ignored regions", "ignored regions", "car", "pedestrian", "others", "motor"]
+    assert truth.ignored.tolist() == [True, True, False, False, True, True]
+    assert boxes(truth)[2] == [255, 22, 374, 150]
+    assert truth.flag("truncated").tolist() == [False, False, True, False, False, False]
+    assert truth.flag("occluded").tolist() == [False, False, True, True, False, False]
+    assert truth.confidence is None
+    pred = vt.read(sample("visdrone", "predictions"), like=truth)
+    assert (pred.confidence.tolist(), names(pred)) == ([0.75], ["car"])
+    results = vt.coco(truth, pred)
+    assert results["AP"].value == pytest.approx(0.5)  # the car is found, the pedestrian is not, nothing else counts
+    assert "ignored:explicit" in str(results.signature)
+
+
+def test_visdrone_is_no_mot_file_and_mot_is_no_visdrone_file(tmp_path):
+    (tmp_path / "seq.txt").write_text("1,1,10,10,50,90,1,1\n1,2,200,10,50,90,1,1\n")
+    assert vt.read(tmp_path / "seq.txt").source.format == "mot"  # a height of 90 is no category
+    (tmp_path / "image.txt").write_text("10,10,50,90,0.5,1,-1,-1\n")
+    assert vt.read(tmp_path / "image.txt").source.format == "visdrone"
+
+
+def test_mot_sequences_of_other_names_are_matched_with_a_note(tmp_path):
+    (tmp_path / "gt.txt").write_text("1,1,10,10,50,90,1,1,1\n")
+    (tmp_path / "test.txt").write_text("1,1,10,10,50,90,0.9,-1,-1,-1\n")
+    truth = vt.read(tmp_path / "gt.txt")
+    pred = vt.read(tmp_path / "test.txt", like=truth)
+    assert pred.image.tolist() == [0]
+    note = next(note for note in pred.source.notes if "matched by their file names alone" in note)
+    assert "'test/000001'" in note
+    assert "'gt/000001'" in note
 
 
 def test_mot_truth_outside_of_its_folder_is_known_by_its_classes(tmp_path):
@@ -182,7 +238,7 @@ def test_coco_folder_is_the_file_in_it():
     read = vt.read(sample("coco_folder", "good"))
     assert read.digest == vt.read(sample("coco", "good", "instances.json")).digest
     two = sample("coco_folder", "broken", "two_splits")
-    with pytest.raises(vt.ReadError, match=r"found train, valid; add split='train'"):
+    with pytest.raises(vt.ReadError, match=r"found train, valid; .*verite.read\(…, split='train'"):
         vt.read(two)
     assert vt.read(two, split="valid").digest == vt.read(two, split="val").digest == read.digest
     with pytest.raises(vt.BadParameter, match="split: expected one of train, valid, found 'tets'"):
@@ -265,3 +321,78 @@ def test_parquet_on_the_command_line(tmp_path, capsys):
     out.write_bytes(out.read_bytes()[:50])
     with pytest.raises(vt.ReadError, match="expected a whole Parquet file, found"):
         vt.read(out)
+
+
+def test_mot_ground_truth_beside_results_is_refused_with_the_choice(tmp_path):
+    (tmp_path / "gt.txt").write_text("1,1,10,10,20,20,1,-1,-1,-1\n")
+    (tmp_path / "test.txt").write_text("1,3,10,10,20,20,-1,-1,-1,-1\n")
+    with pytest.raises(vt.ReadError) as error:
+        vt.read(tmp_path)
+    assert str(tmp_path / "gt.txt") in str(error.value)
+    assert str(tmp_path / "test.txt") in str(error.value)
+    assert vt.read(tmp_path / "test.txt", like=vt.read(tmp_path / "gt.txt")).image.tolist() == [0]
+
+
+def test_mot_results_of_two_detectors_in_a_folder_are_refused(tmp_path):
+    (tmp_path / "gt.txt").write_text("1,1,10,10,20,20,1,-1,-1,-1\n")
+    (tmp_path / "res").mkdir()
+    for name in ("hawk", "wren"):
+        (tmp_path / "res" / f"{name}.txt").write_text("1,3,10,10,20,20,0.9,-1,-1,-1\n")
+    with pytest.raises(vt.DataError, match=r"hawk/000001.*wren/000001.*gt/000001"):
+        vt.coco(tmp_path / "gt.txt", tmp_path / "res")
+
+
+def test_voc_results_have_their_class_in_the_name_of_the_file():
+    read = vt.read(sample("voc_results", "good"))
+    assert read.images.names == ("000004", "000006")
+    assert names(read) == ["car", "car", "tvmonitor"]
+    assert read.confidence.tolist() == [0.702732, 0.870849, 0.25]
+    assert boxes(read)[0] == [89, 112, 516, 466]
+
+
+def test_lines_of_voc_results_end_at_line_feeds_alone(tmp_path):
+    # U+0085 and the form feed are no ends of lines: the second line is line 2 for every editor.
+    (tmp_path / "comp4_det_test_car.txt").write_text("000004 0.9 1 1 9 9\x0c\r\n000005\x85 0.9 1 1 nine 9\n")
+    with pytest.raises(vt.ReadError, match=r"comp4_det_test_car\.txt:2: "):
+        vt.read(tmp_path)
+
+
+def test_voc_results_of_two_detectors_are_refused(tmp_path):
+    for name in ("hawk", "wren"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "comp4_det_test_car.txt").write_text("000004 0.9 1 1 9 9\n")
+    with pytest.raises(vt.ReadError, match=r"hawk/comp4_det_test.*wren/comp4_det_test"):
+        vt.read(tmp_path)
+    assert len(vt.read(tmp_path / "wren")) == 1
+
+
+XML = (
+    "<annotation><filename>{}.jpg</filename><object><name>cat</name>"
+    "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object></annotation>"
+)
+LINES = {
+    "voc": ("{}/{}.xml", XML),
+    "dota": ("{}/labelTxt/{}.txt", "1 1 9 1 9 9 1 9 plane 0"),
+    "wider": ("wider_face_{}_bbx_gt.txt", "{}.jpg\n1\n1 1 9 9 0 0 0 0 0 0"),
+    "kitti": ("{}/{}.txt", "Car 0 0 -10 1 1 9 9 -1 -1 -1 -1000 -1000 -1000 -10"),
+    "text": ("{}/{}.txt", "cat 10 10 90 90"),
+    "yolo": ("labels/{}/{}.txt", "0 0.5 0.5 0.2 0.2"),
+    "labelme": ("{}/{}.json", '{{"imagePath": "{}.jpg", "shapes": [{{"label": "cat", "shape_type": "rectangle", '
+                '"points": [[1, 1], [9, 9]]}}], "imageHeight": 10, "imageWidth": 10}}'),
+    "coco": ("instances_{}2017.json", '{{"images": [{{"id": 1, "file_name": "{}.jpg"}}], "annotations": [{{"id": 1, '
+             '"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}}], "categories": [{{"id": 1, "name": "cat"}}]}}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", LINES)
+def test_splits_of_a_dataset_are_asked_for(tmp_path, format):
+    place, text = LINES[format]
+    for split in ("train", "val"):
+        file = tmp_path / place.format(split, f"{split}1")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.format(f"{split}1"))
+    with pytest.raises(vt.ReadError, match=r"train, val.*split='train'"):
+        vt.read(tmp_path)
+    chosen = vt.read(tmp_path, split="val")
+    assert chosen.source.format == format
+    assert [name.removesuffix(".jpg") for name in chosen.images.names] == ["val1"]

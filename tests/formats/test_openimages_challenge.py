@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 import verite as vt
-from verite.formats.openimages_classes import read_descriptions, read_hierarchy
-from verite.model.verdicts import ABSENT, PRESENT
+from verite.formats.openimages import read_descriptions, read_hierarchy
+from verite.model.classes import ABSENT, PRESENT
 
 BOXES = "ImageID,LabelName,XMin,XMax,YMin,YMax,IsGroupOf\na,/m/cat,0,0.5,0,0.5,0\nb,/m/dog,0,1,0,1,1\n"
 TREE = {

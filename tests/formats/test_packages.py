@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import shutil
 import sys
 import zipfile
@@ -15,8 +16,8 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from verite import cli
-from verite.analysis.metadata import read_metadata
-from verite.leaderboards.columns import groups_of
+from verite.analysis.properties import read_metadata
+from verite.leaderboards.leaderboard import groups_of
 
 COCO = sample("coco", "good", "instances.json")
 
@@ -288,3 +289,74 @@ def test_link_in_an_archive_is_not_followed(tmp_path):
         archive.writestr(link, "/etc/hostname")
     with pytest.raises(vt.ReadError, match=r"a\.zip/b\.txt:1: expected a class and 4 or 5 numbers, found"):
         vt.read(path, format="text")
+
+
+def zst_of(text, *, checksum):
+    """Text in several blocks of one frame, as zstd writes a stream."""
+    zstandard = pytest.importorskip("zstandard")
+    stream = zstandard.ZstdCompressor(write_checksum=checksum, write_content_size=False).compressobj()
+    parts = [text[at : at + 2000].encode() for at in range(0, len(text), 2000)]
+    blocks = [stream.compress(part) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts]
+    return b"".join(blocks) + stream.flush()
+
+
+TABLE = "image,label,x,y,width,height\n" + "".join(f"{i}.jpg,cat,{i},0,5,5\n" for i in range(1000))
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+def test_a_zst_that_was_cut_off_is_refused_wherever_it_was_cut(tmp_path, checksum):
+    path, whole = tmp_path / "a.csv.zst", zst_of(TABLE, checksum=checksum)
+    path.write_bytes(whole)
+    assert len(vt.read(path)) == 1000
+    rng = random.Random(1)
+    for cut in (0, 1, len(whole) - 4, len(whole) - 1, *(rng.randrange(len(whole)) for _ in range(120))):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(vt.ReadError, match=r"a.csv.zst: expected a whole .zst file.*V403"):
+            vt.read(path)
+
+
+def test_all_frames_of_a_zst_are_read(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    head, tail = TABLE[: len(TABLE) // 2], TABLE[len(TABLE) // 2 :]
+    (tmp_path / "a.csv.zst").write_bytes(b"".join(zstandard.compress(part.encode()) for part in (head, tail)))
+    assert len(vt.read(tmp_path / "a.csv.zst")) == 1000
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst", ".zip"])
+def test_what_is_no_archive_is_refused_in_one_line(tmp_path, suffix, monkeypatch):
+    if suffix == ".zst":
+        pytest.importorskip("zstandard")
+    magic = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".zip": b"PK\x03\x04"}[suffix]
+    for content in (b"", magic, magic + b"\xff" * 30, magic + bytes(30)):
+        path = tmp_path / f"a.json{suffix}"
+        path.write_bytes(content)
+        with pytest.raises(vt.ReadError, match=f"a.json{suffix}: expected a whole {suffix} file.*V403"):
+            vt.read(path)
+        if not content:
+            continue
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        with pytest.raises(vt.ReadError, match=f"^standard input: expected a whole {suffix} file"):
+            vt.read("-")
+
+
+def test_a_member_without_a_name_and_a_broken_lzma_member_are_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", b"{}")
+    content = path.read_bytes()
+    at = content.index(b"PK\x01\x02")
+    nameless = bytearray(content)
+    nameless[at + 28] = 0  # the length of its name in the directory
+    del nameless[at + 46]
+    end = nameless.index(b"PK\x05\x06")
+    nameless[end + 12] -= 1  # the size of the directory
+    path.write_bytes(bytes(nameless))
+    with pytest.raises(vt.ReadError, match=r"a\.zip: expected a name for every file of the archive, found none"):
+        vt.read(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("truth.json", COCO.read_bytes())
+    content = bytearray(path.read_bytes())
+    content[60:100] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    with pytest.raises(vt.ReadError, match=r"a\.zip: expected a whole \.zip file"):
+        vt.read(path)

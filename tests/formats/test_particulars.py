@@ -13,16 +13,15 @@ import pytest
 from PIL import Image
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
-from verite.faults import list_faults
-from verite.formats import coco_sieve, wider, yolo_pose
+from verite.errors import BadParameter, DataError, ReadError, list_faults
+from verite.formats import coco_sieve, wider, yolo
 from verite.formats.arrow_stream import check as check_stream
-from verite.formats.document import check_depth, check_finite, explain_syntax, odd_value, translate
-from verite.formats.format import Look, Options
-from verite.formats.label_studio_brush import encode_brush
-from verite.formats.mask_writing import save
+from verite.formats.format import Options, PathProbe
+from verite.formats.json_documents import check_depth, check_finite, explain_syntax, odd_value, translate
+from verite.formats.label_studio import encode_brush
+from verite.formats.mask_images import save
 from verite.formats.openimages import decimal, is_yes
-from verite.formats.yolo_keypoints import shape_of_lines, shape_of_truth, split_keypoints
+from verite.formats.yolo import shape_of_lines, shape_of_truth, split_keypoints
 from verite.model.keypoints import Keypoints
 
 
@@ -220,7 +219,7 @@ def test_label_images_have_as_few_bits_as_their_values_need(tmp_path):
 )
 def test_faces_are_known_by_name_number_and_numbers(tmp_path, text, is_so):
     (tmp_path / "a.txt").write_text(text)
-    assert (wider.recognise(Look(tmp_path / "a.txt")) is not None) is is_so
+    assert (wider.recognise(PathProbe(tmp_path / "a.txt")) is not None) is is_so
 
 
 def test_images_without_faces_may_have_a_line_of_zeros(tmp_path):
@@ -310,7 +309,7 @@ def test_objects_without_ids_are_counted_from_1(tmp_path):
 def test_poses_begin_with_a_box_within_the_image(tmp_path):
     def recognised(line):
         (tmp_path / "a.txt").write_text(line)
-        return yolo_pose.recognise(Look(tmp_path / "a.txt")) is not None
+        return yolo.recognise_yolo_pose(PathProbe(tmp_path / "a.txt")) is not None
 
     assert recognised("0 0.5 0.5 0.2 0.2 0.1 0.2 2\n")
     for odd in ("0 5 0.5 0.2 0.2", "0 0.5 5 0.2 0.2", "0 0.5 0.5 5 0.2", "0 0.5 0.5 0.2 5", "0 -1 0.5 0.2 0.2"):

@@ -10,12 +10,10 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.formats.data_yaml import block_values, label_file, place_of
-from verite.formats.facts import facts_of
-from verite.formats.format import Options
-from verite.formats.joining import join
+from verite.formats.format import Options, facts_of
+from verite.formats.label_images import name_by_folder, name_by_number, name_pictures, name_plainly
 from verite.formats.memory import are_systems, describe_object, is_columns, is_results, to_plain
-from verite.formats.picture_names import name_by_folder, name_by_number, name_pictures, name_plainly
-from verite.formats.splits import choose_split
+from verite.formats.shards import choose_split, join
 from verite.model.images import Images
 
 
@@ -36,7 +34,7 @@ def test_the_part_of_a_data_set_is_the_only_one_or_the_one_named():
     assert split({"train": 1}) == ("train", 1)
     assert split({"train": 1, "valid": 2}, "val") == ("valid", 2)
     assert split({"train": 1, "val": 2}, "validation") == ("val", 2)
-    assert "expected one part of the data set, found train, val; add split='train'" in refused(
+    assert "expected one part of the data set, found train, val; read it with verite.read(…, split='train')" in refused(
         split, {"train": 1, "val": 2}
     )
     assert "expected a part, found none" in refused(split, {})

@@ -11,12 +11,14 @@ from PIL import Image
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.formats import mask_pictures, mask_reading, pixels, voc_segmentation, volumes
-from verite.formats.format import Look, Options
-from verite.formats.label_studio_brush import Bits, decode_brush
+from verite.formats import label_images as pixels
+from verite.formats import mask_images as mask_pictures
+from verite.formats import mask_reading, volumes
+from verite.formats import voc as voc_segmentation
+from verite.formats.format import Options, PathProbe
+from verite.formats.label_images import Pixels, check_range, is_soft, mean_stretches, read_colours, split
+from verite.formats.label_studio import Bits, decode_brush
 from verite.formats.mask_reading import Picture, choose_kind, is_curve, label_table
-from verite.formats.pixels import Pixels, check_range, is_soft, mean_stretches, read_colours
-from verite.formats.segments import split
 
 HERE = Path("a.png")
 
@@ -216,13 +218,13 @@ def test_pictures_of_an_image_have_one_size():
 def test_a_folder_of_masks_may_hold_a_photo(tmp_path):
     noise = np.random.default_rng(0).integers(0, 255, (8, 8, 3))
     save(tmp_path / "a.jpg", noise)
-    assert mask_pictures.recognise(Look(tmp_path)) is None
+    assert mask_pictures.recognise(PathProbe(tmp_path)) is None
     save(tmp_path / "b.png", [[0, 1]])
-    assert mask_pictures.recognise(Look(tmp_path)) == "a folder of pictures alone"
+    assert mask_pictures.recognise(PathProbe(tmp_path)) == "a folder of pictures alone"
     (tmp_path / "c.txt").write_text("x")
-    assert mask_pictures.recognise(Look(tmp_path)) is None
-    assert mask_pictures.recognise(Look(tmp_path / "a.jpg")) is None
-    assert mask_pictures.recognise(Look(tmp_path / "b.png")) == "a picture"
+    assert mask_pictures.recognise(PathProbe(tmp_path)) is None
+    assert mask_pictures.recognise(PathProbe(tmp_path / "a.jpg")) is None
+    assert mask_pictures.recognise(PathProbe(tmp_path / "b.png")) == "a picture"
 
 
 # VOC's colours.

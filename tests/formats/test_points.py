@@ -11,14 +11,15 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.formats import coco_rotated, column_names, mask_reading, mot, table, volumes
-from verite.formats.document import explain_syntax
-from verite.formats.format import Look, Options
-from verite.formats.frameworks import mask_pixels
-from verite.formats.openimages_classes import read_descriptions
-from verite.formats.segments import join, split
+from verite.formats import coco_rotated, mask_reading, mot, table, volumes
+from verite.formats import tables as column_names
+from verite.formats.format import Options, PathProbe
+from verite.formats.json_documents import explain_syntax
+from verite.formats.label_images import join, split
+from verite.formats.memory import mask_pixels
+from verite.formats.openimages import read_descriptions
 from verite.formats.tables import ColumnRows
-from verite.formats.voc_segmentation import read_segmentation
+from verite.formats.voc import read_segmentation
 
 
 def refused(ask, *args, **given):
@@ -121,7 +122,7 @@ def test_uploads_lose_the_eight_characters_before_their_names(tmp_path):
 def test_tables_are_known_by_image_class_and_box(tmp_path):
     def known(*columns, name="a.csv"):
         (tmp_path / name).write_text(",".join(columns) + "\n")
-        found = table.recognise(Look(tmp_path / name))
+        found = table.recognise(PathProbe(tmp_path / name))
         return None if found is None else "some" if "some of" in found else "all"
 
     box = ("x", "y", "width", "height")

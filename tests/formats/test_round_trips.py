@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import verite as vt
 from tests.formats.random_annotations import annotations
 from verite.formats import all_formats
-from verite.formats.facts import facts_of
+from verite.formats.format import facts_of
 from verite.formats.sizes import fractions
 from verite.model.images import stem
 from verite.model.regions import BOX, MASK, POLYGON
@@ -30,12 +30,12 @@ DRAWN = {
 }
 WRITTEN = [format for format in all_formats() if format.write]
 # The others need what only a competition's truth, rotated boxes or poses have: their own tests write and read that.
-COMMON = [format for format in WRITTEN if format.needs <= set(DRAWN)]
+COMMON = [format for format in WRITTEN if format.requires <= set(DRAWN)]
 
 
 def demands(format):
     """The arguments for drawing annotations that this format can write."""
-    return {name: value for need in format.needs for name, value in DRAWN[need].items()}
+    return {name: value for need in format.requires for name, value in DRAWN[need].items()}
 
 
 class Pair:
@@ -212,7 +212,7 @@ def test_labelme_does_not_turn_boxes_round(tmp_path):
         vt.write(truth, tmp_path / "out", "labelme")
 
 
-@pytest.mark.parametrize("format", [f.name for f in COMMON if "confidence" not in f.needs])
+@pytest.mark.parametrize("format", [f.name for f in COMMON if "confidence" not in f.requires])
 def test_same_annotations_give_the_same_bytes(tmp_path, format):
     names = ["b.jpg", "a.jpg"]
     truth = vt.Annotations.of(names, ["boat", "gull"], [[1, 2, 3, 4]] * 2, sizes=dict.fromkeys(names, (9, 9)))

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from pycocotools import mask as oracle
 
+import verite as vt
 from verite import _core
-from verite.formats.outlines import bounds_of_runs
+from verite.errors import DataError
+from verite.formats.polygons import bounds_of_runs
+from verite.model.polygons import RLEMasks
+from verite.model.rasters import array_of, fill, frames_of, outlines_of
 
 
 def runs_of(pixels):
@@ -111,3 +115,19 @@ def test_bounds_of_runs_equal_pycocotools(seed):
 
 def test_empty_mask_has_an_empty_box():
     assert bounds_of_runs(np.array([12], dtype=np.uint32), 3) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("draw", [outlines_of, fill, frames_of, lambda runs: array_of(runs, 0)])
+def test_runs_that_do_not_add_up_are_refused_in_our_words(draw):
+    runs = RLEMasks(np.array([3], np.uint32), np.array([0, 1]), np.array([[5, 5]], np.int32))
+    with pytest.raises(DataError, match="add up to"):
+        draw(runs)
+
+
+def test_a_polygon_of_too_many_crossings_is_refused_in_our_words():
+    ring = [value for i in range(6000) for value in (0, i, 60_000, i + 0.5)]
+    image = {"id": 1, "file_name": "a.jpg", "width": 60_000, "height": 8000}
+    record = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "segmentation": [ring]}
+    truth = {"images": [image], "categories": [{"id": 1, "name": "cat"}], "annotations": [record | {"id": 1}]}
+    with pytest.raises(DataError, match="crossings of pixel columns"):
+        vt.localize(truth, [record | {"score": 1.0}], "iou", checks="off")

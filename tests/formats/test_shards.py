@@ -13,6 +13,7 @@ import pytest
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.formats.shards import find_shards, is_many
+from verite.model.comparison import Comparison
 
 
 def write_shards(folder: Path, seed: int, make: Any = random_set) -> tuple[Any, Any]:
@@ -110,3 +111,81 @@ def test_wrong_records_of_every_shard_are_listed(tmp_path: Path) -> None:
     assert [place.partition(": annotations")[0] for place in found[0].examples] == [
         str(tmp_path / f"{i}.json") for i in (1, 2, 3)
     ]
+
+
+TRUTH = {
+    "images": [{"id": 1, "width": 100, "height": 100}, {"id": 2, "width": 100, "height": 100}],
+    "categories": [{"id": 1, "name": "boat"}],
+    "annotations": [
+        {"id": i, "image_id": i, "category_id": 1, "bbox": [10, 10, 20, 20], "area": 400, "iscrowd": 0} for i in (1, 2)
+    ],
+}
+
+
+def found_in(*images: int, x: float = 10) -> list[dict[str, Any]]:
+    return [{"image_id": i, "category_id": 1, "bbox": [x, 10, 20, 20], "score": 0.9} for i in images]
+
+
+@pytest.fixture
+def detectors(tmp_path: Path) -> Path:
+    """Two detectors on the same two images: one finds every boat, the other none."""
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+    (tmp_path / "subs").mkdir()
+    (tmp_path / "subs" / "hawk.json").write_text(json.dumps(found_in(1, 2)))
+    (tmp_path / "subs" / "wren.json").write_text(json.dumps(found_in(1, 2, x=70)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("way", ["subs", "subs/*.json"])
+def test_files_of_several_detectors_are_no_shards(detectors: Path, way: str) -> None:
+    with pytest.raises(vt.DataError) as error:
+        vt.coco(detectors / "truth.json", f"{detectors}/{way}")
+    assert all(word in str(error.value) for word in ("2 images", "hawk.json", "wren.json", "{name: file}", "@LIST.txt"))
+
+
+@pytest.mark.parametrize("way", ["list", "annotations", "mapping", "records"])
+def test_several_detectors_are_evaluated_side_by_side(detectors: Path, way: str) -> None:
+    truth, files = vt.read(detectors / "truth.json"), sorted((detectors / "subs").iterdir())
+    given: Any = {
+        "list": files,
+        "annotations": [vt.read(file, like=truth) for file in files],
+        "mapping": {file.stem: str(file) for file in files},
+        "records": {"hawk": found_in(1, 2), "wren": found_in(1, 2, x=70)},
+    }[way]
+    found: Any = vt.coco(detectors / "truth.json", given, checks="off")
+    assert isinstance(found, Comparison)
+    assert [(one.name, one.scores["AP"].value) for one in found.results] == [("hawk", 1.0), ("wren", 0.0)]
+    assert list(vt.analyse(truth, given, checks="off").systems) == ["hawk", "wren"]
+
+
+def test_a_list_of_files_is_one_detector_by_their_owners_word(detectors: Path) -> None:
+    # Every image has a false positive beside its true positive: precision 1/2 behind recall 1 of equal confidences.
+    (detectors / "all.txt").write_text("subs/hawk.json\nsubs/wren.json\n")
+    assert len(vt.read(f"@{detectors}/all.txt", like=vt.read(detectors / "truth.json"))) == 4
+
+
+def test_listed_files_without_a_common_image_are_one_detector(detectors: Path) -> None:
+    for i in (1, 2):
+        (detectors / f"{i}.json").write_text(json.dumps(found_in(i)))
+    found = vt.coco(detectors / "truth.json", [detectors / "1.json", detectors / "2.json"])
+    assert found.scores["AP"].value == 1.0
+
+
+def test_leaderboard_lists_the_files_of_a_folder(detectors: Path) -> None:
+    for way in ("subs", "subs/*.json"):
+        board = vt.leaderboard(detectors / "truth.json", f"{detectors}/{way}", resample="none", checks="off")
+        assert sorted(board.names) == ["hawk", "wren"]
+
+
+def test_ground_truth_beside_predictions_is_no_side(detectors: Path) -> None:
+    (detectors / "truth.json").rename(detectors / "subs" / "truth.json")
+    with pytest.raises(vt.DataError, match=r"ground truth .*truth\.json.* beside predictions .*\.json"):
+        vt.read(f"{detectors}/subs/*.json")
+
+
+def test_shards_of_a_ground_truth_may_have_equal_base_names_in_other_folders(tmp_path: Path) -> None:
+    for i, folder in enumerate(("train", "val"), start=1):
+        image = {"id": i, "file_name": f"{folder}/1.jpg", "width": 100, "height": 100}
+        document = {**TRUTH, "images": [image], "annotations": [TRUTH["annotations"][i - 1]]}
+        (tmp_path / f"{i}.json").write_text(json.dumps(document))
+    assert vt.read(f"{tmp_path}/*.json").images.names == ("train/1.jpg", "val/1.jpg")

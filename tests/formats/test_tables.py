@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -367,3 +369,28 @@ def test_mapping_on_the_command_line_may_be_meant_for_one_side(tmp_path, capsys)
     assert "pred.csv: expected a column 'kin', found 'kind, image, " in capsys.readouterr().err
     with pytest.raises(vt.BadParameter, match="expected a column 'kind'"):
         vt.read(tmp_path / "truth.csv", columns={"label": "kind"})
+
+
+ODD_CELLS = [
+    None, [], [1], {}, "", "x", -1, 2**63, 10**400, float("nan"), float("inf"), 1e300, b"x", np.array(5), True,
+    np.array([1.0, 2.0]), np.zeros((2, 2)), 1 + 2j, [None] * 4, ["x"] * 4, [[1, 2], [3]], {"counts": 3, "size": 4},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["image_id", "label", "bbox", "score", "area", "id", "iscrowd", "segmentation",
+                                    "keypoints", "image_width"])  # fmt: skip
+def test_a_cell_of_another_kind_is_refused_with_its_row(column):
+    good = {"image_id": 1, "label": "cat", "bbox": [0, 0, 5, 5], "score": 0.5, "area": 25.0, "id": 7, "iscrowd": 0}
+    good |= {"segmentation": [[0, 0, 5, 5, 5, 0]], "keypoints": [1, 2, 2], "image_width": 9, "image_height": 9}
+    for cell in ODD_CELLS:
+        for cells in ([good[column], cell], [cell, cell]):
+            table = {key: [value, value] for key, value in good.items()} | {column: cells}
+            with suppress(vt.VeriteError):  # anything else is a fault
+                read = vt.read(table)
+                assert len(read) <= 2
+
+
+def test_ids_beyond_64_bits_are_refused_not_wrapped():
+    table = {"image_id": np.array([2**63], np.uint64), "label": ["cat"], "bbox": [[0, 0, 5, 5]]}
+    with pytest.raises(vt.ReadError, match="row 1: expected a whole number of 64 bits in image_id, found 92233"):
+        vt.read(table)

@@ -66,7 +66,7 @@ def test_fractions_with_the_confidence_first_are_taken_for_relative_coordinates(
         "confidence before the box, because of 3 boxes 2 leave the image if the confidence comes last, "
         "0 if it comes first" in pred.source.why
     )
-    assert "coordinates taken as fractions of the image, because all lie between 0 and 1" in pred.source.why
+    assert "coordinates taken as fractions of the image, because all 12 numbers lie between 0 and 1" in pred.source.why
     assert pred.confidence.tolist() == [0.95, 0.9, 0.05]
     # Centre 0.9, 0.5 and size 0.2, 0.4 of 200 x 100 pixels.
     np.testing.assert_allclose(pred.regions.boxes[0], [160, 30, 200, 70])
@@ -93,9 +93,67 @@ def test_relative_left_and_top_on_request(tmp_path):
     assert truth.regions.boxes.tolist() == [[37.5, 75, 62.5, 125]]
 
 
-def test_pixels_of_named_classes_stay_pixels_however_small(tmp_path):
-    path = folder(tmp_path / "in", a="boat 0.9 0.5 0.5 0.25 0.25\n")
-    assert vt.read(path).unit == "px"
+def test_numbers_between_0_and_1_are_fractions_whatever_classes_are_called(tmp_path):
+    truth = vt.read(folder(tmp_path / "truth", a="boat 0.5 0.5 0.25 0.25\n"), image_size=(200, 100))
+    assert truth.regions.boxes.tolist() == [[75, 37.5, 125, 62.5]]  # by its centre, 100 and 50
+    assert "fractions of the image, because all 4 numbers lie between 0 and 1" in truth.source.why
+    assert "centre, width and height" in truth.source.why
+    pred = vt.read(folder(tmp_path / "pred", a="boat 0.9 0.5 0.5 0.25 0.25\n"), like=truth)
+    assert (pred.unit, pred.confidence.tolist()) == ("px", [0.9])
+    assert pred.regions.boxes.tolist() == truth.regions.boxes.tolist()
+    corners = vt.read(folder(tmp_path / "in", a="boat 0.25 0.5 0.5 0.75\n"), boxes="xyxy", image_size=(200, 100))
+    assert corners.regions.boxes.tolist() == [[50, 50, 100, 75]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "boat 0 0 1 1\n",  # a pixel
+        "boat 0.5 0.5 2.5 2.5\n",
+        "boat 0.5 0.5 0.25 0.25\nboat 3 4 5 6\n",
+        "boat 0.5 0.5 0.25 0.25\n" * 99 + "boat 0.5 0.5 0.25 640\n",
+        "",
+    ],
+)
+def test_numbers_that_may_be_pixels_are_pixels(tmp_path, text):
+    found = vt.read(folder(tmp_path / "in", a=text))
+    assert found.unit == "px"
+    assert "fractions" not in found.source.why
+
+
+def test_predictions_in_fractions_may_leave_the_image_a_little(tmp_path):
+    lines = "boat 0.9 0.5 0.5 0.25 0.25\n" * 9 + "boat 0.8 0.7 0.5 1.25 0.25\n"
+    pred = vt.read(folder(tmp_path / "in", a=lines))
+    assert pred.unit == "rel"
+    assert "39 of 40 numbers lie between 0 and 1, and none is above 2" in pred.source.why
+
+
+def test_fractions_with_a_class_name_and_the_confidence_last(tmp_path):
+    # With the confidence first the box would be 0.5 0.2 0.2 0.9, to -0.25 and 0.65 of the height.
+    pred = vt.read(folder(tmp_path / "in", a="boat 0.5 0.5 0.2 0.2 0.9\n"), image_size=(100, 100))
+    assert pred.confidence.tolist() == [0.9]
+    np.testing.assert_allclose(pred.regions.boxes, [[40, 40, 60, 60]])
+    assert "confidence after the box, because of 1 boxes 0 leave the image" in pred.source.why
+
+
+@pytest.mark.parametrize(
+    ("lines", "boxes"),
+    [
+        ("boat 0.1 0.1 0.9 0.8\nboat 0.5 0.6 0.9 0.9\n", ["xyxy"]),  # as left, top, width, height to 1.4
+        ("boat 0.1 0.1 0.8 0.8\nboat 0.5 0.2 0.4 0.5\n", ["ltwh"]),  # the second is no pair of corners
+        ("boat 0.1 0.1 0.8 0.8\n", ["xyxy", "ltwh"]),
+    ],
+)
+def test_fractions_that_are_no_centres_are_refused_with_the_layouts_that_fit(tmp_path, lines, boxes):
+    path = folder(tmp_path / "in", a=lines)
+    with pytest.raises(vt.ReadError, match=r"expected fractions of the image as centre, width and height") as error:
+        vt.read(path)
+    for layout in ("xyxy", "ltwh"):
+        assert (f"boxes='{layout}'" in str(error.value)) == (layout in boxes)
+    for layout in boxes:
+        found = vt.read(path, boxes=layout).regions.boxes
+        assert found.min() >= 0
+        assert found.max() <= 1
 
 
 def test_image_called_train_is_no_list(tmp_path):
@@ -130,6 +188,6 @@ def test_fractions_are_not_written_as_pixels(tmp_path):
     pred = vt.read(sample("text", "relative"))
     for format in ("text", "voc", "coco", "cvat", "labelme"):
         with pytest.raises(
-            vt.ReadError, match="expected boxes in pixels, found fractions of the image; give --image-size"
+            vt.ReadError, match="expected boxes in pixels, found fractions of the image; give image_size="
         ):
             vt.write(pred, tmp_path / format, format)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -17,7 +19,7 @@ from verite.formats.reference import page
 @pytest.fixture
 def toy(monkeypatch):
     """The toy among the formats, asked last."""
-    monkeypatch.setitem(formats.HOMES, "toy", "tests.formats.toy")
+    monkeypatch.setitem(formats.REGISTRY, "toy", "tests.formats.toy")
     return FORMAT
 
 
@@ -75,8 +77,8 @@ def test_toy_passes_the_common_round_trip(toy, before):
 
 
 def test_record_with_an_option_that_does_not_exist_is_refused():
-    with pytest.raises(vt.BadParameter, match=r"honours: expected names out of boxes, .* found 'colour'"):
-        Format("x", "x", "x", lambda look: None, lambda path, options: None, honours=frozenset({"colour"}))
+    with pytest.raises(vt.BadParameter, match=r"options: expected names out of boxes, .* found 'colour'"):
+        Format("x", "x", "x", lambda look: None, lambda path, options: None, options=frozenset({"colour"}))
 
 
 def test_every_record_is_listed():
@@ -84,6 +86,6 @@ def test_every_record_is_listed():
     folder = formats.__path__[0]
     from pathlib import Path
 
-    declared = {p.stem.replace("_", "-") for p in Path(folder).glob("*.py") if "\nFORMAT = Format(" in p.read_text()}
-    assert declared == set(formats.HOMES)
-    assert [format.name for format in formats.all_formats()] == list(formats.HOMES)
+    declared = sum(len(re.findall(r"^[A-Z_]+ = Format\(", p.read_text(), re.M)) for p in Path(folder).glob("*.py"))
+    assert declared == len(formats.REGISTRY)
+    assert [format.name for format in formats.all_formats()] == list(formats.REGISTRY)

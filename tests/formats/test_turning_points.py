@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
-from verite.faults import list_faults
-from verite.formats import dota, joining, kitti, shards, text, yolo, yolo_pose
+from verite.errors import BadParameter, DataError, ReadError, list_faults
+from verite.formats import dota, kitti, shards, text, yolo
+from verite.formats import shards as joining
 from verite.formats.arrow_stream import bits, buffer, nulls, read_bools, read_texts, with_nulls
-from verite.formats.building import name_numbers
-from verite.formats.format import Look, Options
-from verite.formats.outlines import check_mask_size, check_ring
-from verite.formats.panoptic_read import size_in_truth
+from verite.formats.data_yaml import in_order
+from verite.formats.format import Options, PathProbe
+from verite.formats.panoptic import size_in_truth
+from verite.formats.polygons import check_mask_size, check_ring
+from verite.formats.rows import name_numbers
 from verite.formats.tables import distinct, is_numeric, is_whole_float
-from verite.formats.yaml_names import in_order
 from verite.model.keypoints import Keypoints
 
 
@@ -34,7 +34,7 @@ def refused(ask, *args, **given):
 def lines(tmp_path, *given, name="a.txt"):
     tmp_path.mkdir(exist_ok=True)
     (tmp_path / name).write_text("".join(f"{line}\n" for line in given))
-    return Look(tmp_path / name)
+    return PathProbe(tmp_path / name)
 
 
 # Lines of text.
@@ -67,9 +67,9 @@ def test_kitti_knows_what_is_cut_hidden_or_nobodys_care(tmp_path):
 def test_dota_results_are_files_of_one_name_each(tmp_path):
     truth = "1 1 5 1 5 5 1 5 ship 0"
     lines(tmp_path, "P1 0.5 1 1 5 1 5 5 1 5", name="Task1_ship.txt")
-    assert dota.recognise(Look(tmp_path)) == "text files named Task1_CLASS.txt"
+    assert dota.recognise(PathProbe(tmp_path)) == "text files named Task1_CLASS.txt"
     lines(tmp_path, truth, name="P1.txt")
-    assert dota.recognise(Look(tmp_path)) != "text files named Task1_CLASS.txt"
+    assert dota.recognise(PathProbe(tmp_path)) != "text files named Task1_CLASS.txt"
     assert "keep truth apart from predictions" in refused(vt.read, tmp_path, format="dota")
     other = tmp_path / "other"
     assert dota.recognise(lines(other, truth)) == "text files with eight numbers, a class and a difficulty per line"
@@ -106,10 +106,12 @@ def test_class_numbers_of_text_folders_have_nine_digits_at_most(tmp_path):
 
 def test_poses_are_told_by_their_number(tmp_path):
     told = "text files with a class number, a box and 2 keypoints per line"
-    assert yolo_pose.recognise(lines(tmp_path, "0 0.5 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
-    assert yolo_pose.recognise(lines(tmp_path, "0 1.01 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
-    assert yolo_pose.recognise(lines(tmp_path, "0 1.02 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) is None
-    assert yolo_pose.recognise(lines(tmp_path, "0 0.5 0.5 0.2 0.2 7 0.2 2 0.3 0.4 1")) == told  # points may be outside
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 0.5 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 1.01 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 1.02 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) is None
+    assert (
+        yolo.recognise_yolo_pose(lines(tmp_path, "0 0.5 0.5 0.2 0.2 7 0.2 2 0.3 0.4 1")) == told
+    )  # points may be outside
 
 
 def test_objects_without_a_pose_are_written_with_points_of_zeros(tmp_path):
@@ -272,7 +274,7 @@ def test_sections_that_are_no_lists_are_no_coco_file(tmp_path):
 
 def test_a_mask_of_another_size_than_its_image_is_not_written(tmp_path):
     given = vt.Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 2, 2]] * 2, sizes={"a": (4, 3), "b": (6, 5)})
-    runs = vt.Runs.of([([0, 12], (3, 4)), ([0, 12], (3, 4))])
+    runs = vt.RLEMasks.of([([0, 12], (3, 4)), ([0, 12], (3, 4))])
     made = replace(given, regions=vt.Regions(given.regions.boxes, "xyxy", runs=runs))
     said = refused(vt.write, made, tmp_path / "a.xml", "cvat")
     assert "expected a mask of its image's height and width, 5 x 6, found 3 x 4 in object 1" in said
@@ -296,7 +298,7 @@ def test_rings_have_three_points_and_no_more_than_may_be(monkeypatch):
     assert check_ring("x", ring) == ring
     for odd in (ring[:4], ring[:5], [*ring, 1]):
         assert f"at least 6 (V408), found {len(odd)}" in refused(check_ring, "x", odd)
-    monkeypatch.setattr("verite.formats.outlines.limit", {"polygon_points": 3, "coordinate": 9}.get)
+    monkeypatch.setattr("verite.formats.polygons.limit", {"polygon_points": 3, "coordinate": 9}.get)
     assert check_ring("x", [0.0, 0, 9, 0, -9, 1])
     assert "expected at most 3 points, found 4" in refused(check_ring, "x", [*ring, 0, 1])
     assert "expected coordinates up to 9, found 9.5" in refused(check_ring, "x", [0.0, 0, 9.5, 0, 1, 1])
@@ -304,7 +306,7 @@ def test_rings_have_three_points_and_no_more_than_may_be(monkeypatch):
 
 
 def test_masks_are_as_large_as_images_may_be(monkeypatch):
-    monkeypatch.setattr("verite.formats.outlines.limit", {"image_side": 10, "image_pixels": 50}.get)
+    monkeypatch.setattr("verite.formats.polygons.limit", {"image_side": 10, "image_pixels": 50}.get)
     for good in ((5, 10), (10, 5), (0, 0)):
         check_mask_size("x", *good)
     for odd in ((11, 1), (1, 11), (-1, 5), (5, -1), (6, 9)):

@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from verite.errors import BadParameter, DataError, ReadError
-from verite.faults import list_faults
-from verite.formats.building import name_numbers
+from verite.errors import BadParameter, DataError, ReadError, list_faults
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
-from verite.formats.format import Look, Options, file_stems
-from verite.formats.rows import Rows
+from verite.formats.format import Options, PathProbe, file_stems
+from verite.formats.rows import Rows, name_numbers
 from verite.formats.words import (
     confidence_place,
     is_confidence_last,
@@ -49,6 +47,11 @@ def refused(ask, *args, **given):
 )
 def test_a_line_of_a_class_number_and_fractions_is_relative(line, is_so):
     assert is_relative(line.split()) is is_so
+
+
+def test_a_line_may_name_its_class_where_names_are_looked_for():
+    assert is_relative(["boat", "0.5", "0.5", "0.2", "0.2"], is_named=True)
+    assert not is_relative(["boat", "0.5", "0.5", "0.2", "20"], is_named=True)
 
 
 def test_more_than_half_of_the_lines_must_be_relative():
@@ -111,6 +114,8 @@ def test_the_place_of_a_confidence_is_where_fewer_boxes_leave_the_image():
     )
     assert confidence_place([["0", "0.5", "0.5", "0.2", "0.2", "0.9"]])[0] == "after"
     assert confidence_place([["0", "0.5", "0.5", "0.5", "0.5", "0.5"]])[0] == "after"  # neither leaves it
+    assert confidence_place([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]]) is None
+    assert confidence_place([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]], is_named=True)[0] == "before"
 
 
 def test_numbers_with_underscores_or_commas_are_none():
@@ -179,9 +184,9 @@ def test_the_separator_is_what_a_header_has_most_of(line, found):
 
 def test_of_a_folder_the_only_table_is_looked_at(tmp_path):
     (tmp_path / "a.csv").write_text("ImageID;XMin\n")
-    assert header_columns(Look(tmp_path), ["ImageID", "XMin"]) == {"ImageID": 0, "XMin": 1}
+    assert header_columns(PathProbe(tmp_path), ["ImageID", "XMin"]) == {"ImageID": 0, "XMin": 1}
     (tmp_path / "b.csv").write_text("ImageID;XMin\n")
-    assert header_columns(Look(tmp_path), ["ImageID", "XMin"]) == {}
+    assert header_columns(PathProbe(tmp_path), ["ImageID", "XMin"]) == {}
 
 
 # Rows.

@@ -10,7 +10,7 @@ import pytest
 import verite as vt
 from tests.formats.test_round_trips import COMMON
 
-WRITTEN = [format.name for format in COMMON if "no confidence" not in format.needs]
+WRITTEN = [format.name for format in COMMON if "no confidence" not in format.requires]
 FOLDERS = [format.name for format in COMMON if not format.suffixes]
 FILES = [name for name in WRITTEN if name not in FOLDERS]
 
@@ -129,3 +129,49 @@ def test_names_too_long_for_the_file_system_are_one_line(tmp_path, format):
     with pytest.raises(vt.ReadError, match="expected a place to write, found file name too long"):
         vt.write(truth, tmp_path / "out", format)
     assert not list(tmp_path.iterdir())
+
+
+SEPARATED = ("dota", "imagenet-loc", "kitti", "openimages", "openimages-predictions", "table", "text", "yolo")
+
+
+@pytest.mark.parametrize("kind", ["image", "class"])
+@pytest.mark.parametrize("format", SEPARATED)
+@pytest.mark.parametrize("name", ["a b", "a\tb", "a\nb", "a\u2028b", "a,b", 'a"b', "a;b", " a", "a "])
+def test_names_come_back_or_are_refused(tmp_path, format, kind, name):
+    images, classes = (["x", name] if kind == what else ["x", "y"] for what in ("image", "class"))
+    pred = vt.Annotations.of(
+        images, classes, [[1, 2, 5, 9], [2, 3, 8, 9]], confidence=[0.5, 0.25], sizes=dict.fromkeys(images, (20, 10))
+    )
+    path = tmp_path / "out"
+    try:
+        vt.write(pred, path, format)
+    except vt.ReadError as error:
+        said = str(error)
+    else:
+        said = ""
+    if said:
+        assert f"{kind} names without blanks" in said
+        assert repr(name) in said
+        assert not list(tmp_path.iterdir())
+        return
+    found = vt.read(path, format=format)
+    objects = {(found.images.name(i), found.labels.name(k)) for i, k in zip(found.image, found.label, strict=True)}
+    assert objects == set(zip(images, classes, strict=True))
+
+
+def test_dota_results_with_a_blank_in_an_image_name_are_refused(tmp_path):
+    pred = vt.Annotations.of(["a b"], ["ship"], [[1, 2, 5, 9]], confidence=[0.5])
+    with pytest.raises(vt.ReadError, match="expected image names without blanks, found 'a b'"):
+        vt.write(pred, tmp_path / "out", "dota")
+    assert not list(tmp_path.iterdir())
+    truth = vt.Annotations.of(["a b"], ["ship"], [[1, 2, 5, 9]])  # named by a file, not by a line
+    vt.write(truth, tmp_path / "out", "dota")
+    assert vt.read(tmp_path / "out").images.names == ("a b",)
+
+
+def test_dota_images_may_be_called_like_a_list_but_not_like_results(tmp_path):
+    truth = vt.Annotations.of(["train", "val"], ["ship"] * 2, [[1, 2, 5, 9]] * 2)
+    vt.write(truth, tmp_path / "out", "dota")
+    assert vt.read(tmp_path / "out").images.names == ("train", "val")
+    with pytest.raises(vt.ReadError, match=r"image names that do not begin with Task1_.*found 'Task1_a'"):
+        vt.write(vt.Annotations.of(["Task1_a"], ["ship"], [[1, 2, 5, 9]]), tmp_path / "other", "dota")

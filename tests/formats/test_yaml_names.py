@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.formats.yaml_names import names_of_yaml
+from verite.formats.data_yaml import names_of_yaml
 
 PLACE = Path("data.yaml")
 

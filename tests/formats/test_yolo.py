@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
-from verite.faults import list_faults
+from verite.errors import list_faults
 
 
 def picture(path, width, height):
@@ -197,7 +197,7 @@ def test_sizes_are_needed_to_write(tmp_path):
     truth = vt.Annotations.of(["a.jpg"], ["boat"], [[10, 20, 30, 60]])
     for format in ("yolo", "openimages"):
         with pytest.raises(
-            vt.ReadError, match=r"expected the size of every image, found none for 'a\.jpg'; give --image-size"
+            vt.ReadError, match=r"expected the size of every image, found none for 'a\.jpg'; give image_size="
         ):
             vt.write(truth, tmp_path / format, format)
     assert not list(tmp_path.iterdir())

@@ -35,7 +35,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=frozenset(
+    preserves=frozenset(
         {"box apart from its mask", "box apart from its polygon", "class name", "image folder or suffix", "image name"}
     ),
     suffixes=(".toy",),

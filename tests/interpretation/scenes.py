@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import verite as vt
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
 from verite.model.rasters import frames_of, runs_of
 from verite.model.regions import Regions
 

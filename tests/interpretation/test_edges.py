@@ -11,9 +11,16 @@ import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.interpretation.class_distances import TOLERANCE, ClassDistances
 from verite.interpretation.descriptors import learn_distances, pictures_of
-from verite.interpretation.overlaps import outer_boxes, reach
-from verite.interpretation.score import ScoreRules, indicator, local_score, match_one_to_one, recognition_score
-from verite.interpretation.settings import InterpretSettings
+from verite.interpretation.score import (
+    InterpretSettings,
+    ScoreRules,
+    indicator,
+    local_score,
+    match_one_to_one,
+    outer_boxes,
+    reach,
+    recognition_score,
+)
 from verite.interpretation.taxonomy import Taxonomy
 from verite.model.annotations import Source
 from verite.model.images import Images
@@ -94,7 +101,7 @@ def test_boxes_reach_around_all_that_is_compared():
     assert reach(masked([0, 0, 100, 100], outer)).tolist() == [[0, 0, 100, 100]]
     assert reach(masked([40, 0, 50, 100], outer)).tolist() == [[9, 0, 81, 100]]
     assert outer_boxes(masked(inner, outer)).regions.boxes.tolist() == [[9, 19, 81, 91]]
-    runs = vt.Runs.of([([2 * 100 + 30, 10, 60, 4000, 5700], (100, 100))])
+    runs = vt.RLEMasks.of([([2 * 100 + 30, 10, 60, 4000, 5700], (100, 100))])
     given = vt.Annotations.of(["a"], ["cat"], [inner], sizes={"a": (100, 100)})
     framed = replace(given, regions=vt.Regions([inner], "xyxy", runs=runs))
     assert reach(framed).tolist() == [[2, 0, 50, 100]]  # columns 2 to 42 and all rows
@@ -106,7 +113,7 @@ def test_polygons_without_a_size_are_named_by_their_file():
     pred = replace(unsized, confidence=np.array([0.5]))
     said = refused(vt.interpret, unsized, pred, checks="off")
     assert said.startswith("truth: expected the size of every image to compare polygons, found none for 'a'")
-    named = unsized.said_to_be(Source("gt.json", "coco", ""))
+    named = unsized.with_source(Source("gt.json", "coco", ""))
     assert refused(vt.interpret, named, pred, checks="off").startswith("gt.json: expected the size of every image")
 
 
@@ -141,7 +148,7 @@ def test_confidences_beyond_1_are_named_by_their_file():
     pred = replace(truth, confidence=np.array([1.0, 1.5]))
     said = "expected confidences from 0 to 1, found 1.5 in image 'a', one of 1; divide them"
     assert refused(vt.interpret, truth, pred, checks="off").startswith(f"predictions: {said}")
-    named = pred.said_to_be(Source("dt.json", "coco", ""))
+    named = pred.with_source(Source("dt.json", "coco", ""))
     assert refused(vt.interpret, truth, named, checks="off").startswith(f"dt.json: {said}")
     assert vt.interpret(truth, replace(truth, confidence=np.array([1.0, 0.0])), checks="off").score >= 0
 

@@ -13,7 +13,7 @@ import verite as vt
 from tests.interpretation.scenes import SIDE, boxes_in_images, judged
 from verite.errors import DataError
 from verite.evaluation.settings import ComparisonSettings
-from verite.interpretation.overlaps import find_overlaps
+from verite.interpretation.score import find_overlaps
 from verite.model.rasters import rasterise
 from verite.pairs.objects import overlap_of, pairs_of
 
@@ -29,7 +29,7 @@ def mixed(side, kinds):
     runs = rasterise(side.regions, size)
     masks = [(runs[i], (SIDE, SIDE)) if k == 2 else None for i, k in enumerate(kinds)]
     polygons = vt.Polygons.of(rings) if (kinds == 1).any() else None
-    regions = vt.Regions(boxes, polygons=polygons, runs=vt.Runs.of(masks) if (kinds == 2).any() else None)
+    regions = vt.Regions(boxes, polygons=polygons, runs=vt.RLEMasks.of(masks) if (kinds == 2).any() else None)
     return replace(side, regions=regions)
 
 
@@ -57,7 +57,9 @@ def test_a_mask_outside_its_box_is_found():
     # Files disagree with themselves: the box says left, the mask says right.
     mask = np.zeros((1, SIDE, SIDE), dtype=bool)
     mask[0, 2:6, 6:10] = True
-    runs = vt.Runs.of([(rasterise(vt.Regions([[6, 2, 10, 6]]), np.array([[SIDE, SIDE]], np.int32))[0], (SIDE, SIDE))])
+    runs = vt.RLEMasks.of(
+        [(rasterise(vt.Regions([[6, 2, 10, 6]]), np.array([[SIDE, SIDE]], np.int32))[0], (SIDE, SIDE))]
+    )
     one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 2, 2]], sizes={"a": (SIDE, SIDE)})
     wrong = replace(one, regions=vt.Regions([[0, 0, 2, 2]], runs=runs))
     right = replace(one, regions=vt.Regions([[6, 2, 10, 6]], runs=runs))

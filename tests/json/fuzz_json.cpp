@@ -67,7 +67,7 @@ std::string convert_regions(const Content& content, const Document& document, un
             outcomes += outcome_of([&] {
                 Digest digest;
                 if (kinds[static_cast<std::size_t>(record)] == SegmentationKind::runs) {
-                    const Runs runs = read_runs(content, document, {&record, 1}, limits, threads);
+                    const RLEMasks runs = read_runs(content, document, {&record, 1}, limits, threads);
                     digest.add(runs.lengths.values());
                 } else {
                     const Polygons polygons = read_polygons(content, document, {&record, 1}, limits, threads);

@@ -9,10 +9,8 @@ import pytest
 
 import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
-from verite.leaderboards.draws import TruthDraws, scale_to, shift, sort_pool
-from verite.leaderboards.leaderboard import Contenders
-from verite.leaderboards.pool import Pool, find_unexplained, order_boxes
-from verite.leaderboards.settings import LeaderboardSettings
+from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
+from verite.leaderboards.simulation import Pool, TruthDraws, find_unexplained, order_boxes, scale_to, shift, sort_pool
 from verite.truth_errors import Detection
 
 KINDS = {
@@ -82,8 +80,10 @@ def test_a_drawn_truth_is_that_truth_written_out_and_read(tmp_path, kind, masks)
         contest = Contenders(tuple(preds), results, ["AP"], KINDS[kind], None, LeaderboardSettings(on=on, seed=seed))
         count = 25 if not masks else 6
         changes = contest.truths.changes(0, count)
-        parts = [[one.part_of(score) for score in SCORES] for one in results]
-        drawn = [one.evaluation.draw_means(asked, None, changes) for one, asked in zip(results, parts, strict=True)]
+        parts = [[one.mean_query(score) for score in SCORES] for one in results]
+        drawn = [
+            one.evaluation.bootstrap_means(asked, None, changes) for one, asked in zip(results, parts, strict=True)
+        ]
         for i in range(count):
             path = tmp_path / "drawn.json"
             path.write_text(json.dumps(write_out(document, changes, i, masks)))
@@ -101,7 +101,7 @@ def test_a_rate_of_nothing_changes_nothing(tmp_path):
     _, truth, preds = read_contest(tmp_path, 3)
     result = vt.coco(truth, preds["d0"], checks="off")
     draws = TruthDraws(truth, result.evaluation.outcomes().is_asked, Detection(), 0)
-    drawn = result.evaluation.draw_means([result.part_of("AP")], None, draws.changes(0, 5))
+    drawn = result.evaluation.bootstrap_means([result.mean_query("AP")], None, draws.changes(0, 5))
     assert np.abs(drawn - result["AP"].value).max() <= 1e-15
 
 

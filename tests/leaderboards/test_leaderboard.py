@@ -13,9 +13,9 @@ import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
 from tests.leaderboards.test_draws import read_contest
 from verite.errors import BadParameter
-from verite.evaluation.changes import Changes
-from verite.leaderboards.draws import TruthDraws
-from verite.leaderboards.resampling import draw_images, find_differences
+from verite.evaluation.evaluation import Changes
+from verite.leaderboards.bootstrap import draw_images, find_differences
+from verite.leaderboards.simulation import TruthDraws
 from verite.statistics.intervals import wilson
 from verite.truth_errors import Bernoulli, Detection
 
@@ -129,11 +129,11 @@ def test_spurious_records_alone_agree_with_the_exact_ranking():
                                                  confidence=[0.9] * len(rows)), checks="off")
         for k, rows in enumerate(found)
     }  # fmt: skip
-    exact = vt.rank(vt.Finds.of(results, wrong="vanishes", confidence=0.5), Bernoulli(0.1))
+    exact = vt.rank(vt.DetectionTable.of(results, wrong="vanishes", confidence=0.5), Bernoulli(0.1))
     draws = 4000
     changes = TruthDraws(truth, np.ones(60, bool), Detection(spurious=0.1), 7).changes(0, draws)
     drawn = np.stack(
-        [one.evaluation.draw_means([("recall", 0, 0, 0)], None, changes)[:, 0] for one in results.values()], axis=1
+        [one.evaluation.bootstrap_means([("recall", 0, 0, 0)], None, changes)[:, 0] for one in results.values()], axis=1
     )
     for i in range(3):
         for j in range(i + 1, 3):
@@ -209,10 +209,10 @@ def test_the_jackknife_agrees_with_the_bootstrap_s_deviation(tmp_path):
     (tmp_path / "pred.json").write_text(json.dumps(make_detector(document, 3)))
     truth = vt.read(tmp_path / "truth.json")
     result = vt.coco(truth, vt.read(tmp_path / "pred.json", like=truth), checks="off")
-    part, count = [result.part_of("AR100")], len(truth.images)
-    without = result.evaluation.draw_means(part, np.ones((count, count)) - np.eye(count))[:, 0]
+    part, count = [result.mean_query("AR100")], len(truth.images)
+    without = result.evaluation.bootstrap_means(part, np.ones((count, count)) - np.eye(count))[:, 0]
     jackknife = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-    drawn = result.evaluation.draw_means(part, draw_images(truth.images, 1500))[:, 0]
+    drawn = result.evaluation.bootstrap_means(part, draw_images(truth.images, 1500))[:, 0]
     assert drawn.std() == pytest.approx(jackknife, rel=0.1)
 
 
@@ -240,7 +240,7 @@ def test_a_gap_s_interval_and_deviation_are_those_of_the_draws(tmp_path):
 
 
 def test_a_board_of_known_draws():
-    from verite.leaderboards.board import Board
+    from verite.leaderboards.result import Board
 
     drawn = np.array([[0.5, 0.4], [0.3, 0.4], [0.4, 0.4], [0.6, 0.1]])
     board = Board("AP", ("b", "a"), np.array([0.5, 0.4]), {"errors": drawn[:, ::1]})
@@ -251,7 +251,7 @@ def test_a_board_of_known_draws():
 
 
 def test_a_mean_of_another_order_is_told():
-    from verite.leaderboards.board import Board
+    from verite.leaderboards.result import Board
 
     drawn = np.tile([0.3, 0.4], (5, 1))
     board = Board("AP", ("a", "b"), np.array([0.5, 0.4]), {"errors": drawn})
@@ -290,6 +290,13 @@ def test_what_is_wrong_with_the_question_is_said(tmp_path, asked, message):
     _, truth, preds = read_contest(tmp_path, 1, masks=asked.get("on") == "mask")
     with pytest.raises((vt.BadParameter, vt.DataError), match=message):
         vt.leaderboard(truth, preds, **{"draws": 5, "checks": "off", **asked})
+
+
+@pytest.mark.parametrize("predictions", [None, 0.5, [], {}], ids=str)
+def test_what_is_not_several_detectors_is_refused(predictions):
+    empty = {"images": [], "annotations": [], "categories": []}
+    with pytest.raises(vt.BadParameter, match=r"leaderboard: expected (several|at least two|predictions)"):
+        vt.leaderboard([empty, empty] if predictions is None else empty, predictions)
 
 
 def test_one_detector_has_no_order(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.leaderboards.resampling import draw_images, paired_interval, redraw
+from verite.leaderboards.bootstrap import draw_images, paired_interval, redraw
 
 NAMES = [f"image {i}" for i in range(12)]
 TRUTH = vt.Annotations.of(NAMES * 2, ["cat"] * 12 + ["dog"] * 12, [[0, 0, 9, 9]] * 12 + [[20, 20, 39, 39]] * 12)
@@ -59,8 +59,8 @@ def test_a_draw_is_the_evaluation_of_copied_images():
 
     # Equal confidences are those of copies, which are alike: their order changes nothing.
     expected = vt.coco(copied(TRUTH), copied(pred), checks="off")
-    parts = [results.part_of("AP"), results.part_of("AP50", "dog")]
-    drawn = results.evaluation.draw_means(parts, weights[None])[0]
+    parts = [results.mean_query("AP"), results.mean_query("AP50", "dog")]
+    drawn = results.evaluation.bootstrap_means(parts, weights[None])[0]
     assert drawn == pytest.approx([expected["AP"].value, expected.class_scores()["AP50"][1]], abs=1e-15)
 
 

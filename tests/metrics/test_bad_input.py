@@ -9,6 +9,7 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, UnknownMetric, VeriteError
+from verite.metrics.catalogue import metric, records
 
 MASK = np.eye(6, dtype=bool)
 
@@ -53,9 +54,9 @@ MASK = np.eye(6, dtype=bool)
         (lambda: vt.metric("math:no_such"), UnknownMetric, ["math:no_such", "expected a function"]),
         (lambda: vt.metric("math:pi"), UnknownMetric, ["expected a function, found float"]),
         (lambda: vt.metric("gce")([0, 0, 4, 4], [0, 0, 2, 2]), DataError,
-         ["gce: expected the size of the image", "size=(width, height)", "--image-size WIDTH,HEIGHT"]),
+         ["gce: expected the size of the image", "size=(WIDTH, HEIGHT)", "--image-size WIDTH,HEIGHT"]),
         (lambda: vt.metric("hausdorff")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size of the image"]),
-        (lambda: vt.metric("iou")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size=(width, height)"]),
+        (lambda: vt.metric("iou")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size=(WIDTH, HEIGHT)"]),
         (lambda: vt.metric("robin_com(variant=as-run)")([0, 0, 4, 4], [0, 0, 2, 2]), DataError, ["size of the image"]),
         (lambda: vt.metric("gce")([0, 0, 4, 4], [0, 0, 2, 2], size=(0, 5)), BadParameter, ["above 0, found 0 × 5"]),
         (lambda: vt.metric("gce")([0, 0, 4, 4], [0, 0, 2, 2], size=7), BadParameter, ["expected (width, height)"]),
@@ -94,3 +95,39 @@ def test_an_image_wider_than_the_limit_is_refused(monkeypatch):
     monkeypatch.setenv("VERITE_LIMIT_IMAGE_SIDE", "100")
     with pytest.raises(DataError, match="at most 100 a side"):
         vt.metric("iou")(np.ones((101, 3), bool), np.ones((101, 3), bool))
+
+
+# Boxes without an area: points.
+
+
+def test_the_centres_of_two_points_are_as_far_apart_as_the_points():
+    centre = metric("centre_distance")
+    assert centre([10, 10, 10, 10], [13, 14, 13, 14]) == 5.0  # 3² + 4² = 5²
+    assert centre([0, 0, 0, 0], [3, 4, 3, 4]) == 5.0
+    assert centre([10, 10, 10, 10], [11, 10, 15, 20]) == np.hypot(3, 5)  # a box around 13, 15
+    assert centre([10, 10, 10, 10], None, size=(30, 40)) == 50.0  # no object at all: the diagonal
+    assert centre(None, None) == 0.0
+
+
+@pytest.mark.parametrize("name", [name for name in records() if name != "centre_distance"])
+def test_two_points_are_refused_by_every_other_metric(name):
+    with pytest.raises(vt.DataError) as error:
+        metric(name)([10, 10, 10, 10], [13, 14, 13, 14], size=(30, 40))
+    for part in (name, "[10.0, 10.0, 10.0, 10.0] and [13.0, 14.0, 13.0, 14.0]", "centre_distance", "V110"):
+        assert part in str(error.value)
+
+
+def test_a_point_that_was_missed_is_no_agreement():
+    assert metric("iou")([10, 10, 10, 10], None) == metric("iou")(None, [10, 10, 10, 10]) == 0.0
+    assert metric("giou")([10, 10, 10, 10], None) == -1.0
+    assert metric("hausdorff")([10, 10, 10, 10], None, size=(30, 40)) == 50.0
+    assert metric("iou")([10, 10, 10, 10], [10, 10, 10, 10]) == 1.0  # the same box
+
+
+def test_points_of_two_files_are_compared_by_their_places_only():
+    truth = vt.Annotations.of(["a"], ["cat"], [[10, 10, 10, 10]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[13, 14, 13, 14]], confidence=[0.9])
+    found = vt.localize(truth, pred, "centre_distance", match="image", checks="off")
+    assert found.scores["centre_distance"].value == 5.0
+    with pytest.raises(vt.DataError, match=r"giou: .*centre_distance"):
+        _ = vt.localize(truth, pred, "giou", match="image", checks="off").scores

@@ -12,11 +12,10 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter, DataError, NotComparable
 from verite.metrics.catalogue import every_metric
-from verite.metrics.localize import localize
-from verite.metrics.settings import LocalizeSettings
+from verite.metrics.localize import LocalizeSettings, localize
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
-from verite.model.outlines import Polygons
+from verite.model.polygons import Polygons
 from verite.model.rasters import runs_of
 from verite.model.regions import Regions
 

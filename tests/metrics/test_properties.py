@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import verite as vt
 from tests.random_masks import random_pairs
-from verite.metrics import names
+from verite.metrics import metric as names
 from verite.metrics.catalogue import RECORDS, every_metric, known_names, metric, records
 from verite.metrics.metric import Metric, measure
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from PIL import Image
 
 import verite as vt
 from verite.cli import run
+from verite.formats.volumes import read_volume
 from verite.pairs import Pairs
 
 NAMES = ("iou", "dice", "hausdorff", "hausdorff(quantile=0.95, variant=pooled)", "asd", "assd", "nsd(tolerance=1.5)")
@@ -173,6 +176,33 @@ def test_a_case_that_nobody_predicted_counts_as_empty(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert (document["matched"], document["missed"]) == (2, 1)
     assert document["metrics"]["dice"]["mean"] == pytest.approx((sum(dice.values()) - dice["ward/case1"]) / 3)
+    missing = {finding.code: finding for finding in vt.localize(truth, pred, "dice").findings}["V413"]
+    assert missing.examples == ("ward/case1",)
+    assert "1 of 3 cases" in missing.message
+
+
+def codes_of(truth, pred):
+    return {finding.code: finding for finding in vt.localize(truth, pred, "dice").findings}
+
+
+def test_inverted_volumes_and_values_that_are_not_shared_are_named(tmp_path):
+    truth = np.zeros((6, 8, 8), dtype=np.uint8)
+    truth[1:4, 2:6, 2:6], truth[4, 2:6, 2:6] = 1, 2
+    paths = {}
+    for name, values in (
+        ("truth", truth),
+        ("inverted", (truth == 0).astype(np.uint8)),
+        ("scaled", truth * np.uint8(127)),
+        ("empty", np.zeros_like(truth)),
+    ):
+        paths[name] = tmp_path / f"{name}.npy"
+        np.save(paths[name], values)
+    assert not codes_of(paths["truth"], paths["truth"])
+    assert "background" in codes_of(paths["truth"], paths["inverted"])["V412"].message
+    found = codes_of(paths["truth"], paths["scaled"])["V411"].message
+    assert "1, 2" in found
+    assert "127, 254" in found
+    assert set(codes_of(paths["truth"], paths["empty"])) == {"V310"}
 
 
 @pytest.mark.parametrize(
@@ -265,3 +295,68 @@ def test_soft_volume_is_cut_at_its_threshold(tmp_path, capsys):
     words = ["localize", str(tmp_path / "t.npy"), str(tmp_path / "p.npy"), "-m", "dice", "--json"]
     assert run([*words, "--mask-threshold", "0.5"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["dice"]["mean"] == 1
+
+
+def saved_volume(folder, kind, values):
+    """A volume in a file of this kind."""
+    path = folder / f"volume{kind}"
+    if kind == ".npy":
+        np.save(path, values)
+    else:
+        nibabel = pytest.importorskip("nibabel")
+        nibabel.save(nibabel.Nifti1Image(values, np.eye(4)), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", [".npy", ".nii"])
+def test_what_is_written_to_a_file_later_does_not_change_what_was_read(tmp_path, kind):
+    values = np.random.default_rng(0).integers(0, 3, (40, 50, 60)).astype(np.uint8)
+    path = saved_volume(tmp_path, kind, values)
+    volume = read_volume(path)
+    whole = path.read_bytes()
+    with path.open("r+b") as file:  # in place, as a map would see it
+        file.write(whole[:400] + bytes(len(whole) - 400))
+    assert np.array_equal(volume.values, values)
+    with path.open("r+b") as file:
+        file.truncate(10)  # where a map dies of SIGBUS
+    assert np.array_equal(volume.values, values)
+
+
+def broken_arrays():
+    whole = io.BytesIO()
+    np.save(whole, np.zeros((4, 5, 6), np.uint8))
+    good, zipped = whole.getvalue(), io.BytesIO()
+    np.savez(zipped, a=np.zeros(3))
+    return {
+        "a zip": zipped.getvalue(),
+        "cut off": good[:-1],
+        "cut off in its header": good[:40],
+        "empty": b"",
+        "indented": good.replace(b"{'descr'", b"\n  {'des"),
+        "brackets": good.replace(b"{'descr'", b"(" * 8),
+        "larger than it is": good.replace(b"(4, 5, 6)", b"(4, 5,99)"),
+        "larger than memory": good.replace(b"(4, 5, 6)", b"(1<<40,1)".replace(b"1<<40", b"9" * 5)),
+        "negative": good.replace(b"(4, 5, 6)", b"(4,-5,-6)"),
+        "of objects": good.replace(b"|u1", b"|O8"),
+        "of another version": good[:6] + b"\x09" + good[7:],
+    }
+
+
+@pytest.mark.parametrize("what", broken_arrays())
+def test_a_broken_array_is_refused_with_its_name(tmp_path, what):
+    (tmp_path / "a.npy").write_bytes(broken_arrays()[what])
+    with pytest.raises(vt.ReadError, match=r"a\.npy: expected"):
+        read_volume(tmp_path / "a.npy")
+
+
+def test_a_tiff_of_several_pages_is_refused_wherever_it_was_cut(tmp_path):
+    pages = [Image.fromarray(np.full((9, 9), i, np.uint8)) for i in range(5)]
+    path = tmp_path / "a.tif"
+    pages[0].save(path, save_all=True, append_images=pages[1:])
+    whole = path.read_bytes()
+    for cut in range(0, len(whole) - 1, 7):
+        path.write_bytes(whole[:cut])
+        with suppress(vt.VeriteError):  # in our words, or fewer whole pages
+            read_volume(path)
+        with suppress(vt.VeriteError):
+            vt.read(path)

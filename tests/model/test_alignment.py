@@ -152,7 +152,7 @@ def test_fractions_without_a_size_name_the_image(truth):
     pred = made(vt.Images(["new.jpg"]), vt.Labels(["cat"]), [0], [0], unit="rel")
     with pytest.raises(
         vt.DataError,
-        match=r"found none for 'new\.jpg'; the truth has no image of this name .* or give --image-size",
+        match=r"found none for 'new\.jpg'; the truth has no image of this name .* or give image_size=",
     ):
         pred.like(truth)
 
@@ -188,3 +188,48 @@ def test_label_comes_once():
         vt.Labels(["a", "b", "a"])
     with pytest.raises(vt.BadParameter, match="labels: expected each id once, found 3 twice"):
         vt.Labels(None, [3, 3])
+
+
+def on(names, *, truth):
+    """Where images of these names lie among those of a ground truth."""
+    one = made(vt.Images(truth), vt.Labels(["cat"]), [0], [0])
+    rows = list(range(len(names)))
+    return made(vt.Images(names), vt.Labels(["cat"]), rows, [0] * len(rows)).like(one).image.tolist()
+
+
+def test_paths_match_by_as_many_folders_as_tell_images_apart():
+    assert on(["b/1", "a/1"], truth=["root/a/1.jpg", "root/b/1.jpg"]) == [1, 0]
+    assert on(["/data/x/b/1.png", "/data/x/a/1.png"], truth=["a/1.jpg", "b/1.jpg"]) == [1, 0]
+
+
+def test_frames_of_another_sequence_match_no_frame_of_this_one():
+    # Sequence 04 has a frame that 02 has, too, and one for which 02 has no predictions: both stay unknown.
+    found = on(["s2/1", "s4/1", "s4/2"], truth=["s2/1", "s2/2"])
+    assert found == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("names", "truth", "named"),
+    [
+        (["hawk/1", "wren/1"], ["campus/1"], ["hawk/1", "wren/1", "campus/1"]),  # two detectors in one folder
+        (["hawk/1", "wren/1"], ["1.jpg"], ["hawk/1", "wren/1", "1.jpg"]),
+        (["1.jpg", "1.png"], ["1.jpg"], ["1.jpg", "1.png"]),
+        (["1"], ["a/1.jpg", "b/1.jpg"], ["1", "a/1.jpg", "b/1.jpg"]),
+        (["1"], ["1.jpg", "1.png"], ["1.jpg", "1.png"]),
+        (["MOT17-04/1"], ["MOT17-02/1"], ["MOT17-04/1", "MOT17-02/1"]),
+        (["train/1.jpg"], ["val/1.jpg"], ["train/1.jpg", "val/1.jpg"]),
+    ],
+)
+def test_a_base_name_that_is_not_one_to_one_is_refused_by_name(names, truth, named):
+    with pytest.raises(vt.DataError) as error:
+        on(names, truth=truth)
+    assert all(name in str(error.value) for name in named)
+
+
+def test_two_names_of_one_number_are_refused():
+    truth = made(vt.Images(None, [1]), vt.Labels(["cat"]), [0], [0])
+    pred = made(vt.Images(["a/0001", "b/0001"]), vt.Labels(["cat"]), [0, 1], [0, 0])
+    with pytest.raises(vt.DataError, match=r"a/0001.*b/0001.*image id 1"):
+        pred.like(truth)
+    with pytest.raises(vt.DataError, match=r"image id 1.*a/0001.*b/0001"):
+        truth.like(pred)

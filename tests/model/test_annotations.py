@@ -21,7 +21,7 @@ def data():
         regions=vt.Regions(
             [[0, 0, 4, 2], [1, 1, 3, 3], [0, 0, 2, 2]],
             polygons=vt.Polygons.of([[], [[1, 1, 3, 1, 3, 3], [1, 2, 2, 2, 2, 3]], []]),
-            runs=vt.Runs.of([None, None, ([0, 4], (2, 2))]),
+            runs=vt.RLEMasks.of([None, None, ([0, 4], (2, 2))]),
         ),
         confidence=np.array([0.5, 0.25, 0.75]),
         area=np.array([8.0, 2.0, 4.0]),
@@ -180,9 +180,9 @@ def test_every_fact_changes_the_digest(data):
         changed_regions(data, polygons=None),
         changed_regions(data, polygons=vt.Polygons(points, regions.polygons.rings, regions.polygons.objects)),
         changed_regions(data, runs=None),
-        changed_regions(data, runs=vt.Runs.of([None, None, ([1, 3], (2, 2))])),
-        changed_regions(data, runs=vt.Runs.of([None, None, ([0, 4], (1, 4))])),
-        changed_regions(data, runs=vt.Runs.of([None, ([0, 4], (2, 2)), None])),
+        changed_regions(data, runs=vt.RLEMasks.of([None, None, ([1, 3], (2, 2))])),
+        changed_regions(data, runs=vt.RLEMasks.of([None, None, ([0, 4], (1, 4))])),
+        changed_regions(data, runs=vt.RLEMasks.of([None, ([0, 4], (2, 2)), None])),
         data.take(np.array([1, 0, 2])),
     ]
     digests = {other.digest for other in [data, *others]}

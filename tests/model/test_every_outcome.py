@@ -17,19 +17,18 @@ import pytest
 
 import verite as vt
 import verite.leaderboards.calibration
-import verite.leaderboards.settings
+import verite.leaderboards.leaderboard
 from tests.model.test_styles import HOSTILE, LATEX_HEAD
 from verite import leaderboards
-from verite.analysis.saved import Saved, SavedComparison
-from verite.analysis.summary import Summary
-from verite.cli.interpret import Traces
+from verite.analysis.analyse import Summary
+from verite.analysis.gate import Saved, SavedComparison
+from verite.cli.scene_score import Traces
 from verite.metrics.cards import card, catalogue
-from verite.model.display import STYLES, Display
+from verite.model.classes import ImageLevelLabels
 from verite.model.rasters import runs_of
 from verite.model.regions import Regions
-from verite.model.tables import Table
-from verite.model.verdicts import Verdicts
-from verite.protocols import HOMES, protocol_named
+from verite.model.tables import STYLES, Display, Table
+from verite.protocols import REGISTRY, protocol_named
 from verite.ranking.calibration import calibrate
 from verite.studies import jei
 from verite.studies.gretsi import reproduce_gretsi
@@ -51,7 +50,7 @@ def side(names, **more):
                              labels=known, **more)  # fmt: skip
     labels = vt.Labels(known, groups=[("r", "c", "f")[i % 3] for i in range(len(known))])
     return replace(made, regions=Regions(np.reshape([BOX] * count, (-1, 4)), runs=runs_of(masks)), labels=labels,
-                   verdicts=None if more else Verdicts.of([]))  # fmt: skip
+                   verdicts=None if more else ImageLevelLabels.of([]))  # fmt: skip
 
 
 def pair(names):
@@ -69,7 +68,7 @@ def compare_many(names):
 
 def rank_answers(names):
     answers = {name: [1, 0, i % 2, 1] for i, name in enumerate([*names, *PLAIN][:4])}
-    return vt.Answers.of([1, 0, 1, 1], answers)
+    return vt.AnswerTable.of([1, 0, 1, 1], answers)
 
 
 def rank(names):
@@ -110,7 +109,7 @@ def calibrate_order(names):
     truth, systems = two_systems(names)
     errors = vt.truth_errors.Detection(missing=0.05, spurious=0.02)
     return leaderboards.calibration.calibrate(
-        truth, truth, systems, errors, leaderboards.settings.LeaderboardSettings(draws=20, checks="off")
+        truth, truth, systems, errors, leaderboards.leaderboard.LeaderboardSettings(draws=20, checks="off")
     )
 
 
@@ -137,7 +136,7 @@ def reproduce_jei():
 stars = cache(reproduce_gretsi)
 
 EXAMPLES = {
-    **{verb: partial(evaluate, verb) for verb in HOMES},
+    **{verb: partial(evaluate, verb) for verb in REGISTRY},
     **{part: lambda names, part=part: getattr(analyse(names), part) for part in PARTS},
     "analysis": analyse,
     "analyses": analyse_two,

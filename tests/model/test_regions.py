@@ -61,20 +61,20 @@ def test_outlines_must_be_as_many_as_boxes():
     with pytest.raises(vt.BadParameter, match="polygons: expected 1 objects as in boxes, found 2"):
         vt.Regions(CORNERS, polygons=vt.Polygons.of([[], []]))
     with pytest.raises(vt.BadParameter, match="runs: expected 1 objects as in boxes, found 0"):
-        vt.Regions(CORNERS, runs=vt.Runs.of([]))
+        vt.Regions(CORNERS, runs=vt.RLEMasks.of([]))
 
 
 def test_kind_is_the_best_an_object_has():
     regions = vt.Regions(
         CORNERS * 4,
         polygons=vt.Polygons.of([[], [[0, 0, 1, 0, 1, 1]], [], [[0, 0, 1, 0, 1, 1]]]),
-        runs=vt.Runs.of([None, None, ([1], (1, 1)), ([0, 1], (1, 1))]),
+        runs=vt.RLEMasks.of([None, None, ([1], (1, 1)), ([0, 1], (1, 1))]),
     )
     assert regions.kinds.tolist() == [BOX, POLYGON, MASK, MASK]
 
 
 def test_empty_outlines_are_none():
-    regions = vt.Regions(CORNERS, polygons=vt.Polygons.of([[]]), runs=vt.Runs.of([None]))
+    regions = vt.Regions(CORNERS, polygons=vt.Polygons.of([[]]), runs=vt.RLEMasks.of([None]))
     assert regions.polygons is None
     assert regions.runs is None
 
@@ -91,7 +91,7 @@ def test_polygons_and_runs_are_taken_with_their_objects():
     taken = polygons.take(np.array([2, 0]))
     assert [ring.tolist() for ring in taken[0]] == [[[2, 2], [3, 2], [3, 3]], [[4, 4], [5, 4], [5, 5], [4, 5]]]
     assert [ring.tolist() for ring in taken[1]] == [[[0, 0], [1, 0], [1, 1]]]
-    runs = vt.Runs.of([([4], (2, 2)), None, ([1, 2, 3], (2, 3))]).take(np.array([2, 1]))
+    runs = vt.RLEMasks.of([([4], (2, 2)), None, ([1, 2, 3], (2, 3))]).take(np.array([2, 1]))
     assert runs[0].tolist() == [1, 2, 3]
     assert runs[1].tolist() == []
     assert runs.sizes.tolist() == [[2, 3], [0, 0]]

@@ -13,9 +13,8 @@ import pytest
 
 import verite as vt
 from tests.hostile import NAMES
-from verite.model.display import STYLES
 from verite.model.styles import latex_text, markdown_cell, markdown_code, markdown_sentence
-from verite.model.tables import Bar, Table
+from verite.model.tables import STYLES, Bar, Table
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",

@@ -13,7 +13,7 @@ class Truth:
     box: tuple
     group: bool = False
     difficult: bool = False
-    mask: frozenset | None = None  # of pixels
+    mask: frozenset | None = None  # of pixels; an empty one is none
 
 
 @dataclass
@@ -70,7 +70,7 @@ def entries_of_image(truths, preds, weight, threshold, masks):
     state = ["free"] * len(preds)
     found = []
     for by_mask in (True, False) if masks else (False,):
-        mine = [t for t in truths if (t.mask is not None) == by_mask] if masks else truths
+        mine = [t for t in truths if bool(t.mask) == by_mask] if masks else truths
         singles, groups = [t for t in mine if not t.group], [t for t in mine if t.group]
         taken = set()
         for i, p in enumerate(preds):
@@ -109,9 +109,9 @@ def average_precision(truths, preds, label, *, weight, threshold=0.5, masks=Fals
     for image in sorted({r.image for r in [*truths, *preds]}):
         mine = [t for t in truths if (t.image, t.label) == (image, label)]
         theirs = [p for p in preds if (p.image, p.label) == (image, label)]
-        theirs = [p for p in theirs if p.box[0] < p.box[2] and p.box[1] < p.box[3]]
+        theirs = [p for p in theirs if p.box[0] < p.box[2] and p.box[1] < p.box[3] and (p.mask or not masks)]
         listed += entries_of_image(mine, theirs, weight, threshold, masks)
-        counted = [t for t in mine if not t.difficult and not (masks and t.mask is None)]
+        counted = [t for t in mine if not t.difficult and not (masks and not t.mask)]
         positives += sum(weight if t.group else 1 for t in counted)
     listed = sorted(listed, key=lambda entry: entry[0])[::-1]
     if not positives:

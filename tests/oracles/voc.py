@@ -32,18 +32,26 @@ def iou(a, b, one):
     return iw * ih / union
 
 
-def outcomes(truths, preds, label, threshold, one=1, count_difficult=False, strict=False):
-    """(confidence, 'tp' | 'fp') of the predictions of a class by falling confidence, and the number of positives."""
-    mine = [t for t in truths if t.label == label]
+def outcomes(truths, preds, label, threshold, one=1, count_difficult=False, strict=False, matching="best"):
+    """(confidence, 'tp' | 'fp') of the predictions of a class by falling confidence, and the number of positives.
+
+    `label`: None for all classes as one. `matching`: "best" asks for the object of highest IoU (of equal ones the
+    first), "free" for that of highest IoU among those not yet matched (of equal ones the last), where difficult ones
+    always stay free.
+    """
+    mine = [t for t in truths if label in (None, t.label)]
     is_difficult = {id(t): t.difficult and not count_difficult for t in mine}
     taken = set()
     listed = []
     # sorted() is stable: equal confidences stay in their order.
-    for p in sorted((p for p in preds if p.label == label), key=lambda p: -p.confidence):
+    for p in sorted((p for p in preds if label in (None, p.label)), key=lambda p: -p.confidence):
         best, best_iou = None, 0.0
         for t in mine:
-            if t.image == p.image and iou(t.box, p.box, one) > best_iou:
-                best, best_iou = t, iou(t.box, p.box, one)
+            if t.image != p.image or (matching == "free" and id(t) in taken):
+                continue
+            overlap = iou(t.box, p.box, one)
+            if overlap > best_iou or (matching == "free" and overlap == best_iou > 0):
+                best, best_iou = t, overlap
         reached = best is not None and (best_iou > threshold if strict else best_iou >= threshold)
         if reached and is_difficult[id(best)]:
             continue

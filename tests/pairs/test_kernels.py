@@ -12,7 +12,7 @@ from scipy import ndimage
 import verite as vt
 from tests.random_masks import random_mask, random_pairs
 from verite import _core
-from verite.model.outlines import Polygons, Runs
+from verite.model.polygons import Polygons, RLEMasks
 from verite.model.rasters import array_of, fill, frames_of, outlines_of, rasterise, runs_of
 from verite.model.regions import Regions
 
@@ -70,7 +70,7 @@ def test_a_polygon_by_the_centre_rule_has_the_pixels_whose_middle_it_holds():
     for _ in range(200):
         ring = rng.uniform(-5, 25, size=(int(rng.integers(3, 8)), 2))
         size = np.array([[20, 23]], dtype=np.int32)
-        drawn = Runs(*_core.polygon_runs(ring, np.array([0, len(ring)]), np.array([0, 1]), size, False), size)
+        drawn = RLEMasks(*_core.polygon_runs(ring, np.array([0, len(ring)]), np.array([0, 1]), size, False), size)
         y, x = np.mgrid[:20, :23]
         # Even-odd by crossings of a ray to the right, edge by edge.
         inside = np.zeros((20, 23), dtype=bool)
@@ -171,7 +171,7 @@ def placed(mask, size):
     last = np.append(first[1:] - 1, len(place) - 1)
     walls = np.stack([place[first], place[last] + 1], axis=1).ravel()
     counts = np.diff(np.concatenate([[0], walls, [size * size]])).astype(np.uint32)
-    return Regions([[0, 0, 1, 1]], runs=Runs.of([(counts, (size, size))]))
+    return Regions([[0, 0, 1, 1]], runs=RLEMasks.of([(counts, (size, size))]))
 
 
 def test_a_small_object_in_16_megapixels_costs_no_16_megapixels():

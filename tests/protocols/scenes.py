@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import verite as vt
+from verite.model.classes import ABSENT, PRESENT, ImageLevelLabels
 from verite.model.keypoints import Keypoints
-from verite.model.outlines import Polygons
+from verite.model.polygons import Polygons
 from verite.model.rasters import runs_of
-from verite.model.verdicts import ABSENT, PRESENT, Verdicts
 
 CELL, GRID = 12, 4  # every object has a cell of its own, so that masks share no pixel
 SIDE = CELL * GRID
@@ -45,7 +45,7 @@ def objects(
         regions=vt.Regions(corners, runs=runs_of(masks), keypoints=Keypoints.of(list(diagonals(corners)))),
         confidence=None if confidence is None else np.array(confidence),
         ids=np.arange(1, len(boxes) + 1),
-        verdicts=Verdicts.of(said) if confidence is None else None,
+        verdicts=ImageLevelLabels.of(said) if confidence is None else None,
     )
 
 

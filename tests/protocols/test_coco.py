@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import verite as vt
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite import BadParameter, DataError
-from verite.protocols.coco_settings import RECALLS, THRESHOLDS
+from verite.protocols.coco import RECALLS, THRESHOLDS
 
 # A perfect match divides 1 by 1 + 2^-52.
 ALMOST_ONE = 1 / (1 + 2**-52)
@@ -198,7 +199,10 @@ def test_masks_are_asked_of_truths_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on": "bbox"}, "on: expected box, mask, boundary, keypoints or rotated, found 'bbox'; did you mean 'box'"),
+        (
+            {"on": "bboxes"},
+            "on: expected box, mask, boundary, keypoints or rotated, found 'bboxes'; did you mean 'box'",
+        ),
         ({"iou": [0.5, 1.5]}, "iou: expected a threshold above 0 and up to 1, found 1.5"),
         ({"iou": []}, "iou: expected 1 to 64 thresholds, found none"),
         ({"areas": {"all": (5, 1)}}, "areas: expected 'all' to rise, found 5 to 1"),
@@ -219,9 +223,10 @@ def test_boundaries_are_compared_where_masks_are() -> None:
         pixels[5:15, 5:right] = 1
         runs = np.diff(np.flatnonzero(np.diff(pixels.ravel(order="F"), prepend=0, append=0)), prepend=0)
         counts = [*runs.tolist(), 400 - int(runs.sum())]
+        masks = vt.RLEMasks.of([(counts, (20, 20))])
         return vt.Annotations(
             images=vt.Images(["a"], widths=[20], heights=[20]), labels=vt.Labels(["cat"]), image=np.zeros(1, np.int32),
-            label=np.zeros(1, np.int32), regions=vt.Regions([[5, 5, right, 15]], runs=vt.Runs.of([(counts, (20, 20))])),
+            label=np.zeros(1, np.int32), regions=vt.Regions([[5, 5, right, 15]], runs=masks),
             confidence=np.ones(1),
         )  # fmt: skip
 
@@ -232,3 +237,33 @@ def test_boundaries_are_compared_where_masks_are() -> None:
     assert [row[1] for row in overlap] == [pytest.approx(1), 0]
     rims = vt.coco(truth, pred, on="boundary", iou=[0.54, 0.55], checks="off").threshold_table().rows
     assert [row[1] for row in rims] == [pytest.approx(1), 0]
+
+
+def test_in_a_crowd_boundaries_do_not_count() -> None:
+    # A crowd of 20 by 20 and a prediction of 10 by 10 in its middle, which shares no boundary with it, beside an object
+    # that is found at a lower confidence: the prediction inside the crowd is ignored, so AP is 1.
+    def square(left: int, top: int, side: int) -> dict[str, Any]:
+        right, bottom = left + side, top + side
+        ring = [left, top, right, top, right, bottom, left, bottom]
+        return {"image_id": 1, "category_id": 1, "bbox": [left, top, side, side], "segmentation": [ring]}
+
+    crowd = {"size": [50, 50], "counts": [0, *[20, 30] * 20, 30 * 50]}  # columns 0 to 19, rows 0 to 19
+    truth = vt.read({
+        "images": [{"id": 1, "width": 50, "height": 50}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {**square(0, 0, 20), "id": 1, "iscrowd": 1, "area": 400, "segmentation": crowd},
+            {**square(35, 35, 10), "id": 2, "iscrowd": 0, "area": 100},
+        ],
+    })  # fmt: skip
+    results = [{**square(5, 5, 10), "score": 0.9}, {**square(35, 35, 10), "score": 0.5}]
+    scores = vt.coco(truth, vt.read(results, like=truth), on="boundary", checks="off").scores
+    assert scores["AP"].value == pytest.approx(1)
+
+
+def test_the_boundary_ap_of_the_bundled_demo_is_that_of_faster_coco_eval() -> None:
+    folder = files("verite") / "data" / "demo"
+    truth = vt.read(str(folder / "truth.json"))
+    pred = vt.read(str(folder / "magpie.json"), like=truth)
+    # faster-coco-eval 1.8.0, COCOeval_faster(…, "boundary").stats[0]
+    assert vt.coco(truth, pred, on="boundary").scores["AP"].value == pytest.approx(0.1252524869463635, abs=1e-12)

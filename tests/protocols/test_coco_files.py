@@ -38,10 +38,10 @@ def write(folder: Path, truth: Any, results: Any) -> tuple[Path, Path]:
     return paths
 
 
-def read(paths: tuple[Path, Path], *, is_open: bool = False) -> tuple[vt.Annotations, vt.Annotations]:
+def read(paths: tuple[Path, Path], *, in_memory: bool = False) -> tuple[vt.Annotations, vt.Annotations]:
     truth = vt.read(paths[0])
     pred = vt.read(paths[1], like=truth)
-    if is_open:
+    if in_memory:
         for side in (truth, pred):
             assert len(side.image) == len(side.regions.boxes) == len(side.label)
     return truth, pred
@@ -95,7 +95,7 @@ def test_asking_for_arrays_changes_nothing(tmp_path: Path, on: Any, first: int) 
         paths = write(tmp_path, *altered(seed, random_set(seed) if on == "box" else random_mask_set(seed)))
         settings = {"on": on, "checks": ("warn", "off")[seed % 2], **SETTINGS[seed % len(SETTINGS)]}
         found = vt.coco(*read(paths), **settings)
-        expected = vt.coco(*read(paths, is_open=True), **settings)
+        expected = vt.coco(*read(paths, in_memory=True), **settings)
         assert facts(found) == facts(expected), seed
         assert (found.truth.digest, found.pred.digest) == (expected.truth.digest, expected.pred.digest), seed
 
@@ -111,7 +111,7 @@ def sample(tmp_path: Path, **changes: Any) -> tuple[Path, Path]:
         x, y, w, h = box
         ring = [x, y, x + w, y, x + w, y + h, x, y + h]
         annotations.append({"id": i + 1, **place, "bbox": box, "area": w * h, "iscrowd": 0, "segmentation": [ring]})
-        results.append({**place, "bbox": [x, y, w, h - 1 - i % 3], "score": 0.9 - 0.01 * i, "segmentation": [ring]})
+        results.append({**place, "bbox": [x, y, w, h - 1 - i % 3], "score": 0.9 - 0.022 * i, "segmentation": [ring]})
     truth = {"images": images, "categories": categories, "annotations": annotations} | changes
     return write(tmp_path, truth, results)
 
@@ -164,7 +164,7 @@ def test_predictions_share_the_tables_of_their_truth(tmp_path: Path) -> None:
 
 def test_looking_and_evaluating_at_the_same_time(tmp_path: Path) -> None:
     paths = sample(tmp_path)
-    expected = vt.coco(*read(paths, is_open=True), on="mask").to_json()
+    expected = vt.coco(*read(paths, in_memory=True), on="mask").to_json()
     for _ in range(30):
         truth, pred = read(paths)
         with ThreadPoolExecutor(4) as pool:

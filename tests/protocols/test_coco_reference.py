@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import verite as vt
 from tests.evaluation.sets import read
-from tests.oracles.coco_reference import reference
+from tests.oracles.coco_reference import boundary_reference, reference
 from tests.oracles.coco_sets import random_mask_set, random_set
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
@@ -46,6 +47,35 @@ def test_random_sets_have_the_reference_bits(tmp_path: Path, on: Any, first: int
             raise AssertionError(f"set {seed}: {error}") from error
         compared += 1
     assert compared > 0.8 * (last - first)
+
+
+@pytest.mark.slow
+def test_boundaries_of_random_sets_with_crowds_have_the_bits_of_the_slow_oracle(tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(12):
+        truth, results = random_mask_set(seed)
+        if not results or not any(record["iscrowd"] for record in truth["annotations"]):
+            continue
+        if not all("segmentation" in record for record in results):
+            continue  # pycocotools compares boxes as masks of four corners
+        found = vt.coco(*read(tmp_path, truth, results), on="boundary", checks="off")
+        assert_same_bits(found, boundary_reference(truth, results))
+        compared += 1
+    assert compared > 3
+
+
+def test_boundaries_have_the_numbers_of_faster_coco_eval(tmp_path: Path) -> None:
+    peer = pytest.importorskip("faster_coco_eval", reason="needs faster-coco-eval: pip install faster-coco-eval")
+    for seed in range(30):
+        truth, results = random_mask_set(seed)
+        if not results or not all(isinstance(record.get("segmentation"), dict) for record in results):
+            continue
+        gt = peer.COCO(json.loads(json.dumps(truth)))
+        expected = peer.COCOeval_faster(gt, gt.loadRes(json.loads(json.dumps(results))), "boundary")
+        expected.evaluate()
+        expected.accumulate()
+        found = vt.coco(*read(tmp_path, truth, results), on="boundary", checks="off").arrays.with_absent(-1.0)
+        assert np.allclose(found.precision, expected.eval["precision"], rtol=0, atol=1e-12), f"set {seed}"
 
 
 @pytest.mark.thorough

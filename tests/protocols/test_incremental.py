@@ -160,6 +160,16 @@ TARGET = {"boxes": [[0, 0, 9, 9]], "labels": [1]}
             TARGET,
             r"predictions\[0\].boxes: expected shape \(n, 4\), found \(4, 3\)",
         ),
+        ({**GOOD, "labels": [1.7]}, TARGET, r"predictions\[0\].labels: expected integers.*1\.7"),
+        (GOOD, {**TARGET, "labels": [float("nan")]}, r"targets\[0\].labels: expected integers.*nan"),
+        (GOOD, {**TARGET, "labels": [float("inf")]}, r"targets\[0\].labels: expected integers.*inf"),
+        (GOOD, {**TARGET, "labels": np.array([2**63], np.uint64)}, r"targets\[0\].labels: .*9223372036854775808"),
+        (GOOD, {**TARGET, "iscrowd": [float("nan")]}, r"targets\[0\].iscrowd: expected 0 or 1.*nan"),
+        (GOOD, {**TARGET, "size": [float("nan"), 5]}, r"targets\[0\].size: expected integers.*nan"),
+        (GOOD, {**TARGET, "image_id": 2**63}, r"targets\[0\].image_id: .*9223372036854775808"),
+        (GOOD, {**TARGET, "image_id": 2**70}, r"targets\[0\].image_id: .*1180591620717411303424"),
+        ({**GOOD, "image_id": 1.5}, TARGET, r"predictions\[0\].image_id: expected integers.*1\.5"),
+        (GOOD, {**TARGET, "image_id": [1, 2]}, r"targets\[0\].image_id: expected one number, found 2"),
     ],
 )
 def test_a_bad_batch_is_named_and_leaves_no_trace(pred: Any, target: Any, message: str) -> None:
@@ -168,6 +178,22 @@ def test_a_bad_batch_is_named_and_leaves_no_trace(pred: Any, target: Any, messag
     with pytest.raises(vt.VeriteError, match=message):
         loop.update(pred, target)
     assert len(loop) == 1
+
+
+@pytest.mark.parametrize("wrap", [np.array, lambda id: np.array([id]), lambda id: np.array([[id]]), lambda id: [id]])
+def test_an_image_id_may_be_an_array_of_one_number(wrap: Any) -> None:
+    loop = vt.CocoEvaluator(keep=True)
+    loop.update(GOOD, {**TARGET, "image_id": wrap(2**63 - 1)})
+    assert loop.compute().scores["AP"].value == pytest.approx(1)
+    assert loop.both_sides()[0].images.ids.tolist() == [2**63 - 1]
+
+
+def test_an_image_id_may_be_a_tensor_of_one_number() -> None:
+    torch = pytest.importorskip("torch")
+    loop = vt.CocoEvaluator()
+    loop.update(GOOD, {**TARGET, "image_id": torch.tensor([7])})
+    with pytest.raises(vt.DataError, match="found 7 again"):
+        loop.update(GOOD, {**TARGET, "image_id": torch.tensor(7)})
 
 
 def test_an_image_comes_once() -> None:
@@ -210,6 +236,19 @@ def test_the_first_images_are_looked_at_before_the_last_are_there():
     assert {finding.code for finding in evaluator.compute().findings} == {"V304", "V306"}
 
 
+@pytest.mark.parametrize("boxes", [0.5, np.zeros((1, 1, 4)), [[0, 0, 9]]], ids=["a number", "three axes", "three"])
+def test_boxes_of_another_shape_are_refused(boxes: Any) -> None:
+    pred = {"boxes": boxes, "scores": [0.9], "labels": [1]}
+    with pytest.raises(vt.BadParameter, match=r"predictions\[0\]\.boxes: expected shape \(n, 4\)"):
+        vt.CocoEvaluator().update([pred], [{"boxes": [[0, 0, 9, 9]], "labels": [1]}])
+
+
+@pytest.mark.parametrize("key", ["preds", "targets"])
+def test_a_batch_that_is_a_number_is_refused(key: str) -> None:
+    with pytest.raises(vt.BadParameter, match=f"{key}: expected a dictionary per image, found int"):
+        vt.CocoEvaluator().update(**{"preds": [], "targets": [], key: 1})
+
+
 def test_wrong_settings_are_refused_when_they_are_given():
     with pytest.raises(vt.BadParameter, match="iou"):
         vt.CocoEvaluator(iou=7)
@@ -219,7 +258,7 @@ def test_wrong_settings_are_refused_when_they_are_given():
 
 def test_a_box_that_is_not_finite_late_in_the_epoch_is_said_and_wrong():
     evaluator = vt.CocoEvaluator(checks="warn")
-    box, score = [10.0, 10.0, 50.0, 50.0], iter(np.linspace(0.2, 0.9, 400))
+    box, score = [10.0, 10.0, 50.0, 50.0], iter(np.linspace(0.02, 0.9, 400))
 
     def add(pred: list[float]) -> None:
         preds = [{"boxes": [pred], "scores": [next(score)], "labels": [1]}]
@@ -319,3 +358,15 @@ def test_many_small_parts_become_few(tmp_path: Path) -> None:
         loop.compute()  # asks for what is there now, so that every image is a part of its own
     assert len(loop.parts) < 3 * 16
     assert loop.compute().scores["AR1"].value == 1
+
+
+def test_ignored_targets_that_count_are_named_once():
+    found = {"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}
+    target = {"boxes": [[0, 0, 10, 10], [50, 50, 90, 90]], "labels": [1, 1], "ignore": [0, 1]}
+    evaluator = vt.CocoEvaluator()
+    with pytest.warns(vt.DataWarning, match='ignored="explicit"'):
+        evaluator.update(found, target)
+    evaluator.update(found, target)  # warnings are errors here
+    explicit = vt.CocoEvaluator(ignored="explicit")
+    explicit.update(found, target)
+    assert explicit.compute()["AP"].value == pytest.approx(1)

@@ -18,8 +18,7 @@ from tests.oracles.coco_reference import reference
 from tests.oracles.coco_sets import random_pose_set
 from tests.protocols.test_coco_reference import assert_same_bits, read
 from verite.errors import BadParameter, DataError, ReadError
-from verite.model.keypoints import Keypoints
-from verite.model.skeletons import SIGMAS
+from verite.model.keypoints import SIGMAS, Keypoints
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS, BLOCK = 1250, 50  # at least 41 of a block are compared, so more than 1,000 in all
@@ -136,6 +135,35 @@ def test_other_sigmas_give_the_reference_s_numbers(tmp_path: Path, many: Callabl
         expected = reference(truth, results, "keypoints", kpt_oks_sigmas=np.array(sigmas))
         given = None if count == 14 else sigmas
         assert_same_bits(vt.coco(*read(tmp_path, truth, results), on="keypoints", sigmas=given, checks="off"), expected)
+
+
+def test_crowdpose_has_areas_of_0_53_of_the_box(tmp_path: Path, many: Callable[[int], int]) -> None:
+    # crowdpose-api is pycocotools with 0.53 · height · width for the area of a ground-truth object, whatever is stated.
+    for seed in range(many(20)):
+        truth, results = random_pose_set(seed, 14)
+        if not results:
+            continue
+        official, silent = json.loads(json.dumps(truth)), json.loads(json.dumps(truth))
+        for one, other in zip(official["annotations"], silent["annotations"], strict=True):
+            one["area"] = one["bbox"][3] * one["bbox"][2] * 0.53
+            del other["area"]
+        expected = reference(official, results, "keypoints", kpt_oks_sigmas=np.array(SIGMAS["crowdpose"]))
+        recognised = vt.coco(*read(tmp_path, silent, results), on="keypoints", checks="off")
+        assert_same_bits(recognised, expected)
+        asked = vt.coco(*read(tmp_path, truth, results), on="keypoints", sigmas="crowdpose", checks="off")
+        assert_same_bits(asked, expected)
+        assert "area_from:pose" in str(asked.signature)
+
+
+def test_a_crowdpose_point_off_by_one_spread_counts_exp_of_minus_a_half() -> None:
+    # Box 100 × 100, area 5300: dx = 2 · 0.079 · √5300 = 11.50 of the first point (σ 0.079), thirteen others exact.
+    points = [value for i in range(14) for value in (10.0 * i, 50.0, 2)]
+    moved = [points[0] + 2 * 0.079 * 5300**0.5, *points[1:]]
+    truth, results = one_pose(points, moved)
+    assert overlap_of(truth, results, sigmas="crowdpose") == pytest.approx((exp(-0.5) + 13) / 14, abs=1e-15)
+    # The file's area, 10,000, where it is asked for.
+    by_file = overlap_of(truth, results, sigmas="crowdpose", area_from="file")
+    assert by_file == pytest.approx((exp(-0.5 * 0.53) + 13) / 14, abs=1e-15)
 
 
 def test_a_point_off_by_twice_sigma_times_the_root_of_the_area_counts_exp_of_minus_a_half() -> None:

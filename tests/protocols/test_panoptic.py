@@ -179,7 +179,7 @@ def test_boxes_are_no_segments():
 
 
 def test_segments_that_share_pixels_are_refused():
-    runs = vt.Runs.of([([0, 3, 1], (2, 2)), ([2, 2], (2, 2))])
+    runs = vt.RLEMasks.of([([0, 3, 1], (2, 2)), ([2, 2], (2, 2))])
     side = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2]] * 2)
     side = replace(side, regions=vt.Regions([[0, 0, 2, 2]] * 2, runs=runs))
     with pytest.raises(vt.DataError, match="expected segments that share no pixel, found two that do in image 'a'"):
@@ -279,3 +279,16 @@ def test_stated_areas_that_are_wrong_are_noted_and_not_used(tmp_path):
     truth = vt.read(one(tmp_path, annotations=[{"image_id": 7, "file_name": "7.png", "segments_info": segments}]))
     assert truth.area.tolist() == [1, 1]
     assert truth.source.notes == ("1 of 2 stated areas are not those of the PNGs, whose pixels count",)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize("key", ["id", "category_id", "image_id"])
+def test_numbers_that_no_id_can_be_are_refused(tmp_path, key, number):
+    segment = {"id": 1, "category_id": 1, "area": 1, "iscrowd": 0}
+    record = {"image_id": 1, "file_name": "a.png", "segments_info": [segment]}
+    document = {"images": [{"id": 1, "file_name": "a.jpg", "width": 4, "height": 4}], "annotations": [record]}
+    document["categories"] = [{"id": number if key == "id" else 1, "name": "cat", "isthing": 1}]
+    (record if key == "image_id" else segment)[key if key != "id" else "category_id"] = number
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.raises(vt.ReadError, match=r"a\.json.*expected a whole number (up to|from) -?92233720368547758"):
+        vt.read(tmp_path / "a.json", format="panoptic")

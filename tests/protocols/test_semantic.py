@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 from math import isnan
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_pairs_of_classes_are_counted_alike_however_many_there_might_be(monkeypa
     counted = np.zeros((7, 7), dtype=int)
     np.add.at(counted, (maps[0], maps[1]), 1)
     assert (usual[:, :-1] == counted).all()
-    monkeypatch.setattr("verite.protocols.shared_pixels.MOST_SUMS", 0)
+    monkeypatch.setattr("verite.protocols.panoptic.MOST_SUMS", 0)
     assert (vt.semantic(*maps).confusion == usual).all()
 
 
@@ -284,3 +285,21 @@ def test_systems_are_compared_on_drawn_images(tmp_path, capsys):
     found = {d["score"]: d for d in json.loads(capsys.readouterr().out)["differences"]}
     assert found["aAcc"]["low"] <= found["aAcc"]["value"] <= found["aAcc"]["high"]
     assert found["aAcc"]["value"] > 0
+
+
+def test_memory_follows_the_pixels_and_not_the_square_of_the_classes():
+    """Of 70,000 classes three occur, by hand: class 1 has both of its pixels, 2 and 69,999 none."""
+    evaluator = vt.SemanticEvaluator(labels=70_000)
+    tracemalloc.start()
+    evaluator.update([[1, 1, 69_999]], [[1, 1, 2]])
+    evaluator.update([[1, 1, 69_999]], [[1, 1, 2]])
+    results = evaluator.compute()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert results.scores["mIoU"].value == pytest.approx(1 / 3)
+    assert results.scores["aAcc"].value == pytest.approx(2 / 3)
+    assert most < 50e6
+    with pytest.raises(vt.DataError, match="VERITE_LIMIT_CONFUSION_CELLS"):
+        results.to_dict()
+    with pytest.raises(vt.BadParameter, match="VERITE_LIMIT_CLASSES"):
+        vt.SemanticEvaluator(labels=10_000_000)

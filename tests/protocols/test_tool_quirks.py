@@ -15,7 +15,7 @@ import pytest
 
 import verite as vt
 from tests.oracles.tool_sets import SEEDS, tool_set
-from verite.analysis.explain_tools import TOOLS, Way
+from verite.analysis.reconcile_search import TOOLS, Way
 from verite.protocols import protocol_named
 
 SAID = json.loads((Path(__file__).parent.parent / "data" / "tools.json").read_text())
@@ -61,7 +61,7 @@ def ours(way: Way, known: vt.Annotations, found: vt.Annotations) -> dict[str, fl
     return {shared.get(key, key): value for key, value in values.items()} | classes
 
 
-def in_our_words(tool: str, name: str) -> str:
+def translate_core_errors(tool: str, name: str) -> str:
     score, _, label = name.partition("/")
     return "/".join([TOOLS[tool].scores.get(score, score), *([label] if label else [])])
 
@@ -74,7 +74,7 @@ def test_quirks_give_what_the_tool_said(said: str, tmp_path: Path) -> None:
     for seed in SEEDS:
         values = ours(way, *sides(seed, said, tmp_path))
         for name, theirs in SAID[said]["numbers"][str(seed)].items():
-            mine = values[in_our_words(tool, name)]
+            mine = values[translate_core_errors(tool, name)]
             if theirs == -1:
                 assert np.isnan(mine), (seed, name)
             else:

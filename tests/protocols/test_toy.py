@@ -16,13 +16,13 @@ from tests.protocols import test_properties
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import ClassSettings
 from verite.model.tables import Table
-from verite.protocols import HOMES
+from verite.protocols import REGISTRY
 from verite.protocols.protocol import protocol
-from verite.settings import Choice, Fact, Option
+from verite.settings import Choice, Constant, Option
 
 
 class CountingSettings(ClassSettings):
-    on = Fact("count")
+    on = Constant("count")
     surplus: Option[str] = Choice("punish", "Whether too many objects are as wrong as too few.", ("punish", "forgive"))
 
 
@@ -76,7 +76,7 @@ def counting(truth: vt.Annotations, pred: vt.Annotations, settings: CountingSett
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The one line that a new protocol needs elsewhere."""
-    monkeypatch.setitem(HOMES, "counting", __name__)
+    monkeypatch.setitem(REGISTRY, "counting", __name__)
     yield
     test_properties.evaluate.cache_clear()
 

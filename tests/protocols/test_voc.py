@@ -111,6 +111,55 @@ def test_equals_the_slow_oracle_on_random_sets(block):
     assert compared > 300
 
 
+@pytest.mark.parametrize("block", range(5))
+def test_class_agnostic_and_free_matching_equal_the_slow_oracle_on_random_sets(block):
+    rng = np.random.default_rng([2027, block])
+    compared = 0
+    for _ in range(60):
+        truths, preds, images, labels = random_set(rng)
+        truth, pred = build(truths, preds, images=images, labels=labels)
+        threshold = float(rng.choice([0.1, 0.25, 1 / 3, 0.5, 0.75]))
+        for ignored in ("skip", "count"):
+            for matching in ("best", "free"):
+                rules = {"iou": threshold, "ignored": ignored, "matching": matching, "checks": "off"}
+                apart = vt.voc(truth, pred, **rules).curves[0]
+                curves = {label: apart[label] for label in labels}
+                curves[None] = vt.voc(truth, pred, class_agnostic=True, **rules).curves[0]["all classes"]
+                for label, curve in curves.items():
+                    listed, positives = oracle.outcomes(
+                        truths, preds, label, threshold, count_difficult=ignored == "count", matching=matching
+                    )
+                    assert curve.truths == positives
+                    assert curve.confidence.tolist() == [c for c, _ in listed]
+                    assert curve.is_true.tolist() == [kind == "tp" for _, kind in listed]
+                    compared += 1
+    assert compared > 300
+
+
+def test_equal_confidences_of_different_classes_keep_the_order_of_the_file_where_classes_are_not_compared():
+    # The file lists a wrong dog before a right cat, at one confidence: one object found behind one false positive.
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], labels=["cat", "dog"])
+    pred = vt.Annotations.of(
+        ["a", "a"], ["dog", "cat"], [[50, 50, 59, 59], [0, 0, 9, 9]], confidence=[0.9, 0.9], labels=["cat", "dog"]
+    )
+    for ties in ("stable", "image"):
+        curve = vt.voc(truth, pred, class_agnostic=True, ties=ties, checks="off").curves[0]["all classes"]
+        assert curve.is_true.tolist() == [False, True]
+        assert curve.average_precision("all") == 0.5
+
+
+def test_with_free_matching_a_difficult_object_stays_free_and_is_ranked_by_its_iou():
+    easy, difficult = oracle.Truth("a", "cat", (0, 0, 9, 9)), oracle.Truth("a", "cat", (0, 0, 9, 10), difficult=True)
+    # Both predictions have IoU 1 with the difficult object and 10/11 with the other: both are ignored.
+    twice = [oracle.Pred("a", "cat", (0, 0, 9, 10), 0.9), oracle.Pred("a", "cat", (0, 0, 9, 10), 0.8)]
+    curve = vt.voc(*build([easy, difficult], twice), matching="free", checks="off").curves[0]["cat"]
+    assert (curve.truths, curve.tp, curve.fp) == (1, 0, 0)
+    # The first prediction matches the other object at IoU 1; the second, equal one is left with the difficult object.
+    again = [oracle.Pred("a", "cat", (0, 0, 9, 9), 0.9), oracle.Pred("a", "cat", (0, 0, 9, 9), 0.8)]
+    curve = vt.voc(*build([easy, difficult], again), matching="free", checks="off").curves[0]["cat"]
+    assert (curve.truths, curve.tp, curve.fp) == (1, 1, 0)
+
+
 def example():
     home = files("verite") / "data" / "example"
     truth = vt.read(str(home / "truth"))
@@ -156,12 +205,41 @@ def test_the_seeds_own_data_give_its_numbers(shared):
     assert [continuous.ap("person", 0), continuous.ap("person", 1)] == pytest.approx(list(without.values()), abs=1e-12)
 
 
-def test_relative_coordinates_give_the_same_numbers(shared):
+@pytest.mark.parametrize("options", [{}, {"coords": "rel", "format": "text"}], ids=["found out", "given"])
+def test_relative_coordinates_give_the_same_numbers(shared, options):
     home = shared / "oracles" / "padilla_odm"
-    options = {"coords": "rel", "image_size": (200, 200), "format": "text"}
-    truth = vt.read(home / "groundtruths_rel", **options)
-    pred = vt.read(home / "detections_rel", truth, **options)
+    truth = vt.read(home / "groundtruths_rel", image_size=(200, 200), **options)
+    pred = vt.read(home / "detections_rel", truth, image_size=(200, 200), **options)
     assert vt.voc(truth, pred, iou=0.3).scores["mAP"].value == pytest.approx(float(ALL_POINTS), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("truth", "pred"), [("groundtruths_rel", "detections"), ("groundtruths", "detections_rel")], ids=["truth", "pred"]
+)
+def test_one_side_in_relative_coordinates_gives_the_same_numbers(shared, truth, pred):
+    home = shared / "oracles" / "padilla_odm"
+    known = vt.read(home / truth, image_size=(200, 200))
+    found = vt.voc(known, vt.read(home / pred, known), iou=0.3)
+    assert found.scores["mAP"].value == pytest.approx(float(ALL_POINTS), abs=1e-12)
+    with pytest.raises(vt.DataError, match="expected the size of every image"):
+        vt.voc(home / truth, home / pred, iou=0.3)
+
+
+def test_two_objects_in_fractions_need_the_size_of_their_images(tmp_path):
+    for side, line in (("truth", "cat 0.5 0.5 0.4 0.4"), ("pred", "cat 0.9 0.5 0.5 0.4 0.2")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.txt").write_text(line)
+    sides = tmp_path / "truth", tmp_path / "pred"
+    with pytest.raises(vt.DataError, match="expected boxes in pixels for the \\+1 rule, found fractions of the image"):
+        vt.voc(*sides)
+    # Of 10 x 10 pixels the truth is 4 x 4, the prediction 4 x 2 within it: 8 / 16, with pixel indices 15 / 25.
+    assert vt.voc(*sides, iou=0.55, pixel="continuous").ap("cat") == 0
+    assert vt.voc(*sides, iou=0.5, pixel="continuous").ap("cat") == 1
+    truth = vt.read(sides[0], image_size=(10, 10))
+    assert vt.voc(truth, vt.read(sides[1], truth), iou=0.6).ap("cat") == 1
+    assert vt.voc(truth, vt.read(sides[1], truth), iou=0.61).ap("cat") == 0
+    notes = str(vt.inspect(*sides))
+    assert notes.count("coordinates taken as fractions of the image") == 2
 
 
 def cat(*boxes, difficult=None):
@@ -303,7 +381,7 @@ def test_settings_out_of_range_are_refused(wrong):
 def test_relative_boxes_without_image_sizes_need_the_continuous_rule(tmp_path):
     (tmp_path / "a.txt").write_text("cat 0.5 0.5 0.2 0.2\n")
     truth = vt.read(tmp_path, format="text", coords="rel")
-    with pytest.raises(vt.DataError, match="--pixel continuous"):
+    with pytest.raises(vt.DataError, match=r"image_size=\(WIDTH, HEIGHT\)"):
         vt.voc(truth, truth, checks="off")
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from verite.cli import run
 from verite.errors import DataError
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.calibration import calibrate
 from verite.truth_errors import AtMost, Bernoulli, Exactly
 
 TRUTH = [1, 1, 1, 1, 0, 0]
 ANSWERS = {"a": [1, 1, 1, 1, 0, 1], "b": [1, 1, 0, 0, 0, 1], "c": [0, 0, 0, 1, 0, 1]}  # 5, 3 and 2 right
-TABLE = Answers.of(TRUTH, ANSWERS)
+TABLE = AnswerTable.of(TRUTH, ANSWERS)
 BETTER = [1, 1, 0, 0, 0, 0]
 
 
@@ -42,7 +42,7 @@ def test_independent_errors_are_calibrated():
     while len(found) < 120:
         real = rng.integers(0, 2, 200)
         answers = {name: np.where(rng.random(200) < rng.uniform(0.145, 0.155), 1 - real, real) for name in "ab"}
-        table = Answers.of(np.where(rng.random(200) < 0.1, 1 - real, real), answers)
+        table = AnswerTable.of(np.where(rng.random(200) < 0.1, 1 - real, real), answers)
         if len(set(table.tau.values())) > 1:
             found.append(calibrate(table, real, Bernoulli(0.1)).every)
     # A share of 120 independent worlds has a standard error of about 0.037.
@@ -50,7 +50,7 @@ def test_independent_errors_are_calibrated():
 
 
 def test_the_brier_score_is_the_mean_square_of_the_difference():
-    table = Answers.of([1, 1], {"a": [1, 1], "b": [0, 1]})
+    table = AnswerTable.of([1, 1], {"a": [1, 1], "b": [0, 1]})
     # The one item that tells them apart is wrong with probability 0.5; on the better truth the order is kept.
     assert calibrate(table, [1, 1], Bernoulli(0.5)).brier == pytest.approx(0.25)
     assert calibrate(table, [1, 1], Exactly(0)).brier == 0

@@ -14,7 +14,7 @@ from tests.oracles import worlds
 from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError
 from verite.ranking import confidence, curves
-from verite.ranking.confidence import Confidences, losses, weigh_labels
+from verite.ranking.confidence import ScoreTable, losses, weigh_labels
 from verite.ranking.rank import rank
 from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
@@ -30,7 +30,7 @@ def random_confidences(seed, algorithms=3, items=5, labels=3):
 
 
 def test_log_loss_is_minus_the_logarithm_of_the_true_confidence():
-    table = Confidences.of([0, 1], {"a": [[0.25, 0.75], [1.0, 0.0]], "b": [[0.5, 0.5], [0.5, 0.5]]}, zero=1e-3)
+    table = ScoreTable.of([0, 1], {"a": [[0.25, 0.75], [1.0, 0.0]], "b": [[0.5, 0.5], [0.5, 0.5]]}, zero=1e-3)
     lost = losses(table)
     assert lost[0, 0, 0] == pytest.approx(-log(0.25))
     assert lost[0, 1, 1] == pytest.approx(-log(1e-3))
@@ -39,7 +39,7 @@ def test_log_loss_is_minus_the_logarithm_of_the_true_confidence():
 
 def test_the_printed_divergence_is_the_sum_over_labels():
     eta = 1e-4
-    table = Confidences.of([0], {"a": [[0.3, 0.7, 0.0]], "b": [[1.0, 0.0, 0.0]]}, loss="kl_printed", zero=eta)
+    table = ScoreTable.of([0], {"a": [[0.3, 0.7, 0.0]], "b": [[1.0, 0.0, 0.0]]}, loss="kl_printed", zero=eta)
     by_hand = 0.3 * log(0.3 / 1) + 0.7 * log(0.7 / eta) + eta * log(eta / eta)
     assert losses(table)[0, 0, 0] == pytest.approx(by_hand, rel=1e-14)
 
@@ -51,7 +51,7 @@ def test_every_model_equals_the_enumeration_of_all_labellings(seed, loss):
     truth, values, rng = random_confidences(seed)
     rates = rng.uniform(0, 0.5, 5)
     groups = [0, 0, 1, 1, 1]
-    table = Confidences.of(truth, values, loss=loss, zero=1e-6)
+    table = ScoreTable.of(truth, values, loss=loss, zero=1e-6)
     lost = losses(table)
 
     def gain(algorithm, item, label):
@@ -80,18 +80,18 @@ def test_every_model_equals_the_enumeration_of_all_labellings(seed, loss):
 def test_a_confusion_matrix_sends_labels_where_it_says():
     truth, values = [0, 0], {"a": [[0.8, 0.2, 0.0]] * 2, "b": [[0.7, 0.0, 0.3]] * 2}
     to_second = [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
-    found = rank(Confidences.of(truth, values, confusion=to_second), Bernoulli(0.5))
+    found = rank(ScoreTable.of(truth, values, confusion=to_second), Bernoulli(0.5))
     # Moved to the second label a loses less than b: a stays ahead whatever happens.
     assert found.pairs[0].kept == pytest.approx(1)
-    third = rank(Confidences.of(truth, values, confusion=[[0, 0, 1], [1, 0, 0], [1, 0, 0]]), Bernoulli(0.5))
+    third = rank(ScoreTable.of(truth, values, confusion=[[0, 0, 1], [1, 0, 0], [1, 0, 0]]), Bernoulli(0.5))
     assert third.pairs[0].kept == pytest.approx(0.25)
 
 
 def test_many_items_are_drawn_and_agree_with_the_enumeration(monkeypatch):
     truth, values, _ = random_confidences(1)
-    exact = rank(Confidences.of(truth, values), Bernoulli(0.3))
+    exact = rank(ScoreTable.of(truth, values), Bernoulli(0.3))
     monkeypatch.setattr(confidence, "COMBINATIONS", 10)
-    drawn = rank(Confidences.of(truth, values), Bernoulli(0.3), draws=100_000)
+    drawn = rank(ScoreTable.of(truth, values), Bernoulli(0.3), draws=100_000)
     assert drawn.methods["pairs"].startswith("Monte-Carlo")
     assert drawn.methods["largest_epsilon"].startswith("Monte-Carlo, 100,000 draws at each of 17 rates")
     for one, two in zip(drawn.pairs, exact.pairs, strict=True):
@@ -106,7 +106,7 @@ def test_the_largest_rate_is_left_open_where_drawing_would_take_too_long(monkeyp
     truth, values, _ = random_confidences(1)
     monkeypatch.setattr(confidence, "COMBINATIONS", 10)
     monkeypatch.setattr(curves, "WRONG_RECORDS", 1000)
-    drawn = rank(Confidences.of(truth, values), Bernoulli(0.3), draws=1000)
+    drawn = rank(ScoreTable.of(truth, values), Bernoulli(0.3), draws=1000)
     assert drawn.pairs[0].largest_epsilon is None
     assert drawn.methods["largest_epsilon"] == "not known: too many records to draw"
     assert np.isnan(drawn.kept_at("m0", "m1", [0.1])).all()
@@ -114,7 +114,7 @@ def test_the_largest_rate_is_left_open_where_drawing_would_take_too_long(monkeyp
 
 def test_the_curve_of_a_pair_passes_through_its_probabilities():
     truth, values, _ = random_confidences(2)
-    found = rank(Confidences.of(truth, values), Bernoulli(0.3))
+    found = rank(ScoreTable.of(truth, values), Bernoulli(0.3))
     for pair in found.pairs:
         assert found.kept_at(pair.first, pair.second, [0, 0.3]) == pytest.approx([1, pair.kept], rel=1e-12)
 
@@ -122,18 +122,18 @@ def test_the_curve_of_a_pair_passes_through_its_probabilities():
 def test_the_worst_case_sums_the_largest_losses():
     # Leads on the record: item 1 by ln(.9/.1), item 2 by nothing. Moving item 1 to the other label turns it round.
     truth, values = [0, 1], {"a": [[0.9, 0.1], [0.5, 0.5]], "b": [[0.1, 0.9], [0.5, 0.5]]}
-    found = rank(Confidences.of(truth, values), AtMost(1))
+    found = rank(ScoreTable.of(truth, values), AtMost(1))
     assert found.pairs[0].errors_to_tie == 1
     assert found.pairs[0].errors_to_reverse == 1
     assert found.pairs[0].certain == "open"
-    assert rank(Confidences.of(truth, values), AtMost(0)).pairs[0].certain == "kept"
+    assert rank(ScoreTable.of(truth, values), AtMost(0)).pairs[0].certain == "kept"
 
 
 def test_equal_losses_are_a_tie_on_the_record():
-    found = rank(Confidences.of([0, 1], {"a": [[0.6, 0.4], [0.7, 0.3]], "b": [[0.7, 0.3], [0.6, 0.4]]}), Bernoulli(0.2))
+    found = rank(ScoreTable.of([0, 1], {"a": [[0.6, 0.4], [0.7, 0.3]], "b": [[0.7, 0.3], [0.6, 0.4]]}), Bernoulli(0.2))
     # ln .6 + ln .3 against ln .7 + ln .4 differ; swapped columns of one item tie.
     assert not found.pairs[0].tied
-    tied = rank(Confidences.of([0, 0], {"a": [[0.1, 0.9], [0.3, 0.7]], "b": [[0.3, 0.7], [0.1, 0.9]]}), Bernoulli(0.2))
+    tied = rank(ScoreTable.of([0, 0], {"a": [[0.1, 0.9], [0.3, 0.7]], "b": [[0.3, 0.7], [0.1, 0.9]]}), Bernoulli(0.2))
     assert tied.pairs[0].tied
 
 
@@ -154,11 +154,11 @@ def test_equal_losses_are_a_tie_on_the_record():
 )
 def test_confidences_that_cannot_be_are_refused(change, message):
     with pytest.raises(DataError, match=message):
-        rank(Confidences.of(TABLE_4_TRUTH, TABLE_4 | change), Bernoulli(0.1))
+        rank(ScoreTable.of(TABLE_4_TRUTH, TABLE_4 | change), Bernoulli(0.1))
 
 
 def test_rows_can_be_scaled_to_add_up_to_one():
-    scaled = Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="scale")
+    scaled = ScoreTable.of(TABLE_4_TRUTH, TABLE_4, sums="scale")
     assert scaled.values.sum(axis=2) == pytest.approx(np.ones((2, 6)))
     assert scaled.values[0, 0, 0] == pytest.approx(0.375)
 
@@ -188,7 +188,7 @@ def test_a_soft_truth_equals_the_sum_over_all_ways_to_exchange_confidences(loss)
             row[record], row[to] = row[to], row[record]
             lead += divergence(row, values["b"][i], loss) - divergence(row, values["a"][i], loss)
         below += weight * (lead < 0)
-    found = rank(Confidences.of(truth, values, loss=loss), Bernoulli(epsilon))
+    found = rank(ScoreTable.of(truth, values, loss=loss), Bernoulli(epsilon))
     pair = found.pair("a", "b")
     assert (pair.first_ahead if pair.first == "b" else pair.second_ahead) == pytest.approx(below, rel=1e-12)
     recorded = [divergence(t, a, loss) for t, a in zip(truth, values["a"], strict=True)]
@@ -201,7 +201,7 @@ def test_a_soft_truth_equals_the_sum_over_all_ways_to_exchange_confidences(loss)
 def test_a_soft_truth_that_is_sure_is_the_plain_one(loss):
     truth, values, _ = random_confidences(4)
     soft = weigh_labels(np.eye(3)[truth], "xyz", str)
-    plain = Confidences.of(truth, values, loss=loss)
+    plain = ScoreTable.of(truth, values, loss=loss)
     assert losses(replace(plain, soft=soft)) == pytest.approx(losses(plain), rel=1e-12)
 
 
@@ -221,7 +221,7 @@ def test_what_one_confidence_leaves_is_shared_by_the_other_labels():
 )
 def test_soft_truths_that_cannot_be_are_refused(row, message):
     with pytest.raises(DataError, match=message):
-        Confidences.of([row], {"a": [[0.2, 0.3, 0.5]], "b": [[0.1, 0.1, 0.8]]})
+        ScoreTable.of([row], {"a": [[0.2, 0.3, 0.5]], "b": [[0.1, 0.1, 0.8]]})
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_soft_truths_that_cannot_be_are_refused(row, message):
 )
 def test_settings_out_of_range_are_refused(options, message):
     with pytest.raises(BadParameter, match=message):
-        Confidences.of(TABLE_4_TRUTH, TABLE_4, **{"sums": "keep"} | options)
+        ScoreTable.of(TABLE_4_TRUTH, TABLE_4, **{"sums": "keep"} | options)

@@ -10,8 +10,8 @@ import pytest
 from tests.ranking.test_sums import CASES
 from verite.errors import BadParameter, DataError, ReadError
 from verite.ranking import exchangeable, sums
-from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences, find_labels
+from verite.ranking.answers import AnswerTable
+from verite.ranking.confidence import ScoreTable, find_labels
 from verite.ranking.exact import Drops
 from verite.ranking.outcomes import agreement
 from verite.ranking.result import probability
@@ -54,7 +54,7 @@ def test_an_event_at_the_mean_needs_no_tilt():
     level = np.exp(sums.log_level(steps, steps.bounds()))
     assert np.exp(sums.log_tail(steps, 0, 1, steps.bounds())) == pytest.approx((1 + level) / 2, rel=1e-12)
     assert np.exp(sums.log_tail(steps, 0, -1, steps.bounds())) == pytest.approx((1 + level) / 2, rel=1e-12)
-    assert sums.three_sides(steps).above == pytest.approx(log((1 - level) / 2), rel=1e-12)
+    assert sums.loss_tie_win(steps).above == pytest.approx(log((1 - level) / 2), rel=1e-12)
 
 
 def table(tmp_path, text, name="a.csv"):
@@ -89,12 +89,12 @@ def test_probabilities_are_shown_by_their_size():
 def test_answers_are_numbered_by_the_first_that_gave_them():
     truth = ["x", "x", "x"]
     given = {"a": ["x", "y", "z"], "b": ["y", "y", "y"], "c": ["y", "x", "z"], "d": ["z", "y", "y"]}
-    seen = agreement(Answers.of(truth, given, kind="labels"))
+    seen = agreement(AnswerTable.of(truth, given, kind="labels"))
     assert [column.tolist() for column in seen] == [[0, 1, 1], [2, 1, 2], [2, 0, 1], [4, 1, 2]]
 
 
 def confidences(truth, rows, labels=None):
-    return Confidences.of(truth, {"a": rows, "b": rows}, labels=labels)
+    return ScoreTable.of(truth, {"a": rows, "b": rows}, labels=labels)
 
 
 def test_confidences_have_items_and_labels():

@@ -12,12 +12,12 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from tests.oracles import worlds
 from verite.ranking import exchangeable, sums
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
 from verite.ranking.exact import sides
-from verite.ranking.outcomes import Duel
+from verite.ranking.outcomes import Pairwise
 from verite.ranking.rank import rank
-from verite.ranking.sums import Pieces, Steps, three_sides
+from verite.ranking.sums import Pieces, Steps, loss_tie_win
 from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 
 SEEDS = range(12)
@@ -25,7 +25,7 @@ SEEDS = range(12)
 
 def duel_of(behind, ahead, items=None):
     """`ahead` items only the first gets right, `behind` only the second."""
-    return Duel(
+    return Pairwise(
         items=items or ahead + behind,
         counts=np.array([ahead, behind]),
         stay=np.array([1, -1]),
@@ -73,7 +73,7 @@ def test_every_model_equals_the_enumeration_of_all_truths(seed):
     recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
     for model, weight in random_models(rng, len(truth), truth):
         expected = worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded)
-        contest = AnswerContest(Answers.of(truth, {"a": answers[0], "b": answers[1]}), model)
+        contest = AnswerContest(AnswerTable.of(truth, {"a": answers[0], "b": answers[1]}), model)
         found = contest.pair(0, 1)
         three = (exp(found.above), exp(found.level), exp(found.below))
         exact = [float(v) for v in (expected.ahead[0][1], expected.level[0][1], expected.ahead[1][0])]
@@ -87,7 +87,7 @@ def test_rates_of_their_own_equal_scipys_poisson_binomial(seed):
     rates = rng.uniform(0, 0.5, size) ** rng.choice([1, 3])
     ahead = rng.random(size) < rng.uniform(0.4, 0.9)
     laws = np.column_stack([np.where(ahead, rates, 1 - rates), np.zeros(size), np.where(ahead, 1 - rates, rates)])
-    found = three_sides(Steps(laws, np.ones(size, dtype=np.int64)))
+    found = loss_tie_win(Steps(laws, np.ones(size, dtype=np.int64)))
     # The second's wins: items it wins on the record and keeps, items it loses and gains.
     wins = poisson_binom(np.where(ahead, rates, 1 - rates))
     many = np.arange(size + 1)
@@ -122,7 +122,7 @@ def exact_sides(behind, ahead, epsilon):
     [(300, 2500, 0.022), (10, 3000, 0.05), (1500, 5100, 0.03), (0, 331, 1e-6), (2500, 7500, 0.09)],
 )
 def test_probabilities_near_1e_minus_1000_have_all_their_digits(behind, ahead, epsilon):
-    found = three_sides(duel_of(behind, ahead).steps(epsilon))
+    found = loss_tie_win(duel_of(behind, ahead).steps(epsilon))
     reversed_, tie = exact_sides(behind, ahead, epsilon)
     assert -1400 < log10(exp(1)) * found.below < -600
     with mpmath.workdps(60):
@@ -134,7 +134,7 @@ def test_probabilities_near_1e_minus_1000_have_all_their_digits(behind, ahead, e
 @pytest.mark.parametrize(("behind", "ahead"), [(31, 55), (1, 3), (20, 21), (0, 7), (900, 1000), (4000, 6000)])
 @pytest.mark.parametrize("epsilon", [0.01, 0.2, 0.5])
 def test_small_tails_are_right_relative_to_themselves(behind, ahead, epsilon):
-    found = three_sides(duel_of(behind, ahead).steps(epsilon))
+    found = loss_tie_win(duel_of(behind, ahead).steps(epsilon))
     reversed_, tie = exact_sides(behind, ahead, epsilon)
     with mpmath.workdps(60):
         off = abs(mpmath.expm1(mpmath.mpf(found.below) - mpmath.log(reversed_)))
@@ -147,9 +147,9 @@ def test_both_ways_of_adding_steps_agree(monkeypatch):
     for _ in range(20):
         laws = rng.dirichlet([0.4, 0.4, 0.4], 6)
         steps = Steps(laws, rng.integers(1, 40, 6))
-        one_by_one = three_sides(steps)
+        one_by_one = loss_tie_win(steps)
         monkeypatch.setattr(sums, "DIRECT", 0)
-        at_once = three_sides(steps)
+        at_once = loss_tie_win(steps)
         monkeypatch.undo()
         for side in ("below", "level", "above"):
             assert getattr(at_once, side) == pytest.approx(getattr(one_by_one, side), rel=1e-11, abs=1e-11)
@@ -158,20 +158,20 @@ def test_both_ways_of_adding_steps_agree(monkeypatch):
 def test_a_side_that_only_an_unlikely_record_can_reach():
     # Two items, both the first's: second gets ahead only if both records are wrong.
     laws = np.array([[0.1, 0, 0.9], [1e-30, 0, 1 - 1e-30]])
-    found = three_sides(Steps(laws, np.array([1, 1])))
+    found = loss_tie_win(Steps(laws, np.array([1, 1])))
     assert found.below == pytest.approx(log(0.1) + log(1e-30), rel=1e-14)
     assert exp(found.level) == pytest.approx(0.1, rel=1e-14)
 
 
 def test_records_that_cannot_be_wrong_leave_nothing_open():
-    assert three_sides(duel_of(2, 5).steps(0.0)).above == 0
+    assert loss_tie_win(duel_of(2, 5).steps(0.0)).above == 0
     certain = np.array([[0.0, 0, 1], [0.3, 0, 0.7]])
-    found = three_sides(Steps(certain, np.array([3, 2])))
+    found = loss_tie_win(Steps(certain, np.array([3, 2])))
     assert (found.above, found.level, found.below) == (0, -np.inf, -np.inf)
 
 
 def test_no_difference_at_all_is_a_tie():
-    found = three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64)))
+    found = loss_tie_win(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64)))
     assert (found.below, found.level, found.above) == (-np.inf, 0, -np.inf)
 
 
@@ -184,7 +184,7 @@ def test_at_one_half_the_tail_is_mcnemars_exact_test(first, second):
     shift = total - 2 * min(first, second)
     pieces = np.zeros(2 * shift + 1)
     pieces[-1] = 1.0
-    found = three_sides(Steps(laws, np.array([total]), Pieces.of([pieces], [1])))
+    found = loss_tie_win(Steps(laws, np.array([total]), Pieces.of([pieces], [1])))
     p_value = min(1.0, 2 * (exp(found.below) + exp(found.level)))
     expected = mcnemar([[10, first], [second, 20]], exact=True).pvalue
     assert p_value == pytest.approx(expected, rel=1e-12)
@@ -197,7 +197,7 @@ def test_mcnemar_value_of_twelve_against_thirty():
 @pytest.mark.parametrize("total", [1, 2, 7, 10, 41, 600])
 def test_at_one_half_only_the_number_of_differences_matters(total):
     for behind in {0, total // 3, total // 2}:
-        found = three_sides(duel_of(behind, total - behind).steps(0.5))
+        found = loss_tie_win(duel_of(behind, total - behind).steps(0.5))
         tie = comb(total, total // 2) / 2**total if total % 2 == 0 else 0.0
         assert exp(found.level) == pytest.approx(tie, rel=1e-12)
         assert exp(found.above) == pytest.approx((1 - tie) / 2, rel=1e-12)
@@ -205,7 +205,7 @@ def test_at_one_half_only_the_number_of_differences_matters(total):
 
 def test_rare_errors_tend_to_the_difference_of_two_poisson_numbers():
     # b = 100 000 and a = 99 990 at a rate of 1e-4: X - Y > 5 with means 10 and 9.999.
-    found = three_sides(duel_of(99_990, 100_000).steps(1e-4))
+    found = loss_tie_win(duel_of(99_990, 100_000).steps(1e-4))
     assert exp(found.below) == pytest.approx(skellam(10, 9.999).sf(5), rel=1e-3)
 
 
@@ -215,7 +215,7 @@ def test_the_chance_to_keep_an_order_falls_with_the_rate(total):
     for behind in range((total - 1) // 2 + 1):
         if 2 * behind == total:
             continue
-        kept = [exp(three_sides(duel_of(behind, total - behind).steps(e)).above) for e in rates]
+        kept = [exp(loss_tie_win(duel_of(behind, total - behind).steps(e)).above) for e in rates]
         assert np.all(np.diff(kept) <= 1e-12)
 
 
@@ -270,8 +270,8 @@ def test_shared_errors_make_an_order_less_sure(correlation):
     trailer = ([1] * 20 + [0] * 30) * 4
     leader = ([0] * 20 + [1] * 30) * 4
     groups = [i // 50 for i in range(200)]
-    alone = rank(Answers.of(truth, {"l": leader, "t": trailer}), Bernoulli(0.2)).pairs[0]
-    together = rank(Answers.of(truth, {"l": leader, "t": trailer}), Shared(0.2, correlation, groups)).pairs[0]
+    alone = rank(AnswerTable.of(truth, {"l": leader, "t": trailer}), Bernoulli(0.2)).pairs[0]
+    together = rank(AnswerTable.of(truth, {"l": leader, "t": trailer}), Shared(0.2, correlation, groups)).pairs[0]
     assert together.reversed > alone.reversed
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.oracles import worlds
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
 from verite.ranking.rank import rank
 from verite.truth_errors import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
@@ -44,7 +44,7 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
         (Shared(0.2, 0.4, groups), worlds.shared(0.2, 0.4, groups)),
         (Shared(0.2, 1.0, groups), worlds.shared(0.2, 1.0, groups)),
     ]
-    table = Answers.of(
+    table = AnswerTable.of(
         np.array(truth), {f"m{j}": np.array(a) for j, a in enumerate(answers)}, kind="labels",
         labels=[str(v) for v in range(labels)], confusion=matrix,
     )  # fmt: skip
@@ -74,9 +74,10 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
 def test_two_labels_are_the_same_as_zero_and_one():
     truth, answers = [0, 1, 1, 0, 1], {"a": [0, 1, 0, 0, 1], "b": [1, 1, 1, 1, 0]}
     words = {0: "no", 1: "yes"}
-    binary = rank(Answers.of(truth, answers), Bernoulli(0.2))
+    binary = rank(AnswerTable.of(truth, answers), Bernoulli(0.2))
     labels = rank(
-        Answers.of([words[v] for v in truth], {n: [words[v] for v in c] for n, c in answers.items()}), Bernoulli(0.2)
+        AnswerTable.of([words[v] for v in truth], {n: [words[v] for v in c] for n, c in answers.items()}),
+        Bernoulli(0.2),
     )
     assert labels.kind == "labels"
     assert binary.kind == "binary"
@@ -85,7 +86,7 @@ def test_two_labels_are_the_same_as_zero_and_one():
 
 def test_items_on_which_both_are_wrong_differently_matter():
     # Both wrong on both items: at a rate of 0.3 a moved label makes one of them right with probability 0.15 each.
-    found = rank(Answers.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), Bernoulli(0.3))
+    found = rank(AnswerTable.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), Bernoulli(0.3))
     pair = found.pairs[0]
     assert pair.counts == (0, 0, 2)
     ahead = 0.15**2 + 2 * 0.15 * 0.7
@@ -95,8 +96,8 @@ def test_items_on_which_both_are_wrong_differently_matter():
 
 def test_naming_labels_that_do_not_occur_makes_moves_to_the_others_rarer():
     truth, answers = ["x"] * 6, {"a": ["x"] * 4 + ["y"] * 2, "b": ["y"] * 3 + ["x"] * 3}
-    few = rank(Answers.of(truth, answers), Bernoulli(0.3))
-    many = rank(Answers.of(truth, answers, labels=["x", "y", *"abcdefgh"]), Bernoulli(0.3))
+    few = rank(AnswerTable.of(truth, answers), Bernoulli(0.3))
+    many = rank(AnswerTable.of(truth, answers, labels=["x", "y", *"abcdefgh"]), Bernoulli(0.3))
     assert few.kind == many.kind == "labels"
     assert many.pairs[0].reversed < few.pairs[0].reversed
     assert "any of the other 9 labels alike" in many.assumption
@@ -104,18 +105,18 @@ def test_naming_labels_that_do_not_occur_makes_moves_to_the_others_rarer():
 
 def test_a_label_that_was_not_named_is_refused():
     with pytest.raises(DataError, match=r"labels: expected only the 2 that were named, found 'z'"):
-        rank(Answers.of(["x", "y"], {"a": ["x", "z"], "b": ["x", "y"]}, labels=["x", "y"]), Bernoulli(0.1))
+        rank(AnswerTable.of(["x", "y"], {"a": ["x", "z"], "b": ["x", "y"]}, labels=["x", "y"]), Bernoulli(0.1))
 
 
 @pytest.mark.thorough
 def test_many_labels_and_algorithms_are_drawn():
     truth, answers, _ = random_labels(3, 4, 3000, 10)
     named = {f"m{j}": np.array(a) for j, a in enumerate(answers)}
-    found = rank(Answers.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3)
+    found = rank(AnswerTable.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3)
     assert found.methods["pairs"] == "exact"
     assert found.methods["ranks"].startswith("Monte-Carlo")
     drawn = rank(
-        Answers.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3, method="montecarlo"
+        AnswerTable.of(np.array(truth), named, kind="labels"), Bernoulli(0.1), draws=50_000, seed=3, method="montecarlo"
     )
     for one, two in zip(drawn.pairs, found.pairs, strict=True):
         low, high = one.intervals["kept"]
@@ -124,22 +125,22 @@ def test_many_labels_and_algorithms_are_drawn():
 
 def test_asymmetric_rates_need_zeros_and_ones():
     with pytest.raises(BadParameter, match="expected a table of 0 and 1, found labels; give a confusion matrix"):
-        rank(Answers.of(["x", "y"], {"a": ["x", "x"], "b": ["y", "y"]}), Asymmetric(0.1, 0.2))
+        rank(AnswerTable.of(["x", "y"], {"a": ["x", "x"], "b": ["y", "y"]}), Asymmetric(0.1, 0.2))
 
 
 def test_a_confusion_matrix_needs_labels():
     with pytest.raises(BadParameter, match="confusion: expected labels or confidences for this setting, found 0 and 1"):
-        rank(Answers.of([1, 0], {"a": [1, 1], "b": [0, 1]}, confusion=[[0, 1], [1, 0]]), Bernoulli(0.1))
+        rank(AnswerTable.of([1, 0], {"a": [1, 1], "b": [0, 1]}, confusion=[[0, 1], [1, 0]]), Bernoulli(0.1))
 
 
 def test_a_confusion_matrix_may_name_its_rows():
     answers = {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}
     matrix = {"x": {"y": 0.5, "z": 0.5}, "y": {"x": 1.0}, "z": {"x": 1.0}}
-    found = rank(Answers.of(["x", "y", "z"], answers, confusion=matrix, labels=["x", "y", "z"]), Bernoulli(0.2))
+    found = rank(AnswerTable.of(["x", "y", "z"], answers, confusion=matrix, labels=["x", "y", "z"]), Bernoulli(0.2))
     assert "as the confusion matrix says" in found.assumption
     assert "|labels:3|moves:3:" in str(found.signature)
     turned = {"x": {"y": 1.0}, "y": {"x": 1.0}, "z": {"x": 1.0}}
-    other = rank(Answers.of(["x", "y", "z"], answers, confusion=turned, labels=["x", "y", "z"]), Bernoulli(0.2))
+    other = rank(AnswerTable.of(["x", "y", "z"], answers, confusion=turned, labels=["x", "y", "z"]), Bernoulli(0.2))
     assert str(other.signature) != str(found.signature)
 
 
@@ -154,14 +155,15 @@ def test_a_confusion_matrix_may_name_its_rows():
 def test_an_impossible_confusion_matrix_is_refused(matrix, message):
     with pytest.raises(DataError, match=message):
         rank(
-            Answers.of(["x", "y", "z"], {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}, confusion=matrix), Bernoulli(0.2)
+            AnswerTable.of(["x", "y", "z"], {"a": ["x", "y", "x"], "b": ["y", "x", "x"]}, confusion=matrix),
+            Bernoulli(0.2),
         )
 
 
 def test_a_moved_label_takes_two_points_from_the_leader_or_one():
     # The first alone is right on 1 item, both wrong differently on 2: the lead of 1 falls by 2, then by 1 each.
-    found = rank(Answers.of(["x", "x", "x"], {"a": ["x", "y", "y"], "b": ["y", "z", "z"]}), AtMost(1))
+    found = rank(AnswerTable.of(["x", "x", "x"], {"a": ["x", "y", "y"], "b": ["y", "z", "z"]}), AtMost(1))
     assert found.pairs[0].errors_to_tie == 1
     assert found.pairs[0].errors_to_reverse == 1
-    never = rank(Answers.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), AtMost(1))
+    never = rank(AnswerTable.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), AtMost(1))
     assert never.pairs[0].errors_to_reverse == 1

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.oracles import draws as oracle
 from verite import _core
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.montecarlo import Sampler, ScoreMoves, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.statistics.intervals import wilson
@@ -46,7 +46,7 @@ def small_table(labels=2):
     rng = np.random.default_rng(8)
     truth = rng.integers(0, labels, 60)
     answers = {f"m{j}": np.where(rng.random(60) < 0.7, truth, rng.integers(0, labels, 60)) for j in range(4)}
-    return Answers.of(truth, answers, kind="labels" if labels > 2 else None)
+    return AnswerTable.of(truth, answers, kind="labels" if labels > 2 else None)
 
 
 def assert_same_law(mine, theirs):
@@ -199,7 +199,7 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
 
 
 def test_identical_algorithms_draw_nothing():
-    table = Answers.of([1, 0], {"a": [1, 1], "b": [1, 1]})
+    table = AnswerTable.of([1, 0], {"a": [1, 1], "b": [1, 1]})
     changes = draw_changes(
         ScoreMoves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0)
     )

@@ -11,8 +11,8 @@ import pytest
 from tests.oracles import worlds
 from tests.ranking.test_exact import random_models, random_table
 from verite.errors import BadParameter
-from verite.ranking import lattice
-from verite.ranking.answers import Answers
+from verite.ranking import exact as lattice
+from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
 from verite.ranking.rank import rank
 from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
@@ -38,7 +38,7 @@ def test_every_model_equals_the_enumeration_of_all_truths(algorithms, seed):
     recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
     for model, weight in random_models(rng, len(truth), truth):
         expected = worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded)
-        found = AnswerContest(Answers.of(truth, named(answers)), model).standings()
+        found = AnswerContest(AnswerTable.of(truth, named(answers)), model).standings()
         assert_standings(found, expected)
 
 
@@ -48,7 +48,7 @@ def test_three_algorithms_at_once_equal_the_walk_over_score_differences(seed):
     truth = rng.integers(0, 2, 150)
     answers = [np.where(rng.random(150) < 0.8, truth, 1 - truth) for _ in range(3)]
     rates = rng.choice([0.02, 0.1, 0.3], 150)
-    contest = AnswerContest(Answers.of(truth, named(answers)), PerItem(rates))
+    contest = AnswerContest(AnswerTable.of(truth, named(answers)), PerItem(rates))
     quick = contest.standings()
     differences, weights = lattice.walk_all(contest.outcomes, contest.model)
     scores = np.column_stack([differences, np.zeros(len(differences))])
@@ -59,7 +59,7 @@ def test_three_algorithms_at_once_equal_the_walk_over_score_differences(seed):
 
 def test_pairs_bound_the_whole_order_and_give_the_expected_ranks():
     truth, answers, _ = random_table(7, 5)
-    found = rank(Answers.of(truth, named(answers)), Bernoulli(0.15))
+    found = rank(AnswerTable.of(truth, named(answers)), Bernoulli(0.15))
     low, high = found.whole_bounds
     assert low <= found.whole <= high
     for j, name in enumerate(found.order):
@@ -69,7 +69,7 @@ def test_pairs_bound_the_whole_order_and_give_the_expected_ranks():
 
 
 def test_a_tie_on_the_record_has_no_order_to_keep():
-    found = rank(Answers.of([1, 1, 1, 1], {"a": [1, 0, 1, 1], "b": [0, 1, 1, 1]}), Bernoulli(0.1))
+    found = rank(AnswerTable.of([1, 1, 1, 1], {"a": [1, 0, 1, 1], "b": [0, 1, 1, 1]}), Bernoulli(0.1))
     pair = found.pairs[0]
     assert pair.tied
     assert isnan(pair.kept)
@@ -85,7 +85,7 @@ def test_a_tie_on_the_record_has_no_order_to_keep():
 def test_tied_algorithms_leave_the_rest_of_the_order_to_keep():
     truth = [1] * 8
     answers = {"best": [1] * 7 + [0], "x": [0, 0, 0, 1, 1, 1, 1, 1], "y": [1, 1, 1, 0, 0, 0, 1, 1]}
-    found = rank(Answers.of(truth, answers), Bernoulli(0.1))
+    found = rank(AnswerTable.of(truth, answers), Bernoulli(0.1))
     weight = worlds.independent([0.1] * 8)
     expected = worlds.orders(worlds.binary_worlds(truth, list(answers.values()), weight), [7, 5, 5])
     assert found.whole == pytest.approx(float(expected.whole), rel=1e-12)
@@ -94,7 +94,7 @@ def test_tied_algorithms_leave_the_rest_of_the_order_to_keep():
 
 
 def test_algorithms_that_always_agree_stay_tied():
-    found = rank(Answers.of([1, 0, 1], {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 1, 0]}), Bernoulli(0.3))
+    found = rank(AnswerTable.of([1, 0, 1], {"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 1, 0]}), Bernoulli(0.3))
     assert [pair.tie for pair in found.pairs] == [1, 1, 1]
     assert found.ranks == pytest.approx(np.full((3, 3), 1 / 3))
 
@@ -107,7 +107,7 @@ def big_table(algorithms=5, items=4000):
 
 
 def test_too_many_items_for_an_exact_whole_order_are_drawn_and_said_to_be():
-    found = rank(Answers.of(*big_table()), Bernoulli(0.02), draws=20_000)
+    found = rank(AnswerTable.of(*big_table()), Bernoulli(0.02), draws=20_000)
     assert found.methods["pairs"] == "exact"
     assert found.methods["expected_rank"] == "exact"
     assert found.methods["whole_order"] == "Monte-Carlo, 20,000 draws, seed 0"
@@ -119,11 +119,11 @@ def test_too_many_items_for_an_exact_whole_order_are_drawn_and_said_to_be():
 
 def test_exact_is_refused_where_it_cannot_be_had():
     with pytest.raises(BadParameter, match=r"no exact way is known to rank 5 algorithms on 4,000 items"):
-        rank(Answers.of(*big_table()), Bernoulli(0.02), method="exact")
+        rank(AnswerTable.of(*big_table()), Bernoulli(0.02), method="exact")
 
 
 def test_exact_numbers_carry_no_seed_and_no_intervals():
-    found = rank(Answers.of([1, 1, 0], {"a": [1, 1, 0], "b": [1, 0, 0]}), Bernoulli(0.1))
+    found = rank(AnswerTable.of([1, 1, 0], {"a": [1, 1, 0], "b": [1, 0, 0]}), Bernoulli(0.1))
     assert "seed" not in str(found.signature)
     assert found.whole_interval is None
     assert found.pairs[0].intervals is None
@@ -135,8 +135,8 @@ def test_exact_numbers_carry_no_seed_and_no_intervals():
 def test_drawn_and_exact_agree_within_the_interval(model):
     truth = [1] * 8
     answers = {"a": [1, 1, 1, 1, 1, 1, 0, 1], "b": [1, 1, 0, 1, 1, 0, 1, 0], "c": [0, 1, 1, 0, 0, 1, 0, 1]}
-    exact = rank(Answers.of(truth, answers), model)
-    drawn = rank(Answers.of(truth, answers), model, method="montecarlo", draws=200_000, seed=4)
+    exact = rank(AnswerTable.of(truth, answers), model)
+    drawn = rank(AnswerTable.of(truth, answers), model, method="montecarlo", draws=200_000, seed=4)
     assert drawn.methods["pairs"].startswith("Monte-Carlo")
     # Four standard errors: an accident once in sixteen thousand.
     for one, two in zip(drawn.pairs, exact.pairs, strict=True):
@@ -148,31 +148,31 @@ def test_drawn_and_exact_agree_within_the_interval(model):
 
 
 def test_the_same_seed_gives_the_same_draws():
-    numbers = [rank(Answers.of(*big_table()), Bernoulli(0.02), draws=2000, seed=s).to_json() for s in (1, 1, 2)]
+    numbers = [rank(AnswerTable.of(*big_table()), Bernoulli(0.02), draws=2000, seed=s).to_json() for s in (1, 1, 2)]
     assert numbers[0] == numbers[1]
     assert numbers[0] != numbers[2]
 
 
 def test_the_largest_rate_of_a_whole_order_of_three_is_exact():
     truth, answers = big_table(3, 3000)
-    found = rank(Answers.of(truth, answers), Bernoulli(0.02))
+    found = rank(AnswerTable.of(truth, answers), Bernoulli(0.02))
     low, high = found.whole_epsilon
     assert low == high
-    assert rank(Answers.of(truth, answers), Bernoulli(low)).whole == pytest.approx(0.95, abs=1e-9)
+    assert rank(AnswerTable.of(truth, answers), Bernoulli(low)).whole == pytest.approx(0.95, abs=1e-9)
 
 
 def test_the_largest_rate_of_a_longer_order_is_bracketed_by_its_pairs():
     truth, answers, _ = random_table(4, 4)
     answers = named([truth, *answers[1:]])
-    found = rank(Answers.of(truth, answers), Bernoulli(0.1))
+    found = rank(AnswerTable.of(truth, answers), Bernoulli(0.1))
     low, high = found.whole_epsilon
     assert low <= high
-    assert rank(Answers.of(truth, answers), Bernoulli(low)).whole >= 0.95 - 1e-12
-    assert rank(Answers.of(truth, answers), Bernoulli(min(high + 1e-6, 0.5))).whole <= 0.95
+    assert rank(AnswerTable.of(truth, answers), Bernoulli(low)).whole >= 0.95 - 1e-12
+    assert rank(AnswerTable.of(truth, answers), Bernoulli(min(high + 1e-6, 0.5))).whole <= 0.95
 
 
 def test_neighbours_that_cannot_be_told_apart_are_joined():
-    found = rank(Answers.of(*big_table()), Bernoulli(0.1), draws=1000)
+    found = rank(AnswerTable.of(*big_table()), Bernoulli(0.1), draws=1000)
     for run in found.not_told_apart():
         assert all(found.pair(a, b).kept < 0.95 for a in run for b in run if a != b)
     assert found.not_told_apart(0.5000001) == []
@@ -186,7 +186,7 @@ def test_the_rate_up_to_which_a_whole_order_holds_is_where_enumeration_says(labe
     truth = rng.integers(0, labels or 2, 7).tolist()
     answers = [[t if rng.random() < p else (t + 1) % (labels or 2) for t in truth] for p in (1.0, 0.8, 0.6, 0.2)]
     table = {f"m{j}": column for j, column in enumerate(answers)}
-    found = rank(Answers.of(truth, table, kind="labels" if labels else None), Bernoulli(0.1))
+    found = rank(AnswerTable.of(truth, table, kind="labels" if labels else None), Bernoulli(0.1))
     low, high = found.whole_epsilon
     assert low == high
     assert found.methods["largest_epsilon"] == "exact"
@@ -203,7 +203,7 @@ def test_the_rate_up_to_which_a_whole_order_holds_is_where_enumeration_says(labe
 
 
 def test_an_audit_of_algorithms_that_are_all_level_has_no_whole_order():
-    found = rank(Answers.of([1, 0], {"a": [1, 1], "b": [0, 0], "c": [1, 1]}), Audit(0, 1))
+    found = rank(AnswerTable.of([1, 0], {"a": [1, 1], "b": [0, 0], "c": [1, 1]}), Audit(0, 1))
     assert all(pair.tied for pair in found.pairs)
     assert np.isnan(found.whole)
     # One item each for a and b alone: wrong together or not at all, they stay level; E[2 e (1 - e)] = 1/4 is the rest,

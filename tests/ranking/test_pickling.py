@@ -16,14 +16,14 @@ DATA = files("verite") / "data"
 def finds(by="recall"):
     truth = vt.read(DATA / "demo" / "truth.json")
     systems = {name: vt.read(DATA / "demo" / f"{name}.json", like=truth) for name in ("hawk", "mole")}
-    return vt.Finds.of(truth, systems, by=by)
+    return vt.DetectionTable.of(truth, systems, by=by)
 
 
 WHAT = {
-    "columns": lambda: vt.Answers.of([1, 0, 1], {"a": [1, 0, 0], "b": [1, 1, 0]}),
-    "names": lambda: vt.Answers.of({"x": 1, "y": 0}, {"a": {"x": 1, "y": 1}, "b": {"x": 0, "y": 1}}),
-    "table": lambda: vt.Answers.read(DATA / "ranking" / "table2.csv"),
-    "confidences": lambda: vt.Confidences.read(DATA / "ranking" / "table4.csv", sums="keep"),
+    "columns": lambda: vt.AnswerTable.of([1, 0, 1], {"a": [1, 0, 0], "b": [1, 1, 0]}),
+    "names": lambda: vt.AnswerTable.of({"x": 1, "y": 0}, {"a": {"x": 1, "y": 1}, "b": {"x": 0, "y": 1}}),
+    "table": lambda: vt.AnswerTable.read(DATA / "ranking" / "table2.csv"),
+    "confidences": lambda: vt.ScoreTable.read(DATA / "ranking" / "table4.csv", sums="keep"),
     "finds": finds,
     "precision": lambda: finds("precision"),
 }

@@ -23,8 +23,8 @@ BY = ("precision", "f1", "accuracy")
 def finds(by, rows, claims):
     """Detectors that found these objects (texts of 0 and 1) among so many claims."""
     answers = {f"d{j}": [int(c) for c in row] for j, row in enumerate(rows)}
-    plain = vt.Answers.of([1] * len(rows[0]), answers)
-    return vt.Finds(plain.names, plain.truth, plain.answers, kind="found", by=by, claims=tuple(claims))
+    plain = vt.AnswerTable.of([1] * len(rows[0]), answers)
+    return vt.DetectionTable(plain.names, plain.truth, plain.answers, kind="found", by=by, claims=tuple(claims))
 
 
 def value(by, found, claims, real):
@@ -107,8 +107,8 @@ def test_the_worst_case_is_that_of_all_choices(by, rows, claims, known):
         for wrong in combinations([i for i in range(8) if i not in known], many):
             found = [sum(c == "1" and i not in wrong for i, c in enumerate(row)) for row in rows]
             lead = value(by, found[one], claims[one], 8 - many) - value(by, found[two], claims[two], 8 - many)
-            for what, holds in (("tie", lead <= 0), ("reverse", lead < 0)):
-                if holds and fewest[what] is None:
+            for what, preserves in (("tie", lead <= 0), ("reverse", lead < 0)):
+                if preserves and fewest[what] is None:
                     fewest[what] = many
     assert (pair.errors_to_tie, pair.errors_to_reverse) == (fewest["tie"], fewest["reverse"])
 
@@ -122,7 +122,7 @@ def test_f1_and_accuracy_give_the_same_order():
 def demo(**settings):
     truth = vt.read(DEMO / "truth.json")
     systems = {name: vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "magpie", "mole")}
-    return vt.Finds.of(truth, systems, **settings)
+    return vt.DetectionTable.of(truth, systems, **settings)
 
 
 @pytest.mark.parametrize("by", BY)

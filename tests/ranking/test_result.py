@@ -18,7 +18,7 @@ PROMISED = {"signature", "model", "order", "scores", "pairs", "ranks", "whole_or
 
 @pytest.fixture(scope="module")
 def ranking():
-    return vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.Bernoulli(0.1))
+    return vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.Bernoulli(0.1))
 
 
 def test_json_has_the_keys_that_others_rely_on(ranking):
@@ -36,7 +36,7 @@ def test_json_has_the_keys_that_others_rely_on(ranking):
 
 
 def test_absent_numbers_are_null():
-    document = json.loads(vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.AtMost(1)).to_json())
+    document = json.loads(vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.AtMost(1)).to_json())
     assert document["whole_order"] is None
     assert document["pairs"][0]["kept"] is None
     assert document["pairs"][1]["kept"] == 1
@@ -44,7 +44,7 @@ def test_absent_numbers_are_null():
 
 def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     truth, answers = [1] * 4000, {"a": [1] * 3000 + [0] * 1000, "b": [0] * 3000 + [1] * 1000}
-    found = vt.rank(vt.Answers.of(truth, answers), vt.truth_errors.Bernoulli(0.01))
+    found = vt.rank(vt.AnswerTable.of(truth, answers), vt.truth_errors.Bernoulli(0.01))
     pair = json.loads(found.to_json())["pairs"][0]
     assert pair["reversed"] == 0
     assert -1500 < pair["log10"]["reversed"] < -700
@@ -77,7 +77,7 @@ def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     ],
 )
 def test_every_answer_states_its_model_and_assumption_in_words(model, words):
-    found = vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), model)
+    found = vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), model)
     assert words in found.assumption
     assert str(model) == found.model == json.loads(found.to_json())["model"]
     assert str(model) in str(found.signature)
@@ -86,20 +86,21 @@ def test_every_answer_states_its_model_and_assumption_in_words(model, words):
 
 def test_independence_is_named_as_the_weak_point():
     assert (
-        "overstates stability" in vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Bernoulli(0.1)).caveat
+        "overstates stability"
+        in vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Bernoulli(0.1)).caveat
     )
-    shared = vt.rank(vt.Answers.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5))
+    shared = vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5))
     assert "overstates stability" not in shared.caveat
     assert "no estimates of true scores" in shared.caveat
 
 
 def test_scores_are_those_on_the_record_whatever_the_rate():
-    scores = [vt.rank(vt.Answers.of(*table_2()), vt.truth_errors.Bernoulli(e)).scores for e in (0, 0.1, 0.5)]
+    scores = [vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.Bernoulli(e)).scores for e in (0, 0.1, 0.5)]
     assert scores[0] == scores[1] == scores[2]
 
 
 def test_the_signature_names_what_can_change_a_number():
-    found = vt.rank(vt.Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="keep", zero=1e-6), vt.truth_errors.Bernoulli(0.2))
+    found = vt.rank(vt.ScoreTable.of(TABLE_4_TRUTH, TABLE_4, sums="keep", zero=1e-6), vt.truth_errors.Bernoulli(0.2))
     assert str(found.signature) == (
         "rank|on:confidences|model:bernoulli(epsilon=0.2)|order:strict|places:ties-shared|level:0.95|loss:logloss"
         "|zero:1e-06|tolerance:1e-09|sums:keep|labels:4|moves:uniform|method:auto|rev:1"
@@ -135,7 +136,7 @@ def test_curves_start_at_one_and_pass_the_probability(ranking):
 def many(algorithms):
     """Systems of which each is right on one item more than the next."""
     truth = [1] * (algorithms + 1)
-    return vt.Answers.of(truth, {f"s{j:02d}": [1] * (algorithms + 1 - j) + [0] * j for j in range(algorithms)})
+    return vt.AnswerTable.of(truth, {f"s{j:02d}": [1] * (algorithms + 1 - j) + [0] * j for j in range(algorithms)})
 
 
 @pytest.mark.thorough

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 
 import verite as vt
+from verite.csv_files import separator_of
 from verite.errors import BadParameter, DataError, ReadError
-from verite.ranking.answers import Answers, as_text, bits, first_odd, number_labels, numbered_item, say_moves
-from verite.ranking.assessment import certainty, level_scores, standings_of_two
+from verite.ranking.answers import AnswerTable, as_text, bits, first_odd, number_labels, numbered_item, say_moves
 from verite.ranking.calibration import calibrate, read_truth
-from verite.ranking.confidence import Confidences, weigh_labels
-from verite.ranking.confusion import check_confusion, resolve_confusion
+from verite.ranking.confidence import ScoreTable, weigh_labels
 from verite.ranking.contest import errors_at
 from verite.ranking.curves import RATES, OrderCurves, find_crossing, log_lost
-from verite.ranking.exact import Drops, largest_epsilon, rate_at
-from verite.ranking.sheets import delimiter_of, write_texts
-from verite.ranking.sums import Pieces, SideChances, Steps, three_sides
+from verite.ranking.exact import Drops, largest_epsilon, rate_at, three_independent
+from verite.ranking.rank import certainty, level_scores, standings_of_two
+from verite.ranking.sheets import check_confusion, resolve_confusion, write_texts
+from verite.ranking.sums import LossTieWin, Pieces, Steps, loss_tie_win
 from verite.ranking.tables import list_values, read_table
-from verite.ranking.three import three_independent
 
 
 def refused(ask, *args, **given):
@@ -31,7 +30,7 @@ def refused(ask, *args, **given):
 
 
 def chances(below, level, above):
-    return SideChances(*(log(p) if p else -inf for p in (below, level, above)))
+    return LossTieWin(*(log(p) if p else -inf for p in (below, level, above)))
 
 
 # What is certain.
@@ -54,14 +53,14 @@ def test_five_wrong_records_leave_of_an_order_what_they_cannot_reach(to_tie, to_
 
 def test_places_are_certain_where_every_order_around_is():
     # Of ten items a has all, b nine, c none: one wrong record may make a and b level, and nothing else.
-    table = Answers.of([1] * 10, {"a": [1] * 10, "b": [1] * 9 + [0], "c": [0] * 10})
+    table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 9 + [0], "c": [0] * 10})
     found = vt.rank(table, vt.truth_errors.AtMost(1))
     assert np.array_equal(found.ranks, [[nan, nan, 0], [nan, nan, 0], [0, 0, 1]], equal_nan=True)
     assert np.array_equal(vt.rank(table, vt.truth_errors.AtMost(0)).ranks, np.eye(3))
 
 
 def test_the_whole_order_is_certain_or_not_known_in_the_worst_case():
-    table = Answers.of([1] * 10, {"a": [1] * 10, "b": [1] * 5 + [0] * 5, "c": [0] * 10})
+    table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 5 + [0] * 5, "c": [0] * 10})
     assert vt.rank(table, vt.truth_errors.AtMost(2)).whole_bounds == (1, 1)
     assert np.isnan(vt.rank(table, vt.truth_errors.AtMost(3)).whole_bounds).all()
 
@@ -158,7 +157,7 @@ def test_wrong_records_in_the_worst_places_lose_a_lead():
 
 def test_two_fair_steps_end_level_half_the_time():
     fair = Steps(np.array([[0.5, 0, 0.5]]), np.array([2]))
-    found = three_sides(fair)
+    found = loss_tie_win(fair)
     assert [exp(found.below), exp(found.level), exp(found.above)] == pytest.approx([0.25, 0.5, 0.25])
     assert fair.stride() == 2
     assert fair.bounds() == (-2, 2)
@@ -230,25 +229,25 @@ def test_moves_are_told_in_words():
 
 def test_two_labels_are_needed_to_move():
     assert "expected at least two labels, found x" in refused(
-        Answers.of, ["x", "x"], {"a": ["x", "x"], "b": ["x", "x"]}
+        AnswerTable.of, ["x", "x"], {"a": ["x", "x"], "b": ["x", "x"]}
     )
-    assert Answers.of(["x"], {"a": ["x"], "b": ["x"]}, labels=["x", "y"]).labels == ("x", "y")
+    assert AnswerTable.of(["x"], {"a": ["x"], "b": ["x"]}, labels=["x", "y"]).labels == ("x", "y")
 
 
 def test_labels_that_are_not_there_are_named():
     table = {"a": ["x", ""], "b": ["x", "y"]}
-    assert "item 2: expected a label in 'a', found nothing" in refused(Answers.of, ["x", "y"], table, kind="labels")
+    assert "item 2: expected a label in 'a', found nothing" in refused(AnswerTable.of, ["x", "y"], table, kind="labels")
 
 
 def test_names_of_algorithms_are_their_own():
-    assert "at least two to compare, found 1" in refused(Answers, ("a",), np.zeros(1, int), (np.zeros(1, int),))
+    assert "at least two to compare, found 1" in refused(AnswerTable, ("a",), np.zeros(1, int), (np.zeros(1, int),))
     twice = ("a", "b", "b"), np.zeros(1, int), (np.zeros(1, int),) * 3
-    assert "a name of its own for each, found 'b' twice" in refused(Answers, *twice)
+    assert "a name of its own for each, found 'b' twice" in refused(AnswerTable, *twice)
 
 
 def test_columns_about_items_have_a_value_for_each():
     assert "source: expected 2 values, one per item, found 1" in refused(
-        Answers.of, [1, 0], {"a": [1, 0], "b": [1, 1]}, columns={"source": ["x"]}
+        AnswerTable.of, [1, 0], {"a": [1, 0], "b": [1, 1]}, columns={"source": ["x"]}
     )
 
 
@@ -271,7 +270,7 @@ def test_a_confusion_may_be_a_mapping_of_mappings():
 
 
 def table(values, **more):
-    return Confidences.of(["x"] * len(values), {"a": values, "b": values}, labels=("x", "y"), **more)
+    return ScoreTable.of(["x"] * len(values), {"a": values, "b": values}, labels=("x", "y"), **more)
 
 
 def test_confidences_add_up_to_one_but_for_a_millionth():
@@ -324,7 +323,7 @@ def test_facts_about_items_are_asked_by_name():
 
 @pytest.mark.parametrize(("line", "found"), [("a,b;c", ","), ("a;b\tc", ";"), ("a\tb", "\t"), ("a", ",")])
 def test_columns_are_separated_by_what_the_header_has(line, found):
-    assert delimiter_of(line) == found
+    assert separator_of(line) == found
 
 
 def test_cells_of_parquet_are_as_csv_has_them():
@@ -354,7 +353,7 @@ def test_a_column_about_items_says_the_same_in_all_their_rows(tmp_path):
 def test_rows_of_the_wrong_length_are_named_and_empty_ones_left_out(tmp_path):
     text = "item,truth,a,b\n1,1,1,0\n\n2,0,1,0\n"
     assert len(read_table(written(tmp_path / "g.csv", text))) == 2
-    assert "b.csv:5: expected 4 columns as in the header, found 5" in refused(
+    assert "b.csv:5: expected 4 cells as in the header, found 5" in refused(
         read_table, written(tmp_path / "b.csv", text + "3,0,1,0,1\n")
     )
 
@@ -371,7 +370,7 @@ def test_the_first_item_that_comes_again_is_named(tmp_path):
 
 def test_a_better_truth_tells_which_records_were_wrong():
     # a and b differ on items 2 and 3, of which the second record was wrong.
-    answers = Answers.of([1, 1, 1, 0], {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0]})
+    answers = AnswerTable.of([1, 1, 1, 0], {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0]})
     found = calibrate(answers, [1, 0, 1, 0])
     assert (found.items, found.wrong, found.wrong_in_dispute) == (4, 0.25, 0.5)
     assert found.every.pairs == 1
@@ -379,7 +378,7 @@ def test_a_better_truth_tells_which_records_were_wrong():
     assert calibrate(answers, [1, 1, 1, 0]).every.kept == 1
     assert "expected 4 values, one per item, found 3" in refused(calibrate, answers, [1, 0, 1])
     assert "expected 0 or 1, found '2'" in refused(calibrate, answers, [1, 0, 1, 2])
-    level = Answers.of([1, 0], {"a": [1, 1], "b": [0, 0]})
+    level = AnswerTable.of([1, 0], {"a": [1, 1], "b": [0, 0]})
     assert "two that differ on the record, found none" in refused(calibrate, level, [1, 0])
     assert "a model that gives probabilities" in refused(calibrate, answers, [1, 1, 1, 0], vt.truth_errors.AtMost(2))
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tests.ranking.test_exact import duel_of
-from verite.ranking import exchangeable, lattice, ratios, sums
+from verite.ranking import exact as lattice
+from verite.ranking import exchangeable, ratios, sums
 from verite.ranking.exact import worst_drops
-from verite.ranking.outcomes import Duel, count_rows
-from verite.ranking.sums import NONE, Pieces, SideChances, Steps
+from verite.ranking.outcomes import Pairwise, count_rows
+from verite.ranking.sums import NONE, LossTieWin, Pieces, Steps
 
 
 def steps_of(*rows, pieces=NONE):
@@ -98,7 +99,7 @@ def test_tails_and_levels_equal_the_law(name):
 def test_three_sides_equal_the_law(name):
     wanted = slow_law(CASES[name])
     for steps, way in ((CASES[name], 1), (CASES[name].mirror(), -1)):
-        found = sums.three_sides(steps)
+        found = sums.loss_tie_win(steps)
         for side, sign in ((found.below, -1), (found.level, 0), (found.above, 1)):
             mass = sum(p for value, p in wanted.items() if np.sign(value) == sign * way)
             assert exp(side) == pytest.approx(mass, rel=1e-9, abs=1e-300)
@@ -116,10 +117,10 @@ def test_the_farthest_sums_are_products(name):
 
 def test_sums_that_cannot_be_otherwise():
     still = steps_of((3, 0, 1, 0))
-    assert sums.three_sides(still) == SideChances(-inf, 0.0, -inf)
-    assert sums.three_sides(steps_of((3, 0, 0, 1))) == SideChances(-inf, -inf, 0.0)
-    assert sums.three_sides(steps_of((3, 1, 0, 0))) == SideChances(0.0, -inf, -inf)
-    up = sums.three_sides(steps_of((2, 0, 0.5, 0.5)))
+    assert sums.loss_tie_win(still) == LossTieWin(-inf, 0.0, -inf)
+    assert sums.loss_tie_win(steps_of((3, 0, 0, 1))) == LossTieWin(-inf, -inf, 0.0)
+    assert sums.loss_tie_win(steps_of((3, 1, 0, 0))) == LossTieWin(0.0, -inf, -inf)
+    up = sums.loss_tie_win(steps_of((2, 0, 0.5, 0.5)))
     assert (up.below, exp(up.level), exp(up.above)) == (-inf, pytest.approx(0.25), pytest.approx(0.75))
 
 
@@ -322,7 +323,7 @@ def test_steps_of_a_few_rates_are_binomials():
 def test_three_outcomes_of_a_few_items_are_followed_one_by_one(monkeypatch):
     # Three items that the first alone has right; a wrong record makes it -1, 0 or +1 by 0.5, 0.3 and 0.2.
     def duel(count):
-        return Duel.of(count, np.array([count]), np.array([1]), np.array([[0.5, 0.3, 0.2]]))
+        return Pairwise.of(count, np.array([count]), np.array([1]), np.array([[0.5, 0.3, 0.2]]))
 
     lead, wrong, logs = exchangeable.joint_law(duel(2), 0.25)
     found = dict(zip(zip(lead.tolist(), wrong.tolist(), strict=True), np.exp(logs).tolist(), strict=True))
@@ -340,7 +341,7 @@ def test_three_outcomes_of_a_few_items_are_followed_one_by_one(monkeypatch):
 
 def test_the_worst_a_wrong_record_can_do():
     wrong = np.array([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0.0]])
-    duel = Duel(
+    duel = Pairwise(
         9, np.array([1, 2, 3, 4]), np.array([1, 1, 0, 0]), wrong, np.array([0.1, 0.1, 0.1, 0.0]), np.zeros(4, int)
     )
 

@@ -7,15 +7,15 @@ import pytest
 
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
-from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences
-from verite.ranking.confusion import read_confusion
+from verite.ranking.answers import AnswerTable
+from verite.ranking.confidence import ScoreTable
 from verite.ranking.rank import rank
+from verite.ranking.sheets import read_confusion
 from verite.ranking.tables import check_settings, is_table, read_table
 from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 ONE = [1], {"a": [1], "b": [0]}
-TABLE, RARE = Answers.of(*ONE), Bernoulli(0.1)
+TABLE, RARE = AnswerTable.of(*ONE), Bernoulli(0.1)
 BINARY = "item,truth,a,b\nd1,1,1,0\nd2,0,0,0\nd3,1,1,1\n"
 LONG = "item,label,truth,a,b\nd1,x,1,0.7,0.4\nd1,y,0,0.3,0.6\nd2,x,0,0.1,0.2\nd2,y,1,0.9,0.8\n"
 
@@ -55,13 +55,13 @@ def test_a_table_of_confidences(written):
     lines = ["item,label,truth,A1,A2"]
     for i, true in enumerate(TABLE_4_TRUTH):
         lines += [f"d{i},i{k},{int(k == true)},{TABLE_4['A1'][i][k]},{TABLE_4['A2'][i][k]}" for k in range(4)]
-    found = rank(Confidences.read(written("\n".join(lines)), sums="keep"), Bernoulli(0.4))
+    found = rank(ScoreTable.read(written("\n".join(lines)), sums="keep"), Bernoulli(0.4))
     assert found.pairs[0].kept == pytest.approx(0.734122, abs=5e-7)
 
 
 def test_a_truth_in_a_table_may_be_more_or_less_sure(written):
     text = "item,label,truth,a,b\nd1,x,0.8,0.7,0.6\nd1,y,0,0.2,0.1\nd1,z,0,0.1,0.3\n"
-    table = Confidences.read(written(text))
+    table = ScoreTable.read(written(text))
     assert table.soft[0] == pytest.approx([0.8, 0.1, 0.1])
     # -(0.8 ln 0.7 + 0.1 ln 0.2 + 0.1 ln 0.1), and -(0.8 ln 0.6 + 0.1 ln 0.1 + 0.1 ln 0.3)
     assert rank(table, Bernoulli(0.1)).scores == pytest.approx({"a": 0.6765423, "b": 0.7593163}, abs=1e-7)
@@ -143,7 +143,7 @@ def test_absent_values_in_parquet_are_refused(tmp_path):
             "item,a,truth,b,c\nd,1,1,1,0\n",
             r"table.csv:1: expected only columns before truth that are asked for, found 'a'; put",
         ),
-        (BINARY + "d4,1,1\n", r"table.csv:5: expected 4 columns as in the header, found 3"),
+        (BINARY + "d4,1,1\n", r"table.csv:5: expected 4 cells as in the header, found 3"),
         (
             BINARY + "d4,1,2,1\n",
             r"table.csv:5: expected 0 or 1 in 'a', found '2'; the truth is all 0 or 1; if these are",
@@ -211,7 +211,7 @@ def test_columns_about_items_give_rates_groups_and_marks(written):
     )
     by_column = rank(narrow, errors=PerItem("rate"))
     given = rank(
-        Answers.of([1] * 7, {"a": [1] * 5 + [0] * 2, "b": [0] * 3 + [1] * 4}),
+        AnswerTable.of([1] * 7, {"a": [1] * 5 + [0] * 2, "b": [0] * 3 + [1] * 4}),
         PerItem([0.1 * (i % 3) for i in range(7)]),
     )
     assert by_column.pairs[0].first_ahead == pytest.approx(given.pairs[0].first_ahead)
@@ -271,8 +271,8 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: check_settings(["wrong"], "binary"), "wrong: expected objects found by detectors for this"),
         (lambda: check_settings(["loss"], "labels"), "loss: expected confidences for this setting, found labels"),
         (lambda: check_settings(["confusion"], "found"), "confusion: expected labels or confidences for this setting"),
-        (lambda: Answers.of(*ONE, confusion=np.eye(2)), "confusion: expected labels or confidences for this setting"),
-        (lambda: Answers.of([1], [[1], [0]]), "answers: expected a mapping of names to answers, found list"),
+        (lambda: AnswerTable.of(*ONE, confusion=np.eye(2)), "confusion: expected labels or confidences"),
+        (lambda: AnswerTable.of([1], [[1], [0]]), "answers: expected a mapping of names to answers, found list"),
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused_in_one_line(make, message):
@@ -297,12 +297,12 @@ def test_settings_out_of_range_are_refused_in_one_line(make, message):
 )  # fmt: skip
 def test_answers_that_do_not_fit_the_truth_are_refused(truth, answers, message):
     with pytest.raises(DataError, match=message):
-        rank(Answers.of(truth, answers), Bernoulli(0.1))
+        rank(AnswerTable.of(truth, answers), Bernoulli(0.1))
 
 
 def test_items_may_be_named():
-    named = rank(Answers.of({"x": 1, "y": 0}, {"a": {"y": 0, "x": 1}, "b": {"x": 0, "y": 0}}), Bernoulli(0.1))
-    assert named.pairs[0].kept == rank(Answers.of([1, 0], {"a": [1, 0], "b": [0, 0]}), Bernoulli(0.1)).pairs[0].kept
+    named = rank(AnswerTable.of({"x": 1, "y": 0}, {"a": {"y": 0, "x": 1}, "b": {"x": 0, "y": 0}}), Bernoulli(0.1))
+    assert named.pairs[0].kept == rank(AnswerTable.of([1, 0], {"a": [1, 0], "b": [0, 0]}), Bernoulli(0.1)).pairs[0].kept
 
 
 def test_a_confusion_matrix_is_read_in_the_order_of_the_labels(written):

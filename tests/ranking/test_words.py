@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from verite.ranking.result import AlgorithmPair, Ranking, probability, rate
-from verite.ranking.sums import SideChances
+from verite.ranking.sums import LossTieWin
 from verite.signature import Signature
 
 
 def logs(below, level, above):
-    return SideChances(*(log(p) if p else -inf for p in (below, level, above)))
+    return LossTieWin(*(log(p) if p else -inf for p in (below, level, above)))
 
 
 def couple(first, second, sides=(0.05, 0.2, 0.75), **changes):

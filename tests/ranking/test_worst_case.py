@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from verite.errors import BadParameter
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.rank import rank
 from verite.truth_errors import AtMost, Bernoulli, PerItem
 from verite.truth_errors.model import share_of
@@ -44,7 +44,7 @@ def test_what_is_certain_is_what_no_choice_of_wrong_records_changes(bound):
         truth, answers = table_of(ahead, behind, equal)
         if bound > len(truth):
             continue
-        pair = rank(Answers.of(truth, answers), AtMost(bound)).pairs[0]
+        pair = rank(AnswerTable.of(truth, answers), AtMost(bound)).pairs[0]
         worst = min(leads_within(truth, answers, bound))
         if ahead > behind:
             assert (pair.certain == "kept") == (worst > 0), (ahead, behind, equal)
@@ -53,7 +53,7 @@ def test_what_is_certain_is_what_no_choice_of_wrong_records_changes(bound):
 
 def test_breakdown_counts_are_half_the_gap():
     for ahead, behind, equal in CASES:
-        pair = rank(Answers.of(*table_of(ahead, behind, equal)), AtMost(0)).pairs[0]
+        pair = rank(AnswerTable.of(*table_of(ahead, behind, equal)), AtMost(0)).pairs[0]
         gap = ahead - behind
         assert pair.errors_to_tie == -(-gap // 2)
         assert pair.errors_to_reverse == (gap // 2 + 1 if ahead else None)
@@ -61,9 +61,9 @@ def test_breakdown_counts_are_half_the_gap():
 
 def test_the_condition_is_strict():
     # Twice the number of errors equal to the gap: a tie can be forced, so the order is not certain.
-    pair = rank(Answers.of(*table_of(4, 0, 2)), AtMost(2)).pairs[0]
+    pair = rank(AnswerTable.of(*table_of(4, 0, 2)), AtMost(2)).pairs[0]
     assert pair.certain == "not overtaken"
-    assert rank(Answers.of(*table_of(5, 0, 2)), AtMost(2)).pairs[0].certain == "kept"
+    assert rank(AnswerTable.of(*table_of(5, 0, 2)), AtMost(2)).pairs[0].certain == "kept"
 
 
 @pytest.mark.parametrize("fixed", [(0,), (0, 1), (0, 1, 2), (3,), (0, 3)])
@@ -71,7 +71,7 @@ def test_audited_records_cannot_be_wrong(fixed):
     truth, answers = table_of(3, 1, 2)
     marks = [i in fixed for i in range(6)]
     for bound in range(4):
-        pair = rank(Answers.of(truth, answers), AtMost(bound, audited=marks)).pairs[0]
+        pair = rank(AnswerTable.of(truth, answers), AtMost(bound, audited=marks)).pairs[0]
         worst = min(leads_within(truth, answers, bound, fixed))
         assert (pair.certain == "kept") == (worst > 0)
         assert (pair.certain != "open") == (worst >= 0)
@@ -79,7 +79,7 @@ def test_audited_records_cannot_be_wrong(fixed):
 
 def test_items_of_rate_zero_count_as_audited():
     truth, answers = table_of(3, 1, 2)
-    pair = rank(Answers.of(truth, answers), PerItem([0, 0, 0, 0.1, 0.1, 0.1])).pairs[0]
+    pair = rank(AnswerTable.of(truth, answers), PerItem([0, 0, 0, 0.1, 0.1, 0.1])).pairs[0]
     assert pair.errors_to_tie is None
     assert pair.certain == "kept"
 
@@ -87,22 +87,22 @@ def test_items_of_rate_zero_count_as_audited():
 def test_a_share_of_the_records_is_taken_of_the_number_that_was_written():
     assert share_of(0.29, 100) == 29
     assert share_of(0.2, 10) == 2
-    found = rank(Answers.of(*table_of(60, 0, 40)), AtMost(epsilon=0.29))
+    found = rank(AnswerTable.of(*table_of(60, 0, 40)), AtMost(epsilon=0.29))
     assert found.pairs[0].bound == 29
     assert found.pairs[0].certain == "kept"
-    assert rank(Answers.of(*table_of(60, 0, 40)), Bernoulli(0.29)).pairs[0].bound == 29
+    assert rank(AnswerTable.of(*table_of(60, 0, 40)), Bernoulli(0.29)).pairs[0].bound == 29
 
 
 def test_under_independent_errors_certainty_is_a_separate_statement():
     """The worst case with as many errors as expected is shown beside the probability, which is never 1."""
-    pair = rank(Answers.of(*table_of(6, 0, 4)), Bernoulli(0.2)).pairs[0]
+    pair = rank(AnswerTable.of(*table_of(6, 0, 4)), Bernoulli(0.2)).pairs[0]
     assert pair.certain == "kept"
     assert pair.kept < 1
 
 
 def test_no_probability_is_claimed_in_the_worst_case():
     truth, answers = table_of(3, 1, 2)
-    found = rank(Answers.of(truth, answers | {"third": [0, 0, 0, 0, 1, 1]}), AtMost(1))
+    found = rank(AnswerTable.of(truth, answers | {"third": [0, 0, 0, 0, 1, 1]}), AtMost(1))
     assert isnan(found.whole)
     assert isnan(found.pair("leader", "trailer").kept)
     assert found.methods["whole_order"] == "worst case"
@@ -117,7 +117,7 @@ def test_places_in_the_worst_case_enclose_all_that_can_happen(bound):
     truth = [1] * 7
     for _ in range(20):
         columns = rng.integers(0, 2, (3, 7)).tolist()
-        found = rank(Answers.of(truth, dict(zip("abc", columns, strict=True))), AtMost(bound))
+        found = rank(AnswerTable.of(truth, dict(zip("abc", columns, strict=True))), AtMost(bound))
         for wrong in product((0, 1), repeat=7):
             if sum(wrong) > bound:
                 continue
@@ -141,4 +141,4 @@ def test_the_bound_is_a_count_or_a_share():
 
 def test_marks_must_fit_the_items():
     with pytest.raises(BadParameter, match="audited: expected 6 values, one per item, found 2"):
-        rank(Answers.of(*table_of(3, 1, 2)), AtMost(1, audited=[True, False]))
+        rank(AnswerTable.of(*table_of(3, 1, 2)), AtMost(1, audited=[True, False]))

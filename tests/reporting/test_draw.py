@@ -10,10 +10,8 @@ from PIL import Image
 
 import verite as vt
 from verite.cli import run
-from verite.reporting.draw import PENS
-from verite.reporting.overlays import Overlay
+from verite.reporting.draw import PENS, Overlay, rings_of, thin, trace_mask
 from verite.reporting.pictures import Pictures, below, pixels
-from verite.reporting.rings import rings_of, thin, trace_mask
 
 HARBOUR = Path(__file__).parents[2] / "src" / "verite" / "data" / "demo"
 TRUTH, HAWK = HARBOUR / "truth.json", HARBOUR / "hawk.json"
@@ -117,14 +115,14 @@ def test_a_photo_is_turned_as_its_camera_says(tmp_path):
 def test_a_broken_photo_is_an_empty_ground(tmp_path, three):
     (tmp_path / "a.png").write_bytes(b"\x89PNG no more")
     assert pixels(tmp_path / "a.png") is None
-    assert vt.draw_image(three, "a.png", tmp_path).axes
+    assert vt.plot_image(three, "a.png", tmp_path).axes
 
 
 def test_the_drawing_says_what_is_on_it(three):
     from matplotlib.text import Text
 
-    shown = [text.get_text() for text in vt.draw_image(three, "a.png", confidence=0.0).findobj(Text)]
-    assert "2 found, 1 missed, 1 wrong" in shown
+    shown = [text.get_text() for text in vt.plot_image(three, "a.png", confidence=0.0).findobj(Text)]
+    assert "2 TP, 1 FP, 1 missed (FN)" in shown
     assert {"missed cat", "✓ cat 0.90", "✗ cat 0.80"} <= set(shown)
 
 
@@ -135,7 +133,7 @@ def test_names_stay_inside_the_photo_and_keep_their_ends():
     boxes = [[-15, 20, 5, 30], [90, 50, 99, 60]]
     truth = vt.Annotations.of(["a.png"] * 2, names, boxes, sizes={"a.png": (100, 80)})
     pred = vt.Annotations.of(["a.png"] * 2, names, boxes, confidence=[0.9, 0.8])
-    figure = vt.draw_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
+    figure = vt.plot_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
     figure.draw_without_rendering()
     written = [text for text in figure.findobj(Annotation) if text.get_text()]
     assert {text.get_text()[-14:] for text in written} == {"model 747 0.90", "model 787 0.80"}
@@ -148,7 +146,7 @@ def test_names_stay_inside_the_photo_and_keep_their_ends():
 def test_names_that_look_like_formulas_are_text():
     truth = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], sizes={"a.png": (100, 80)})
     pred = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], confidence=[0.9])
-    shown = vt.draw_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
+    shown = vt.plot_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
     assert any(r"$\frac$" in text.get_text() for text in shown.axes[0].texts)
 
 

@@ -12,7 +12,7 @@ import verite as vt
 from tests.cli.test_command_line import DATA
 from verite.compat.pycocotools.coco import COCO
 from verite.errors import BadParameter
-from verite.reporting.figures import MISSING
+from verite.reporting.plots import MISSING
 
 TRUTH, HAWK, MOLE = (str(DATA / "demo" / f"{name}.json") for name in ("truth", "hawk", "mole"))
 
@@ -32,12 +32,12 @@ DOORS = {
     "comparison": lambda: vt.compare(vt.coco(TRUTH, HAWK), vt.coco(TRUTH, MOLE)).plot(),
     "analysis": lambda: analysis().plot(),
     "part of an analysis": lambda: analysis().errors.plot(),
-    "photo": lambda: vt.draw_image(vt.coco(TRUTH, HAWK), vt.read(TRUTH).images.names[0]),
+    "photo": lambda: vt.plot_image(vt.coco(TRUTH, HAWK), vt.read(TRUTH).images.names[0]),
     "photos": lambda: vt.draw(TRUTH, HAWK, "drawn"),
-    "pair": lambda: vt.draw_pair([2, 3, 6, 7], [4, 3, 8, 7], size=(10, 10)),
-    "distributions": lambda: vt.draw_distributions(vt.localize(TRUTH, HAWK, "iou")),
-    "scene": lambda: vt.draw_scene(vt.interpret(TRUTH, HAWK).trace(0)),
-    "class distances": lambda: vt.draw_distances(vt.class_distances("voc")),
+    "pair": lambda: vt.plot_pair([2, 3, 6, 7], [4, 3, 8, 7], size=(10, 10)),
+    "distributions": lambda: vt.plot_distributions(vt.localize(TRUTH, HAWK, "iou")),
+    "scene": lambda: vt.plot_scene(vt.interpret(TRUTH, HAWK).trace(0)),
+    "class distances": lambda: vt.plot_distances(vt.class_distances("voc")),
     "pycocotools": show_first,
 }
 
@@ -63,4 +63,4 @@ def test_pages_need_no_matplotlib(monkeypatch, tmp_path):
 def test_figures_are_made_in_one_place():
     home = Path(vt.__file__).parent
     makers = [path.name for path in home.rglob("*.py") if re.search(r"\bFigure\(", path.read_text())]
-    assert makers == ["figures.py"]
+    assert makers == ["plots.py"]

@@ -8,8 +8,8 @@ import pytest
 import verite as vt
 from tests.interpretation.scenes import SIDE, judged, of_masks, scene
 from verite.errors import BadParameter
-from verite.reporting.interpretation import ALONE, draw_scores, group_colours, save_interpretation
 from verite.reporting.plots import render
+from verite.reporting.scene_score_plots import ALONE, draw_scores, group_colours, save_interpretation
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10)
 
@@ -24,7 +24,7 @@ def test_a_scene_shows_objects_matches_and_matrices():
     from matplotlib.patches import ConnectionPatch
 
     found = judged(scene([A, B]), scene([A, C]))
-    figure = vt.draw_scene(found.trace("a"))
+    figure = vt.plot_scene(found.trace("a"))
     shown = texts(figure)
     for text in ("truth: 2 objects, 1 missed", "found: 2 objects, 1 spurious", "1 cat", "overlap", "compensation"):
         assert text in shown
@@ -43,12 +43,12 @@ def test_masks_and_polygons_are_drawn():
     mask = np.zeros((1, SIDE, SIDE), dtype=bool)
     mask[0, 2:8, 3:9] = True
     pair = of_masks(mask, [0], [0], 1), of_masks(np.roll(mask, 1, axis=2), [0], [0], 1)
-    assert render(vt.draw_scene(judged(*pair).trace(0)), "svg")
+    assert render(vt.plot_scene(judged(*pair).trace(0)), "svg")
 
 
 @pytest.mark.parametrize(("truths", "preds"), [([], []), ([A], []), ([], [A]), ([A] * 40, [A] * 20)])
 def test_scenes_of_any_size_are_drawn(truths, preds):
-    assert render(vt.draw_scene(judged(scene(truths), scene(preds)).trace("a")), "png")
+    assert render(vt.plot_scene(judged(scene(truths), scene(preds)).trace("a")), "png")
 
 
 def test_names_are_text_and_nothing_else(tmp_path):
@@ -65,17 +65,17 @@ def test_the_spread_of_scores_is_drawn():
 
 def test_a_heat_map_has_every_class_and_number():
     distances = vt.ClassDistances.of(["cat", "dog"], [[0, 0.25], [0.25, 0]])
-    figure = vt.draw_distances(distances)
+    figure = vt.plot_distances(distances)
     axes = figure.axes[0]
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         assert [label.get_text() for label in labels] == ["cat", "dog"]
     assert texts(figure).count(".25") == 2
     many = [f"class {i}" for i in range(60)]
-    assert vt.draw_distances(vt.ClassDistances.of(many, 1 - np.eye(60)))
+    assert vt.plot_distances(vt.ClassDistances.of(many, 1 - np.eye(60)))
 
 
 def test_what_cannot_be_drawn_is_said():
     with pytest.raises(BadParameter, match="expected a matrix with class names"):
-        vt.draw_distances(vt.ClassDistances())
+        vt.plot_distances(vt.ClassDistances())
     with pytest.raises(BadParameter, match="expected the trace of an image"):
-        vt.draw_scene(vt.Trace.of([[1.0]], [[0.0]], [[0.0]]))
+        vt.plot_scene(vt.Trace.of([[1.0]], [[0.0]], [[0.0]]))

@@ -7,7 +7,7 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter
-from verite.reporting.localization import draw_distributions, draw_object, draw_pair, save_localization, worst_pair
+from verite.reporting.localization import draw_object, plot_distributions, plot_pair, save_localization, worst_pair
 from verite.reporting.plots import render
 
 
@@ -23,7 +23,7 @@ def results():
 
 
 def test_each_metric_has_its_histogram_mean_and_direction(results):
-    figure = draw_distributions(results)
+    figure = plot_distributions(results)
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["iou", "hausdorff"]
     assert [axes.get_xlabel() for axes in figure.axes] == ["higher is better", "lower is better [px]"]
@@ -34,7 +34,7 @@ def test_each_metric_has_its_histogram_mean_and_direction(results):
 
 def test_a_metric_without_values_says_so():
     nothing = vt.Annotations.of([], [], [], images=["a"], labels=["cat"])
-    figure = draw_distributions(vt.localize(nothing, nothing, "iou", checks="off"))
+    figure = plot_distributions(vt.localize(nothing, nothing, "iou", checks="off"))
     assert figure.axes[0].texts[0].get_text() == "no values"
 
 
@@ -57,12 +57,12 @@ def test_the_worst_pair_is_found(results):
 def test_any_two_regions_make_a_picture():
     mask = np.zeros((20, 20), dtype=bool)
     mask[5:12, 5:12] = True
-    figure = draw_pair(mask, [4, 4, 10, 12], "iou", "hausdorff", title="a square")
+    figure = plot_pair(mask, [4, 4, 10, 12], "iou", "hausdorff", title="a square")
     assert figure.axes[0].get_title().startswith("a square\niou ")
     assert figure.axes[0].get_xlim() == (1, 15)  # cropped to the objects with three pixels around them
-    alone = draw_pair(mask, None, "iou")
+    alone = plot_pair(mask, None, "iou")
     assert "largest distance" not in [t.get_text() for t in alone.legends[0].get_texts()][-1]
-    empty = draw_pair(np.zeros((5, 7), bool), np.zeros((5, 7), bool))
+    empty = plot_pair(np.zeros((5, 7), bool), np.zeros((5, 7), bool))
     assert empty.axes[0].get_xlim() == (0, 7)
 
 

@@ -137,7 +137,7 @@ def test_the_lines_for_slurm_and_make_have_the_numbers_of_the_whole(folder: Path
         )
     parts = sorted((folder / "parts").iterdir())
     assert [part.name for part in parts] == ["0.part", "1.part", "2.part"]
-    loaded = [vt.Partial.load(part) for part in parts]
+    loaded = [vt.PartialResult.load(part) for part in parts]
     expect_printed([loaded[0].merge(*loaded[1:]).compute()], folder)
     if shutil.which("make") is None:
         return

@@ -23,12 +23,12 @@ def test_findings_go_with_the_part_and_say_of_how_many_images_they_speak(tmp_pat
     part = vt.partial(truth, pred, checks="warn")
     assert part.findings == vt.coco(truth, pred, checks="warn").findings
     part.save(tmp_path / "a.part")
-    again = vt.Partial.load(tmp_path / "a.part")
+    again = vt.PartialResult.load(tmp_path / "a.part")
     assert again.findings == again.compute().findings == part.findings
     other = vt.partial(
         replace(truth, images=Images(["b"])), replace(pred, images=Images(["b"])).where([False]), checks="off"
     )
-    for merged in (part.merge(other), vt.Partial.from_bytes(other.merge(again).to_bytes())):
+    for merged in (part.merge(other), vt.PartialResult.from_bytes(other.merge(again).to_bytes())):
         assert [finding.code for finding in merged.findings] == ["V111"]
         assert merged.findings[0].message.endswith("(in a part of 1 images)")
         assert merged.compute().findings == merged.findings
@@ -68,7 +68,7 @@ def test_classes_that_only_predictions_have_are_there_in_parts_as_in_the_whole(p
     ]
     merged = parts[2].merge(parts[0].merge(parts[1]))
     assert merged == vt.partial(truth, preds(0, 1, 2, 3), protocol, checks="off", **more)
-    assert_same(vt.Partial.from_bytes(merged.to_bytes()).compute(), whole)
+    assert_same(vt.PartialResult.from_bytes(merged.to_bytes()).compute(), whole)
     assert merged.compute().class_names == ["cat", "dog", "ant", "zebra"]  # of parts by their names
     fates = {name: (curve.truths, curve.tp, curve.fp) for name, curve in merged.compute().curves[0].items()}
     assert fates == {"cat": (2, 0, 0), "dog": (1, 1, 0), "zebra": (0, 0, 2), "ant": (0, 0, 1)}

@@ -61,6 +61,29 @@ def test_in_the_order_of_images_any_listing_and_partition_has_the_numbers_of_the
         assert_same(merge_in_any_way(parts, rng).compute(), whole)
 
 
+@pytest.mark.parametrize("protocol", ["voc", "imagenet-det"])
+def test_results_merged_over_equal_confidences_of_several_images_are_signed_by_image(protocol: str) -> None:
+    # In one piece the file lists the right prediction of b.jpg first: mAP 0.5. Parts know a.jpg before b.jpg: 0.25.
+    truth, pred = mixed_ties([1, 0])
+    whole = getattr(vt, protocol.replace("-", "_"))(truth, pred, checks="off")
+    parts = [
+        vt.partial(take_images(truth, chosen), take_images(pred, chosen), protocol, checks="off")
+        for chosen in np.eye(2, dtype=bool)
+    ]
+    merged = parts[0].merge(parts[1])
+    for found in (merged.compute(), vt.PartialResult.from_bytes(merged.to_bytes()).compute(), vt.evaluate_parts(parts)):
+        assert (whole.scores["mAP"].value, found.scores["mAP"].value) == (0.5, 0.25)
+        assert "ties:stable" in str(whole.signature)
+        assert "ties:image" in str(found.signature)
+    by_image = getattr(vt, protocol.replace("-", "_"))(truth, pred, ties="image", checks="off")
+    assert_same(merged.compute(), by_image)
+    # Both right: every order gives the same number, so the signature stays that of one piece.
+    both = replace(pred, regions=Regions(np.array([[0.0, 0, 9, 9]] * 2), "xyxy"))
+    alone = [vt.partial(take_images(truth, some), take_images(both, some), protocol, checks="off")
+             for some in np.eye(2, dtype=bool)]  # fmt: skip
+    assert "ties:stable" in str(alone[0].merge(alone[1]).compute().signature)
+
+
 def test_shards_whose_images_do_not_rise_are_refused_where_it_matters() -> None:
     truth, pred = mixed_ties([0, 1])
     one, two = [

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +24,14 @@ from tests.panoptic_files import write_side
 from tests.protocols.scenes import random_sides
 from tests.protocols.test_lvis import federated, written
 from tests.protocols.test_panoptic import random_set as random_panoptic
+from verite.model.classes import ImageLevelLabels
 from verite.model.images import Images
 from verite.model.regions import Regions
-from verite.model.verdicts import Verdicts
 
 KINDS: dict[str, dict[str, Any]] = {
     "coco": {"max_dets": [1, 3, 100]},
-    "voc": {"iou": [0.3, 0.5, 0.75]},
-    "imagenet-det": {"iou": [0.5, 0.75]},
+    "voc": {"iou": [0.3, 0.5, 0.75], "ties": "image"},
+    "imagenet-det": {"iou": [0.5, 0.75], "ties": "image"},
     "openimages": {"metric": "v2"},
 }
 
@@ -58,12 +61,12 @@ def assert_same(found: Any, whole: Any) -> None:
     assert documents[0] == documents[1]
 
 
-def merge_in_any_way(parts: list[vt.Partial], rng: np.random.Generator) -> vt.Partial:
+def merge_in_any_way(parts: list[vt.PartialResult], rng: np.random.Generator) -> vt.PartialResult:
     while len(parts) > 1:
         some = rng.permutation(len(parts))[: int(rng.integers(2, 4))].tolist()
         merged = parts[some[0]].merge(*(parts[i] for i in some[1:]))
         if rng.random() < 0.5:
-            merged = vt.Partial.from_bytes(merged.to_bytes())
+            merged = vt.PartialResult.from_bytes(merged.to_bytes())
         parts = [part for i, part in enumerate(parts) if i not in some] + [merged]
     return parts[0]
 
@@ -122,7 +125,7 @@ def take_verdicts(side: vt.Annotations, chosen: Any) -> vt.Annotations:
     assert side.verdicts is not None
     kept = chosen[side.verdicts.image]
     image = (np.cumsum(chosen) - 1)[side.verdicts.image[kept]].astype(np.int32)
-    verdicts = Verdicts(image, side.verdicts.label[kept], side.verdicts.kind[kept])
+    verdicts = ImageLevelLabels(image, side.verdicts.label[kept], side.verdicts.kind[kept])
     return replace(take_images(replace(side, verdicts=None), chosen), verdicts=verdicts)
 
 
@@ -169,7 +172,7 @@ def test_groups_of_open_images_count_in_parts_as_in_the_whole() -> None:
     assert compared > 40
 
 
-def two_parts(**more: Any) -> tuple[vt.Partial, vt.Partial]:
+def two_parts(**more: Any) -> tuple[vt.PartialResult, vt.PartialResult]:
     box = [[0, 0, 9, 9]]
     parts = []
     for name in ("a.jpg", "b.jpg"):
@@ -211,22 +214,22 @@ def test_what_changes_no_number_may_differ_and_be_said_later() -> None:
 def test_a_part_is_saved_whole_and_refused_damaged(tmp_path: Path) -> None:
     one, _ = two_parts()
     one.save(tmp_path / "a.part")
-    assert vt.Partial.load(tmp_path / "a.part") == one
+    assert vt.PartialResult.load(tmp_path / "a.part") == one
     (tmp_path / "b.part").write_bytes((tmp_path / "a.part").read_bytes()[:-3])
     with pytest.raises(vt.ReadError, match=r"b.part: expected a part that is whole, found damaged bytes"):
-        vt.Partial.load(tmp_path / "b.part")
+        vt.PartialResult.load(tmp_path / "b.part")
     (tmp_path / "c.part").write_text("{}")
     with pytest.raises(vt.ReadError, match=r"c.part: expected a part as verite writes it, found other bytes"):
-        vt.Partial.load(tmp_path / "c.part")
+        vt.PartialResult.load(tmp_path / "c.part")
     loop = vt.CocoEvaluator(checks="off")
     loop.update({"boxes": [], "scores": [], "labels": []}, {"boxes": [[0, 0, 9, 9]], "labels": [1]})
     (tmp_path / "d.part").write_bytes(loop.to_bytes())
     with pytest.raises(
         vt.ReadError, match=r"expected one of `verite partial` or vt.partial, found that of an evaluator"
     ):
-        vt.Partial.load(tmp_path / "d.part")
+        vt.PartialResult.load(tmp_path / "d.part")
     with pytest.raises(vt.ReadError, match="nothing"):
-        vt.Partial.load(tmp_path / "e.part")
+        vt.PartialResult.load(tmp_path / "e.part")
 
 
 def test_a_part_that_was_written_long_ago_is_read_for_ever() -> None:
@@ -237,7 +240,7 @@ def test_a_part_that_was_written_long_ago_is_read_for_ever() -> None:
     )
     boxes = [[0, 0, 10, 10], [60, 60, 80, 80], [200, 200, 240, 240]]
     pred = vt.Annotations.of(["b.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"], boxes, confidence=[0.9, 0.5, 0.25])
-    part = vt.Partial.load(path)
+    part = vt.PartialResult.load(path)
     assert part.to_bytes() == path.read_bytes() == vt.partial(truth, pred).to_bytes()
     results = part.compute()
     # One of two cats is found, first of all; no dog: 51 of 101 recalls, and none.
@@ -248,7 +251,7 @@ def test_a_part_that_was_written_long_ago_is_read_for_ever() -> None:
 def test_parts_that_two_versions_of_python_wrote_are_merged() -> None:
     """One was written by Python 3.11, one by 3.13; whichever runs this writes their bytes, and merges them."""
     home = Path(__file__).parent.parent / "data" / "part"
-    one, two = (vt.Partial.load(home / f"{name}.part") for name in ("version-1", "python-3.13"))
+    one, two = (vt.PartialResult.load(home / f"{name}.part") for name in ("version-1", "python-3.13"))
     truth = vt.Annotations.of(["c.jpg"] * 2, ["cat", "dog"], [[0, 0, 10, 10], [50, 50, 90, 90]])
     pred = vt.Annotations.of(["c.jpg"] * 2, ["cat", "zebra"], [[0, 0, 10, 10], [0, 0, 5, 5]], confidence=[0.75, 0.5])
     assert vt.partial(truth, pred, checks="off") == two
@@ -282,3 +285,63 @@ def test_keypoints_are_merged_as_boxes_are(tmp_path: Path) -> None:
     assert 0 < whole.scores["AP"].value < 1
     parts = [vt.partial(*some, on="keypoints", sigmas="coco", checks="off") for some in split(sides, rng, 3)]
     assert_same(parts[0].merge(*parts[1:]).compute(), whole)
+
+
+def spoil(data: bytes, rng: np.random.Generator) -> bytes:
+    """A part with some of its fields changed and the digest of what it is now."""
+    from verite import _core
+
+    body = bytearray(data[:-8])
+    for _ in range(int(rng.integers(1, 4))):
+        at, kind = int(rng.integers(13, len(body))), rng.random()
+        if kind < 0.7:  # numbers of one byte: counts, places of images and fates, bits of hits
+            body[at] = int(rng.choice([0, 1, 127, 128, 255, rng.integers(256), body[at] ^ 1, (body[at] + 1) % 256]))
+        elif kind < 0.85:
+            body.insert(at, int(rng.integers(256)))
+        else:
+            del body[at]
+    return bytes(body) + _core.digest(bytes(body)).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("protocol", [*KINDS, "panoptic"])
+def test_a_part_that_contradicts_itself_is_refused_whatever_its_digest(
+    tmp_path: Path, protocol: str, many: Callable[[int], int]
+) -> None:
+    """Each is a documented error, or numbers that a data set could have."""
+    rng = np.random.default_rng(0)
+    if protocol == "panoptic":
+        images = random_panoptic(rng)
+        sides = [{i: (s[k][0].tolist(), s[k][1]) for i, s in images.items()} for k in (0, 1)]
+        truth = vt.read(write_side(tmp_path, "truth", sides[0]))
+        pred = vt.read(write_side(tmp_path, "pred", sides[1], is_truth=False), like=truth)
+        data = vt.partial(truth, pred, "panoptic", checks="off").to_bytes()
+    else:
+        data = vt.partial(*coco_sides(tmp_path, 5), protocol, **KINDS[protocol], checks="off").to_bytes()
+    refused = 0
+    for _ in range(many(1000)):
+        try:
+            found = vt.PartialResult.from_bytes(spoil(data, rng)).compute()
+            values = [score.value for score in found.scores.values()]
+            values += [value for own in found.class_scores().values() for value in own]
+            str(found)
+        except vt.VeriteError:
+            refused += 1
+            continue
+        assert all(np.isnan(value) or 0 <= value <= 1 for value in values)
+    assert refused > 0
+
+
+def test_results_of_parts_are_freed_when_they_are_let_go(tmp_path: Path) -> None:
+    """Native memory does not wait for Python's collector, which does not see it."""
+    part = vt.partial(*coco_sides(tmp_path, 5))
+    gc.collect()
+    gc.disable()
+    try:
+        found = part.compute()
+        assert found.truth.digest != found.pred.digest
+        merged = weakref.ref(found.numbers)
+        str(found)
+        del found
+        assert merged() is None
+    finally:
+        gc.enable()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verite.statistics.places import separate
+from verite.statistics.standings import separate
 
 
 def places_by_definition(scores, draws, level):

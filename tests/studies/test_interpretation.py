@@ -12,15 +12,14 @@ from PIL import Image
 import verite as vt
 from verite.cli import run
 from verite.errors import BadParameter
-from verite.formats.voc_segmentation import read_segmentation
+from verite.formats.voc import read_segmentation
 from verite.interpretation.score import ScoreRules
 from verite.model.rasters import array_of, frames_of
 from verite.model.regions import Regions
 from verite.studies.alterations import Outline, draw
 from verite.studies.claims import checks_of, jumps_of
-from verite.studies.interpretation import study_interpretation
+from verite.studies.interpretation import CLASSES, COUNTS, study_interpretation, synthetic_scenes
 from verite.studies.localization_errors import POWERS, WAYS, alter_scenes, masks_of, ways
-from verite.studies.scenes import CLASSES, COUNTS, synthetic_scenes
 
 FEW = {1: 4, 2: 3, 3: 2}
 
@@ -73,7 +72,7 @@ def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
             outline = Outline.of(mask_of(masks, rows[k]))
             altered = draw(outline, ways(outline)[[way]])
             parts = [altered if row == rows[k] else masks.take(np.array([row])) for row in rows]
-            runs = vt.Runs.of([(part[0], tuple(part.sizes[0])) for part in parts])
+            runs = vt.RLEMasks.of([(part[0], tuple(part.sizes[0])) for part in parts])
             pred = replace(truth, regions=Regions(frames_of(runs), runs=runs))
             found = vt.interpret(truth, pred, matching=matching, checks="off").image_scores[group.images[i]]
             assert scores[i, k, way] == pytest.approx(found, abs=1e-12)

@@ -9,9 +9,8 @@ import pytest
 
 from verite.studies.jei import ADVISED, agreement_by_row, reproduce_jei
 from verite.studies.property_tables import PropertyTable
-from verite.studies.published import JEI_TABLES, jei_scores, jei_table, read_table
-from verite.studies.readings import JEI
 from verite.studies.reproduction import TableComparison
+from verite.studies.rows import JEI, JEI_TABLES, jei_scores, jei_table, read_table
 from verite.studies.sensitivity import sensitivity
 
 

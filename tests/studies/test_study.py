@@ -14,10 +14,10 @@ import pytest
 import verite as vt
 from verite.errors import BadParameter, DataError, UnknownMetric
 from verite.studies.measuring import count_results
+from verite.studies.properties import triangle_shares
 from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import jei_rows, rows_of
 from verite.studies.sweeps import COMBINED, JEI_SWEEPS, sweeps_of
-from verite.studies.triangle import triangle_shares
 from verite.studies.truths import all_truths, truths_of
 
 

@@ -12,8 +12,8 @@ import pytest
 from tests.ranking.paper import TABLE_3, TABLE_3_TRUTH, TABLE_4, TABLE_4_TRUTH, table_2
 from tests.truth_errors.toy import TwoRates
 from verite.errors import BadParameter
-from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences
+from verite.ranking.answers import AnswerTable
+from verite.ranking.confidence import ScoreTable
 from verite.ranking.contest import contest_of
 from verite.ranking.rank import rank
 from verite.truth_errors import MODELS, Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared, parse
@@ -31,10 +31,10 @@ EXAMPLES = {
     "two_rates": (lambda n: TwoRates(0.1, 0.4), lambda n: TwoRates(0, 0)),
 }
 TABLES = {
-    "two": Answers.of(TABLE_3_TRUTH, TABLE_3),
-    "three": Answers.of(*table_2()),
-    "labels": Answers.of(list("xyzxyzxy"), {"a": list("xyzxyxyx"), "b": list("xyyxzzyz"), "c": list("zyzxyzxy")}),
-    "confidences": Confidences.of(TABLE_4_TRUTH, TABLE_4, sums="keep"),
+    "two": AnswerTable.of(TABLE_3_TRUTH, TABLE_3),
+    "three": AnswerTable.of(*table_2()),
+    "labels": AnswerTable.of(list("xyzxyzxy"), {"a": list("xyzxyxyx"), "b": list("xyyxzzyz"), "c": list("zyzxyzxy")}),
+    "confidences": ScoreTable.of(TABLE_4_TRUTH, TABLE_4, sums="keep"),
 }
 MANY = 40_000
 

@@ -13,7 +13,7 @@ from tests.truth_errors.test_every_model import EXAMPLES
 from tests.truth_errors.toy import TwoRates
 from verite.cli import run
 from verite.errors import BadParameter
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.rank import rank
 from verite.truth_errors import MODELS, parse
 
@@ -33,7 +33,7 @@ def test_its_numbers_are_those_of_all_truths_there_could_be():
         one, two = (sum(a == t for a, t in zip(TABLE_3[name], real, strict=True)) for name in ("A1", "A2"))
         weight = sum(0.5 * e ** sum(wrong) * (1 - e) ** (10 - sum(wrong)) for e in (0.1, 0.4))
         expected += weight * (two > one)
-    found = rank(Answers.of(TABLE_3_TRUTH, TABLE_3), TwoRates(0.1, 0.4))
+    found = rank(AnswerTable.of(TABLE_3_TRUTH, TABLE_3), TwoRates(0.1, 0.4))
     assert found.methods["pairs"] == "exact"
     assert found.pairs[0].kept == pytest.approx(expected, rel=1e-12)
 
@@ -94,7 +94,7 @@ def test_what_is_no_model_is_refused():
         words = "anything goes"
 
     with pytest.raises(BadParameter, match="errors: expected an error model such as"):
-        rank(Answers.of(TABLE_3_TRUTH, TABLE_3), Unknown())
+        rank(AnswerTable.of(TABLE_3_TRUTH, TABLE_3), Unknown())
 
 
 def test_a_text_that_is_no_model_is_refused():

@@ -42,31 +42,31 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return np.empty((0, 128), np.float32) if descriptors is None",
         "128 → 129",
     ): "a picture without two points is left out",
-    ("interpretation/overlaps.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "1.0 → 1.1"): CANDIDATES,
-    ("interpretation/overlaps.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "0.0 → 1"): CANDIDATES,
+    ("interpretation/score.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "1.0 → 1.1"): CANDIDATES,
+    ("interpretation/score.py", 'pixel = 1.0 if settings.pixel == "plus1" else 0.0', "0.0 → 1"): CANDIDATES,
     (
-        "interpretation/overlaps.py",
+        "interpretation/score.py",
         "[np.minimum.reduceat(polygons.points, starts) - 1, np.maximum.reduceat(polygons.points, starts) + 1]",
         "1 → 2",
     ): CANDIDATES,
     (
-        "interpretation/overlaps.py",
+        "interpretation/score.py",
         "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
         "LtE → Lt",
     ): SIDES,
     (
-        "interpretation/overlaps.py",
+        "interpretation/score.py",
         "unsized = np.flatnonzero(drawn & ((known.widths[images] <= 0) | (known.heights[images] <= 0)))",
         "BitOr → BitAnd",
     ): SIDES,
-    ("interpretation/overlaps.py", "size = sizes[truth.image[truths]].reshape(-1, 2)", "1 → 2"): (
+    ("interpretation/score.py", "size = sizes[truth.image[truths]].reshape(-1, 2)", "1 → 2"): (
         "numpy takes any number below 0 for as many as there are"
     ),
     ("interpretation/score.py", "return _core.assign(rows, columns, np.maximum(first, 1)", "1 → 2"): (
         "no overlap is as small as a part of 2^40"
     ),
     (
-        "interpretation/localization.py",
+        "interpretation/score.py",
         "return np.clip(1 - values if chosen.best == 1 else values, 0.0, 1.0)",
         "1.0 → 1.1",
     ): ("a metric from 0 to 1, as was asked before"),
@@ -95,19 +95,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("formats/coco_sieve.py", "look(_core.read_coco_bytes(self.document(**{section: block}), 1,", "1 → 2"): THREADS,
     ("formats/coco_sieve.py", "file = _core.read_coco_bytes(self.document(), 1,", "1 → 2"): THREADS,
     ("formats/class_names.py", "twice = Counter(names).most_common(1)[0][0]", "1 → 2"): FIRST_PART,
-    ("formats/document.py", 'if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:', "LtE → Lt"): (
-        "a way around counting exactly, as is done next"
-    ),
+    (
+        "formats/json_documents.py",
+        'if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:',
+        "LtE → Lt",
+    ): ("a way around counting exactly, as is done next"),
     ("formats/sizes.py", 'most = f"at most {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels"', "0 → 1"): (
         "Pillow complains only where it has such a number"
     ),
-    ("formats/voc_segmentation.py", "votes = np.zeros((VOID + 1, VOID + 1), dtype=np.int64)", "1 → 2"): (
+    ("formats/voc.py", "votes = np.zeros((VOID + 1, VOID + 1), dtype=np.int64)", "1 → 2"): (
         "a row and a column in which nothing is counted"
     ),
-    ("formats/yaml_names.py", "numbers = [-1 if number is None else number for number, _ in items]", "1 → 2"): (
+    ("formats/data_yaml.py", "numbers = [-1 if number is None else number for number, _ in items]", "1 → 2"): (
         "any number below 0 stands for none"
     ),
-    ("checks/cuts.py", "if not LOWEST < low <= 1 or finite.max() > 1 or low == finite.max():", "LtE → Lt"): (
+    ("checks/predictions.py", "if not LOWEST < low <= 1 or finite.max() > 1 or low == finite.max():", "LtE → Lt"): (
         "where the lowest is 1 all are, or some are above"
     ),
     ("checks/classes.py", "UNKNOWN = -(10**DIGITS)", "10 → 11"): "any number far below all ids stands for none",
@@ -118,7 +120,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "an image has a pixel at least"
     ),
     (
-        "checks/rotated.py",
+        "checks/boxes.py",
         "better = int((turned > plain)[differ].sum())",
         "Gt → GtE",
     ): "those that differ are not equal",
@@ -166,7 +168,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "who claims nothing finds nothing, and of the lead only its sign counts"
     ),
     ("ranking/outcomes.py", "code += column.astype(small, copy=False)", "False → True"): "a copy has the same numbers",
-    ("ranking/lattice.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
+    ("ranking/exact.py", "shape = high - low + 1", "1 → 2"): "places that the walk does not reach",
     ("ranking/exact.py", "stuck = stuck + 1 if middle == secant", ""): "which of two ways to the same rate is taken",
     ("ranking/exact.py", "secant = low - low_height * (high - low) / (high_height - low_height)", ""): (
         "which way to the same rate is taken: halves where this leads nowhere"

@@ -7,60 +7,117 @@ from functools import cached_property
 from itertools import pairwise
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import verite
 from verite.analysis.calibration import Calibration
 from verite.analysis.comparison import SystemPair, compare_pairs
 from verite.analysis.confusion import Confusion
 from verite.analysis.errors import Errors
-from verite.analysis.intervals import ImageDraws
+from verite.analysis.gate import SavedComparison
+from verite.analysis.influence import find_influence, list_audit, merge_suspicions
 from verite.analysis.lrp import LRP
-from verite.analysis.matches import Matches
-from verite.analysis.metadata import read_metadata
+from verite.analysis.matches import AnalysisMatches
 from verite.analysis.operating import Operating
-from verite.analysis.part import tell_set_aside
-from verite.analysis.settings import BEST_F1, AnalyseSettings, ProtocolSettings
-from verite.analysis.settings import LRP as LRP_WORD
+from verite.analysis.parts import BEST_F1, AnalyseSettings, ImageBootstrap, ProtocolSettings, tell_set_aside
+from verite.analysis.parts import LRP as LRP_WORD
+from verite.analysis.properties import read_metadata
 from verite.analysis.slices import Slices
 from verite.analysis.suspicious import MOST as LISTED
 from verite.analysis.suspicious import Suspicious
-from verite.analysis.swings import find_influence, list_audit, merge_suspicions
 from verite.analysis.worst import WORDS as ABOUT_SINGLES
 from verite.analysis.worst import Worst
 from verite.errors import BadParameter
-from verite.evaluation.floors import LabelFloors
-from verite.evaluation.settings import EvaluationSettings
-from verite.formats.memory import are_systems
-from verite.model.comparison import Comparison, distinct_names
-from verite.model.display import Display, Part, Verbatim
+from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
+from verite.model.comparison import MOST_BESIDE, Comparison, distinct_names
 from verite.model.results import Results, digest_for, to_json
-from verite.model.tables import Table, show_cell
+from verite.model.tables import Display, Part, Table, Verbatim, show_cell
 from verite.progress import begin
 from verite.protocols import protocol_named
+from verite.records import replace
+from verite.threads import use_threads
 
 if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
     from verite.analysis.matches import Floats
-    from verite.analysis.part import AnalysisPart
+    from verite.analysis.parts import AnalysisPart
     from verite.formats import Readable
     from verite.leaderboards.audit import AuditRow
-    from verite.signature import Signature
+from verite.signature import Signature
+
+SUMMARY_CLASSES = 5
+
+
+class Summary(Display):
+    """Systems, the first of which may be what the others are compared with, and comparisons with what was saved."""
+
+    def __init__(self, results: Sequence[Results], comparisons: Sequence[SavedComparison] = ()) -> None:
+        self.results, self.comparisons = tuple(results), tuple(comparisons)
+
+    def contents(self) -> list[Part]:
+        news = self.results[1:] if len(self.results) > 1 and not self.comparisons else self.results
+        return [
+            *self.numbers(),
+            *(part for one in self.comparisons for part in one.contents()[:-1]),
+            *(part for result in news for part in self.shortcomings(result)),
+            *self.findings(),
+            *({result.signature for result in self.results} | {one.base.signature for one in self.comparisons}),
+        ]
+
+    def numbers(self) -> list[Part]:
+        """Every score of every system, beside each other as far as they fit."""
+        if self.comparisons or not self.results:
+            return []  # which have them
+        if len(self.results) == 1:
+            return [self.results[0].summary()]
+        comparison = Comparison(self.results)
+        return [comparison.summary() if len(self.results) <= MOST_BESIDE else comparison.standing_table()]
+
+    def shortcomings(self, result: Results) -> list[Part]:
+        """What each type of error costs, and the worst classes."""
+        costs = [replace(part, title=f"{result.name}: what is missing") if isinstance(part, Table) else part
+                 for part in result.breakdown()]  # fmt: skip
+        return [*costs, *([worst] if (worst := worst_classes(result)).rows else [])]
+
+    def findings(self) -> list[Part]:
+        """What is suspicious, each thing once."""
+        return [*dict.fromkeys(f"{one.severity}: {one}" for result in self.results for one in result.findings)]
+
+
+def worst_classes(result: Results) -> Table:
+    """The rows of the classes with the worst first score."""
+    headline, table = next(iter(result.scores)), result.class_table()
+    values = dict(zip(result.class_names, result.class_scores()[headline], strict=True))
+    present = [row for row in table.rows if not isnan(values.get(row[0], float("nan")))]
+    order = sorted(present, key=lambda row: -values[row[0]] if result.is_error(headline) else values[row[0]])
+    title = f"{result.name}: worst classes"
+    return Table(table.head, tuple(order[:SUMMARY_CLASSES]), title=title if len(order) > 1 else result.name)
+
 
 WORST_CLASSES = 10
+
 WORST_SHOWN = 5
+
 CONFUSED_SHOWN = 3
+
 MOST_COLUMNS = 24  # of a table on the screen
+
 MOST_PAIRS = 3  # of systems, told one by one
 
 
 class Saving:
-    """What can be sent to somebody."""
+    """Base of analyses: writes the HTML report."""
+
+    def save_report(self, output: str | PathLike[str], **settings: Any) -> Path:
+        """Write the self-contained HTML report of this analysis, as `vt.report` does; returns its path."""
+        return verite.save_report(self, output, **settings)  # type: ignore[arg-type]
 
     def save_page(self, output: str | PathLike[str], **settings: Any) -> Path:
-        """One self-contained page of it, as `vt.report` writes; its settings are those of the page."""
-        return verite.save_page(self, output, **settings)  # type: ignore[arg-type]
+        """Call `save_report` under its earlier name, with a DeprecationWarning."""
+        warn("save_page is now called save_report", DeprecationWarning, stacklevel=2)
+        return self.save_report(output, **settings)
 
 
 class Analysis(Saving, Display):
@@ -68,16 +125,16 @@ class Analysis(Saving, Display):
 
     def __init__(self, results: Results, settings: AnalyseSettings) -> None:
         self.results, self.settings = results, settings
-        self.matches = Matches(results, settings.background)
+        self.matches = AnalysisMatches(results, settings.background)
         self.name = results.name
 
     @cached_property
-    def drawn(self) -> ImageDraws | None:
+    def drawn(self) -> ImageBootstrap | None:
         """What is drawn again for intervals; None: nothing."""
         settings = self.settings
         if not settings.draws:
             return None
-        return ImageDraws(self.results.truth, settings.draws, settings.seed, settings.resample)
+        return ImageBootstrap(self.results.truth, settings.draws, settings.seed, settings.resample)
 
     @cached_property
     def errors(self) -> Errors:
@@ -100,15 +157,22 @@ class Analysis(Saving, Display):
         return Operating(self.matches, self.settings.beta, self.drawn, self.settings.seed)
 
     @cached_property
-    def confidence(self) -> float | LabelFloors:
+    def confidence(self) -> float | ClassThresholds:
         """Where confusion cuts predictions off."""
         asked: Any = self.settings.confidence
         if asked == LRP_WORD:
-            return LabelFloors.of(self.lrp.thresholds)
+            return ClassThresholds.of(self.lrp.thresholds)
         if asked == BEST_F1:
             best = self.operating.confidence
             return -inf if isnan(best) else best
+        count_left(self.results.pred, asked)  # a threshold that no prediction reaches is refused
         return asked  # type: ignore[no-any-return]
+
+    def describe_threshold(self) -> list[str]:
+        """How many predictions the confidence threshold of the confusion leaves, where one was given."""
+        if self.settings.confidence in (None, LRP_WORD, BEST_F1):
+            return []
+        return [count_left(self.results.pred, self.confidence)]
 
     @cached_property
     def confusion(self) -> Confusion:
@@ -178,7 +242,7 @@ class Analysis(Saving, Display):
         if "lrp" in asked:
             shown.append(self.lrp.sentence())
         if "confusion" in asked:
-            shown += self.confusion.sentences(CONFUSED_SHOWN)
+            shown += [*self.confusion.sentences(CONFUSED_SHOWN), *self.describe_threshold()]
         if "calibration" in asked:
             shown.append(self.calibration.sentence())
         if "slices" in asked:
@@ -195,7 +259,8 @@ class Analysis(Saving, Display):
         listed = part.contents()
         fit = [one for one in listed if not isinstance(one, Table) or len(one.head) <= MOST_COLUMNS]
         hidden = [] if len(fit) == len(listed) else [f"more than {MOST_COLUMNS} columns are in -o DIR, --json and csv"]
-        return [*fit[:-2], *hidden, *fit[-2:]]
+        threshold = self.describe_threshold() if name == "confusion" else []
+        return [*fit[:-2], *threshold, *hidden, *fit[-2:]]
 
     def tell_headline(self) -> str:
         score = next(iter(self.results.scores))
@@ -325,10 +390,10 @@ def analyse(
 ) -> Analysis | Analyses:
     """Why a number is what it is: costs of errors that add up to what is missing, and where to look first.
 
-    Of a truth and predictions, or of several by name, or of results that are there already, as ``results.analyse()``
-    does. `protocol` is coco, voc, lvis or openimages; `on`, `iou` and others are its own. `background` is the overlap
-    up to which a prediction is said to overlap nothing; `only` names the parts that are wanted; with `draws` (or
-    `resample`, by which images belong together) there are intervals over the choice of images.
+    Of a truth and predictions, or of several by name or in a list, or of results that are there already, as
+    ``results.analyse()`` does. `protocol` is coco, voc, lvis or openimages; `on`, `iou` and others are its own.
+    `background` is the overlap up to which a prediction is said to overlap nothing; `only` names the parts that are
+    wanted; with `draws` (or `resample`, by which images belong together) there are intervals over the choice of images.
 
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
@@ -347,10 +412,10 @@ def analyse(
     asked = AnalyseSettings(**settings)
     if pred is None:
         raise BadParameter("analyse: expected predictions, found none")
-    if not are_systems(pred):
+    with use_threads(asked.threads):
+        truth, pred = protocol_named(asked.protocol).read(truth, pred)
+    if not isinstance(pred, dict):
         return Analysis(evaluate(truth, pred, asked), asked)
-    if not pred:
-        raise BadParameter("analyse: expected at least one system, found none")
     return Analyses([Analysis(evaluate(truth, one, asked, name), asked) for name, one in pred.items()])
 
 

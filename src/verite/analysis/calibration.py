@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.isotonic import fit_rising
 from verite.analysis.matches import TOUCHING, ends_of_runs
 from verite.analysis.operating import mean_present
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
-from verite.analysis.temperature import fit_temperature
+from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Table
 from verite.records import record
@@ -26,13 +24,97 @@ from verite.statistics.intervals import wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.analysis.matches import Bools, Floats, Ints, Matches
-    from verite.model.display import Part
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.model.tables import Part
     from verite.signature import Signature
 
+
+@record(eq=False)
+class IsotonicFit:
+    """A map that never falls: straight between its points, level beyond them."""
+
+    at: Floats
+    value: Floats
+
+    def __call__(self, confidence: Floats) -> Floats:
+        return np.interp(confidence, self.at, self.value) if len(self.at) else np.full(len(confidence), np.nan)
+
+
+def fit_rising(confidence: Floats, is_right: NDArray[np.bool_]) -> IsotonicFit:
+    """The rising map that is nearest to what happened, by squares. Fast for confidences that rise or fall already."""
+    if len(confidence) and confidence[0] > confidence[-1]:
+        confidence, is_right = confidence[::-1], is_right[::-1]
+    if (confidence[1:] < confidence[:-1]).any():
+        order = np.argsort(confidence, kind="stable")
+        confidence, is_right = confidence[order], is_right[order]
+    ends = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)) if len(confidence) else np.arange(0)
+    at, weight = confidence[ends], np.diff(ends, prepend=-1).astype(np.float64)
+    mean = np.diff(np.cumsum(is_right)[ends], prepend=0) / weight
+    first = np.arange(len(at))
+    while len(mean) > 1:
+        rises = np.concatenate([[True], mean[1:] > mean[:-1]])
+        if rises.all():
+            break
+        starts = np.flatnonzero(rises)  # all of a falling run violate the order, and are pooled at once
+        total = np.add.reduceat(weight, starts)
+        mean, weight, first = np.add.reduceat(mean * weight, starts) / total, total, first[starts]
+    last = np.append(first[1:], len(at)) - 1 if len(at) else first
+    points = np.stack([first, last], axis=1).ravel()
+    kept = np.append(np.diff(points) > 0, True) if len(at) else points > 0
+    return IsotonicFit(at[points[kept]], np.repeat(mean, 2)[kept])
+
+
+CLOSEST = 1e-12  # no confidence is nearer to 0 or 1
+
+MOST = 100.0  # a temperature is between its inverse and this
+
+ROUNDS = 50
+
+LARGEST = 700.0  # log-odds whose exponential is a number
+
+
+@record(eq=False)
+class TemperatureScaling:
+    """A map that rises strictly, so that it changes no order and no average precision."""
+
+    temperature: float
+
+    def __call__(self, confidence: Floats) -> Floats:
+        return squash(log_odds(confidence) / self.temperature)
+
+
+def log_odds(confidence: Floats) -> Floats:
+    kept = np.clip(confidence, CLOSEST, 1 - CLOSEST)
+    return np.asarray(np.log(kept) - np.log1p(-kept))
+
+
+def squash(odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -LARGEST, LARGEST))))
+
+
+def fit_temperature(confidence: Floats, is_right: NDArray[np.bool_]) -> TemperatureScaling:
+    """The temperature of the smallest log loss: Newton's steps on its inverse, in which the loss is convex."""
+    odds = log_odds(confidence)
+    low, high, inverse = 1 / MOST, MOST, 1.0
+    for _ in range(ROUNDS):
+        given = squash(odds * inverse)
+        slope = float(((given - is_right) * odds).sum())
+        low, high = (inverse, high) if slope < 0 else (low, inverse)
+        bend = float((given * (1 - given) * odds**2).sum())
+        newer = inverse - slope / bend if bend > 0 else 0.0
+        newer = newer if low < newer < high else (low + high) / 2
+        step, inverse = abs(newer - inverse), newer
+        if step <= 1e-7 * inverse:  # the error left is of the order of its square
+            break
+    return TemperatureScaling(1 / inverse)
+
+
 BINS, LOCATED_BINS = 10, 25
+
 TINY = 1e-15  # what log loss is cut at
+
 FLOOR = 0.05
+
 KEYS = ("ece", "mce", "ace", "brier", "log_loss")
 
 
@@ -41,7 +123,7 @@ class Calibration(AnalysisPart):
 
     name = "calibration"
 
-    def __init__(self, matches: Matches, bins: str = "equal", seed: int = 0) -> None:
+    def __init__(self, matches: AnalysisMatches, bins: str = "equal", seed: int = 0) -> None:
         self.matches, self.bins, self.seed = matches, bins, seed
 
     @property

@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import verite
-from verite.analysis.error_types import TYPES
-from verite.analysis.intervals import interval
+from verite.analysis.errors import TYPES
+from verite.analysis.influence import count_to_turn
 from verite.analysis.matches import UNLIMITED
-from verite.analysis.part import sign, tell_set_aside
-from verite.analysis.swings import count_to_turn
+from verite.analysis.parts import interval, sign, tell_set_aside
 from verite.evaluation.evaluation import EVERY_AREA, Evaluation
-from verite.evaluation.floors import LabelFloors
-from verite.model.display import Display
+from verite.evaluation.settings import ClassThresholds
 from verite.model.results import to_json
-from verite.model.tables import Table
-from verite.statistics.signs import sign_test
+from verite.model.tables import Display, Table
+from verite.statistics.intervals import sign_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import Bools, Floats, Ints
-    from verite.model.display import Part
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 FATES = ("right", *TYPES)
@@ -237,7 +235,7 @@ class SystemPair(Display):
     @property
     def signature(self) -> Signature:
         drawn = {"draws": 0} if self.drawn is None else self.drawn.settings
-        floors = {str(system.confidence) if isinstance(system.confidence, LabelFloors) else system.confidence
+        floors = {str(system.confidence) if isinstance(system.confidence, ClassThresholds) else system.confidence
                   for system in (self.one, self.two)}  # fmt: skip
         at = floors.pop() if len(floors) == 1 else "each its own"
         more: dict[str, Any] = {"seed": self.seed, **drawn}
@@ -302,7 +300,9 @@ def join_tables(pairs: Sequence[SystemPair]) -> dict[str, Table]:
 def find_objects(system: Analysis) -> Bools:
     """Truths that a prediction takes from the system's own confidence on."""
     matches, floor = system.matches, system.confidence
-    least: Any = floor.of_labels(matches.names)[matches.pred_label] if isinstance(floor, LabelFloors) else floor
+    least: Any = (
+        matches.of_preds(floor.of_labels(matches.names), -np.inf) if isinstance(floor, ClassThresholds) else floor
+    )
     kept = matches.is_right & np.asarray(matches.confidence >= least)
     found = np.zeros(len(matches.truth), dtype=np.bool_)
     found[matches.outcomes.truth[kept]] = True

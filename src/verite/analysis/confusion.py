@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
-from verite.evaluation.floors import LabelFloors
+from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite.errors import DataError
+from verite.evaluation.settings import ClassThresholds
+from verite.limits import limit, remedy
 from verite.model.tables import Table
-from verite.statistics.intervals import wilson
-from verite.statistics.signs import sign_test
+from verite.statistics.intervals import sign_test, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.analysis.matches import Bools, Ints, Matches
-    from verite.model.display import Part
+    from verite.analysis.matches import AnalysisMatches, Bools, Ints
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 MISSED, NOTHING = "missed", "nothing there"
@@ -35,24 +36,31 @@ class Confusion(AnalysisPart):
 
     name = "confusion"
 
-    def __init__(self, matches: Matches, confidence: float | LabelFloors, matching: str = "same-first") -> None:
+    def __init__(
+        self, matches: AnalysisMatches, confidence: float | ClassThresholds, matching: str = "same-first"
+    ) -> None:
         self.matches, self.confidence, self.matching = matches, confidence, matching
         least: Any = confidence
-        if isinstance(confidence, LabelFloors):
-            least = confidence.of_labels(matches.names)[matches.pred_label]
+        if isinstance(confidence, ClassThresholds):
+            least = matches.of_preds(confidence.of_labels(matches.names), -np.inf)
         self.is_kept: Bools = matches.is_counted & np.asarray(matches.confidence >= least)
         partner = match_same_first(self) if matching == "same-first" else match_any(self)
         self.partner = partner  # of predictions: the truth each is paired with, -1 for none
-        self.counts = count_pairs(matches, self.is_kept, partner)  # of all labels
 
     @property
     def signature(self) -> Signature:
         return sign("confusion", self.matches, at=self.confidence, matching=self.matching)
 
     @cached_property
+    def counts(self) -> Ints:
+        """[truth, pred] of all labels."""
+        return self.count_among(np.arange(len(self.matches.names)))
+
+    @cached_property
     def chosen(self) -> Ints:
         """Labels that have truths or predictions here."""
-        return np.flatnonzero((self.counts.sum(axis=1) + self.counts.sum(axis=0))[:-1])
+        matches = self.matches
+        return np.flatnonzero(matches.truths + matches.count(matches.pred_label[self.is_kept]))
 
     @property
     def labels(self) -> list[str]:
@@ -61,8 +69,27 @@ class Confusion(AnalysisPart):
     @cached_property
     def matrix(self) -> Ints:
         """Of the labels that are there, and of what is missed and not there."""
-        chosen = np.append(self.chosen, len(self.counts) - 1)
-        return np.asarray(self.counts[np.ix_(chosen, chosen)])
+        return self.count_among(self.chosen)
+
+    def count_among(self, labels: Ints) -> Ints:
+        """[truth, pred] of these labels with one row and one column more, for what is not there and what is missed."""
+        matches, count = self.matches, len(labels)
+        if count**2 > limit("confusion_cells"):
+            raise DataError(
+                f"confusion: expected at most {limit('confusion_cells'):,} pairs of classes in a table, found "
+                f"{count**2:,} of {count:,} classes; {remedy('confusion_cells')}"
+            )
+        place = np.full(len(matches.names), -1)
+        place[labels] = np.arange(count)
+        rows = np.flatnonzero(self.is_kept)
+        of = self.partner[rows]
+        seen = np.append(place[matches.truth_label], count)[of]  # the last one where there is no partner: nothing
+        counts = np.zeros((count + 1, count + 1), dtype=np.int64)
+        np.add.at(counts, (seen, place[matches.pred_label[rows]]), 1)
+        is_left = matches.is_asked.copy()
+        is_left[of[of >= 0]] = False
+        counts[:-1, count] = matches.count(matches.truth_label[is_left])[labels]
+        return counts
 
     def by_truth(self) -> NDArray[np.float64]:
         """Shares of each row: how truths of a label are seen (the diagonal is recall)."""
@@ -103,7 +130,7 @@ class Confusion(AnalysisPart):
 
     def tell_floor(self) -> str:
         """From which confidence on predictions are there."""
-        if isinstance(self.confidence, LabelFloors):
+        if isinstance(self.confidence, ClassThresholds):
             return "from their class's confidence on"
         return "of any confidence" if self.confidence == -inf else f"from confidence {self.confidence:.4g} on"
 
@@ -116,7 +143,9 @@ class Confusion(AnalysisPart):
             "signature": str(self.signature),
             "labels": self.labels,
             "matrix": self.matrix.tolist(),
-            "confidence": self.confidence.to_dict() if isinstance(self.confidence, LabelFloors) else self.confidence,
+            "confidence": self.confidence.to_dict()
+            if isinstance(self.confidence, ClassThresholds)
+            else self.confidence,
             "iou": self.matches.iou,
             "matching": self.matching,
             "pairs": self.pairs(100),
@@ -141,11 +170,17 @@ def match_any(confusion: Confusion) -> NDArray[np.int64]:
 
 
 def pair_greedily(
-    matches: Matches, partner: NDArray[np.int64], is_open: Bools, is_free: Bools, allowed: Bools, *, later: bool = False
+    matches: AnalysisMatches,
+    partner: NDArray[np.int64],
+    is_unassigned: Bools,
+    is_free: Bools,
+    allowed: Bools,
+    *,
+    later: bool = False,
 ) -> NDArray[np.int64]:
     """Open predictions by falling confidence take the free truth they overlap most."""
     pairs, iou = matches.overlaps, matches.thresholds[matches.single]
-    chosen = np.flatnonzero(allowed & (pairs.overlap >= iou) & is_open[pairs.pred] & is_free[pairs.truth])
+    chosen = np.flatnonzero(allowed & (pairs.overlap >= iou) & is_unassigned[pairs.pred] & is_free[pairs.truth])
     pred, truth = pairs.pred[chosen], pairs.truth[chosen].astype(np.int64)
     order = np.lexsort((-truth if later else truth, -pairs.overlap[chosen], matches.place[pred]))
     taken: set[int] = set()
@@ -156,20 +191,6 @@ def pair_greedily(
             taken.add(other)
             partner[one] = other
     return partner
-
-
-def count_pairs(matches: Matches, is_kept: Bools, partner: NDArray[np.int64]) -> Ints:
-    """[truth, pred] with one row and one column more, for what is not there and what is missed."""
-    labels = len(matches.names)
-    counts = np.zeros((labels + 1, labels + 1), dtype=np.int64)
-    rows = np.flatnonzero(is_kept)
-    of = partner[rows]
-    seen = np.append(matches.truth_label, labels)[of]  # the last one where there is no partner: nothing
-    np.add.at(counts, (seen, matches.pred_label[rows]), 1)
-    is_left = matches.is_asked.copy()
-    is_left[of[of >= 0]] = False
-    counts[:-1, labels] = matches.count(matches.truth_label[is_left])
-    return counts
 
 
 def divide(counts: Ints, totals: Ints) -> NDArray[np.float64]:

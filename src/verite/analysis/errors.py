@@ -3,21 +3,147 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import isnan, nan
+from math import factorial, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.costs import find_costs
-from verite.analysis.error_types import TYPES, ErrorTypes, find_types
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite import _core
+from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Bar, Table
+from verite.records import record
 
 if TYPE_CHECKING:
-    from verite.analysis.intervals import ImageDraws
-    from verite.analysis.matches import Floats, Matches
-    from verite.model.display import Part
+    from numpy.typing import NDArray
+
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints, Rows
+    from verite.analysis.parts import ImageBootstrap
+    from verite.model.tables import Part
     from verite.signature import Signature
+
+
+TYPES = ("class", "localization", "both", "duplicate", "background", "missed")
+
+CLASS, LOCALIZATION, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
+
+NONE = -1  # a prediction without an error: right, or set aside
+
+
+@record(eq=False)
+class ErrorTypes:
+    """At one threshold: the error of every prediction, the truth it was after, and the truths that are missed."""
+
+    iou: float
+    place: Ints  # of predictions, by falling confidence
+    by_label: Ints  # predictions label by label, within a label by falling confidence
+    is_right: Bools  # predictions
+    kind: NDArray[np.int8]  # of predictions: the position of their error in TYPES, or NONE
+    target: Rows  # of class and localization errors: the truth they would be right on; -1 for others
+    is_mended: Bools  # predictions that become right if their error is fixed: the best of each target that is free
+    is_taken: Bools  # truths
+    is_missed: Bools  # truths that nobody took, and nobody is after
+
+    def counts(self) -> dict[str, int]:
+        found = np.bincount(self.kind[self.kind >= 0], minlength=len(TYPES))
+        found[MISSED] = self.is_missed.sum()
+        return dict(zip(TYPES, found.tolist(), strict=True))
+
+
+def find_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
+    """The first type that holds, in this order.
+
+    No truth overlapped by more than the background's threshold: background. Otherwise, in the order of the paper's
+    code: the largest overlap with a truth of the own label lies between the two thresholds, both included:
+    localization; a truth of another label is overlapped enough: class; a taken one of the own label is: duplicate; no
+    overlap exceeds the background's threshold: background; else both.
+    """
+    found = matches.outcomes if threshold == matches.single else matches.evaluation.outcomes(threshold)
+    is_taken = found.is_asked & (found.pred >= 0)
+    same, other = matches.nearest_same, matches.nearest_other
+    place, by_label = matches.order_at(threshold)
+    kind, target, is_mended, is_missed = _core.find_error_types(
+        found.state,
+        same.overlap,
+        other.overlap,
+        same.truth,
+        other.truth,
+        place,
+        *matches.same_pairs,
+        is_taken.view(np.uint8),
+        np.ascontiguousarray(found.is_asked).view(np.uint8),
+        matches.thresholds[threshold],
+        matches.background,
+    )
+    flags = (found.state == RIGHT, is_mended.view(np.bool_), is_missed.view(np.bool_))
+    return ErrorTypes(
+        matches.thresholds[threshold], place, by_label, flags[0], kind, target, flags[1], is_taken, flags[2]
+    )
+
+
+SETS = 2 ** len(TYPES)  # of types, one bit each
+
+
+@record(eq=False)
+class Costs:
+    """Of every label, not a number where it has no truths; [label, type]."""
+
+    base: Floats  # AP of each label
+    cost: Floats
+    alone: Floats
+    false_positives: Floats  # gained if right predictions came first of all
+    false_negatives: Floats  # gained if nothing were to be found but what is found
+
+
+def find_costs(matches: AnalysisMatches, types: ErrorTypes) -> Costs:
+    """At one threshold."""
+    values, special = value_sets(matches, types)
+    base = values[:, 0]
+    alone = values[:, [1 << i for i in range(len(TYPES))]] - base[:, None]
+    return Costs(base, share(values), alone, special[:, 0] - base, special[:, 1] - base)
+
+
+def value_sets(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Floats]:
+    """AP of each label with every set of types fixed, [label, set], and with two special fixes, [label, 2]."""
+    truths = matches.truths
+    left = truths - matches.count(matches.truth_label[types.is_missed])
+    found = matches.count(matches.pred_label[types.is_right])
+    none = np.empty(0, dtype=np.int64)
+    lists: list[Ints] = [
+        matches.tp_needed_per_recall(int(count)) if count and truths[k] else none
+        for k, counts in enumerate(zip(truths, left, found, strict=True))
+        for count in counts
+    ]
+    return _core.fix_errors(
+        types.by_label,
+        np.searchsorted(matches.pred_label[types.by_label], np.arange(len(matches.names) + 1)),
+        types.place,
+        np.where(types.is_right, 1, 0).astype(np.int8),
+        types.kind,
+        types.target,
+        np.ascontiguousarray(matches.truth_label),
+        types.is_mended.view(np.uint8),
+        truths,
+        left,
+        np.concatenate([none, *lists]),
+        np.cumsum([0, *map(len, lists)]),
+        matches.results.SLACK,
+        matches.evaluation.threads,
+    )
+
+
+def share(values: Floats) -> Floats:
+    """Shapley values, [label, type], of the values of sets."""
+    count, sets = len(TYPES), np.arange(SETS)
+    shares = []
+    for one in range(count):
+        without = sets[sets >> one & 1 == 0]
+        sizes = [int(bits).bit_count() for bits in without]
+        weights = [factorial(size) * factorial(count - size - 1) / factorial(count) for size in sizes]
+        # A type without errors changes no value, so that differences make its cost 0 to the last bit.
+        shares.append((values[:, without | 1 << one] - values[:, without]) @ np.array(weights))
+    return np.stack(shares, axis=1)
+
 
 WORDS = "`alone`: AP gained if only this were fixed; `cost`: its share of what is missing, over every order of fixing."
 
@@ -30,7 +156,7 @@ class Errors(AnalysisPart):
 
     name = "errors"
 
-    def __init__(self, matches: Matches, drawn: ImageDraws | None = None) -> None:
+    def __init__(self, matches: AnalysisMatches, drawn: ImageBootstrap | None = None) -> None:
         self.matches, self.drawn = matches, drawn
         found = []
         for threshold in range(len(matches.thresholds)):

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.matches import ends_of_runs
-from verite.analysis.part import AnalysisPart, sign
+from verite.analysis.parts import AnalysisPart, sign
 from verite.model.tables import Table, show_cell
 from verite.records import record
 
 if TYPE_CHECKING:
-    from verite.analysis.matches import Floats, Matches
-    from verite.model.display import Part
+    from verite.analysis.matches import AnalysisMatches, Floats
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 
@@ -42,7 +42,7 @@ class LRP(AnalysisPart):
 
     name = "lrp"
 
-    def __init__(self, matches: Matches) -> None:
+    def __init__(self, matches: AnalysisMatches) -> None:
         self.matches = matches
         self.optima = {int(k): find_optimum(matches, int(k)) for k in matches.present}
 
@@ -101,7 +101,7 @@ def mean_of_present(values: Floats) -> float:
     return float(present.mean()) if len(present) else nan
 
 
-def find_optimum(matches: Matches, label: int) -> Optimum:
+def find_optimum(matches: AnalysisMatches, label: int) -> Optimum:
     """At every distinct confidence, exactly; of equal errors the one of the highest threshold."""
     rows = matches.counted[matches.slices[label]]
     truths = int(matches.truths[label])

@@ -15,8 +15,8 @@ import numpy as np
 
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
-from verite.evaluation.parts import GONE
-from verite.model.words import Words, words_of
+from verite.evaluation.partial import GONE
+from verite.model.layouts import Words, words_of
 from verite.records import record
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Nearest:
     overlap: Floats
 
 
-class Matches:
+class AnalysisMatches:
     """Sides, labels, order and matches of one evaluation, each made when a part first asks for it."""
 
     def __init__(self, results: Results, background: float = 0.1) -> None:
@@ -110,19 +110,23 @@ class Matches:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of labels, by their positions."""
-        if self.rules.is_together:
+        if self.rules.class_agnostic:
             return ("all classes",)
-        if self.rules.is_open:
+        if self.rules.allow_unknown_classes:
             return tuple(self.results.class_names)
         return tuple(self.truth.labels.all_names)
 
     @cached_property
     def truth_label(self) -> Rows:
-        return np.zeros_like(self.truth.label) if self.rules.is_together else self.truth.label
+        return np.zeros_like(self.truth.label) if self.rules.class_agnostic else self.truth.label
 
     @cached_property
     def pred_label(self) -> Rows:
-        return np.zeros_like(self.pred.label) if self.rules.is_together else self.pred.label
+        return np.zeros_like(self.pred.label) if self.rules.class_agnostic else self.pred.label
+
+    def of_preds(self, values: NDArray[Any], otherwise: float) -> NDArray[Any]:
+        """For each prediction the value of its class; predictions may have classes that the ground truth lacks."""
+        return np.append(values, values.dtype.type(otherwise))[np.minimum(self.pred_label, len(values))]
 
     @cached_property
     def confidence(self) -> Floats:
@@ -155,8 +159,8 @@ class Matches:
 
     def sort_by_label(self, falling: Ints) -> Ints:
         labels = self.pred_label[falling]
-        small = np.int16 if len(self.names) < 2**15 else np.int32  # of which numpy sorts short ones by their digits
-        return falling[np.argsort(labels.astype(small), kind="stable")]
+        is_small = labels.max(initial=0) < 2**15  # numpy sorts short integers by their digits
+        return falling[np.argsort(labels.astype(np.int16 if is_small else np.int32), kind="stable")]
 
     def order_at(self, threshold: int) -> tuple[Ints, Ints]:
         """Places and predictions label by label at one threshold."""
@@ -166,9 +170,9 @@ class Matches:
         return invert(falling), self.sort_by_label(falling)
 
     @cached_property
-    def needed_hits(self) -> Callable[[int], Ints]:
+    def tp_needed_per_recall(self) -> Callable[[int], Ints]:
         """How many right predictions each recall needs, of so many truths; labels often have as many as others."""
-        return lru_cache(maxsize=4096)(self.results.needed_hits)
+        return lru_cache(maxsize=4096)(self.results.tp_needed_per_recall)
 
     @cached_property
     def outcomes(self) -> Outcomes:
@@ -242,7 +246,7 @@ class Matches:
             limits=(UNLIMITED,),
             recalls=(),
             image_limit=0,
-            is_together=True,
+            class_agnostic=True,
         )
         # Where some truths have no mask, nobody is asked for them, and they cannot be compared.
         is_partial = self.results.protocol == "openimages" and self.rules.similarity == "mask"
@@ -320,8 +324,9 @@ class Matches:
     def is_beyond_limits(self) -> Bools:
         """Predictions that come too late in their image, or among those of their label there."""
         rules, image = self.rules, self.pred.image.astype(np.int64)
+        cell = image * (int(self.pred_label.max(initial=0)) + 1) + self.pred_label
         found = np.zeros(len(self.pred), dtype=np.bool_)
-        for limit, group in ((rules.image_limit, image), (rules.limits[-1], image * len(self.names) + self.pred_label)):
+        for limit, group in ((rules.image_limit, image), (rules.limits[-1], cell)):
             if 0 < limit < UNLIMITED:
                 full = np.flatnonzero(np.bincount(group) > limit)  # few, mostly
                 rows = np.flatnonzero(np.isin(group, full))

@@ -12,21 +12,169 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.held_out import hold_out
-from verite.analysis.intervals import interval
 from verite.analysis.matches import ends_of_runs
-from verite.analysis.part import AnalysisPart, sign
-from verite.analysis.sweeps import ConfidenceSweep, draw_sweep, sweep
+from verite.analysis.parts import AnalysisPart, interval, sign
 from verite.model.tables import Table
+from verite.records import record
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
-    from verite.analysis.intervals import ImageDraws
-    from verite.analysis.matches import Floats, Ints, Matches
-    from verite.model.display import Part
+    from numpy.typing import NDArray
+
+    from verite.analysis.matches import AnalysisMatches, Floats, Ints
+    from verite.analysis.parts import ImageBootstrap
+    from verite.model.tables import Part
     from verite.signature import Signature
 
+
+@record(eq=False)
+class ConfidenceSweep:
+    """What is kept at each distinct confidence, from the highest one down."""
+
+    confidence: Floats
+    right: Ints
+    wrong: Ints
+    truths: int
+    images: int
+
+    @property
+    def precision(self) -> Floats:
+        return np.asarray(self.right / (self.right + self.wrong))
+
+    @property
+    def recall(self) -> Floats:
+        return self.right / self.truths if self.truths else np.full(len(self.right), np.nan)
+
+    @property
+    def per_image(self) -> Floats:
+        """Wrong predictions per image."""
+        return self.wrong / max(self.images, 1)
+
+    def f(self, beta: float = 1.0) -> Floats:
+        """Fβ = (1 + β²) P R / (β² P + R), from the counts; not a number where there is nothing to be found."""
+        if not self.truths:
+            return np.full(len(self.right), np.nan)
+        square = beta**2
+        return (1 + square) * self.right / (square * self.truths + self.right + self.wrong)
+
+    def best(self, values: Floats, allowed: NDArray[np.bool_] | None = None) -> int | None:
+        """Where the values are largest, of equal ones at the highest confidence; None where none is allowed."""
+        chosen = np.where(np.isnan(values) | (False if allowed is None else ~allowed), -1.0, values)
+        return int(np.argmax(chosen)) if len(chosen) and chosen.max() >= 0 else None
+
+    def at(self, confidence: float) -> int | None:
+        """Which threshold keeps the predictions from this confidence on; None where it keeps none."""
+        kept = int(np.searchsorted(-self.confidence, -confidence, side="right"))
+        return kept - 1 if kept else None
+
+    def tell(self, at: int | None, beta: float = 1.0) -> dict[str, Any]:
+        """Everything at one threshold."""
+        if at is None:
+            none = 0.0 if self.truths else nan
+            return {"confidence": nan, "precision": nan, "recall": none, "f": none, "fp_per_image": 0.0,
+                    "tp": 0, "fp": 0, "fn": self.truths}  # fmt: skip
+        right, wrong = int(self.right[at]), int(self.wrong[at])
+        return {
+            "confidence": float(self.confidence[at]),
+            "precision": right / (right + wrong),
+            "recall": float(self.recall[at]),
+            "f": float(self.f(beta)[at]),
+            "fp_per_image": float(self.per_image[at]),
+            "tp": right,
+            "fp": wrong,
+            "fn": self.truths - right,
+        }
+
+
+def sweep(confidence: Floats, is_right: NDArray[np.bool_], truths: int, images: int) -> ConfidenceSweep:
+    """Of predictions by falling confidence."""
+    ends = ends_of_runs(confidence)
+    right = np.cumsum(is_right, dtype=np.int64)[ends]
+    return ConfidenceSweep(confidence[ends], right, ends + 1 - right, truths, images)
+
+
+def draw_sweep(matches: AnalysisMatches, rows: Ints, weight: Floats) -> tuple[Floats, Floats]:
+    """Right and wrong ones so far at each distinct confidence, images counting as often as they were drawn."""
+    ends = ends_of_runs(matches.confidence[rows])
+    counted, right = weight[matches.pred.image[rows]], matches.is_right[rows]
+    found = np.cumsum(np.where(right, counted, 0.0))[ends]
+    return found, np.cumsum(counted)[ends] - found
+
+
+ROOM, MORE = 1.5, 1000  # of the predictions that are looked at first
+
+
+def hold_out(
+    matches: AnalysisMatches, whole: ConfidenceSweep, falling: Ints, beta: float, splits: int, seed: int
+) -> list[float]:
+    """Both ways of so many halvings. `falling`: predictions that count by falling confidence, `whole` their sweep."""
+    truths = np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count)
+    random = np.random.Generator(np.random.PCG64(seed))
+    short = list_hits(matches, falling[: count_enough(whole, beta)])
+    every = list_hits(matches, falling)
+    values = []
+    for _ in range(splits):
+        is_first = np.zeros(matches.image_count, dtype=np.bool_)
+        is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
+        asked = int(truths[is_first].sum())
+        counts = asked, int(truths.sum()) - asked
+        halves = halve(matches, is_first, counts, *short)
+        if not all(
+            is_best_before(matches, half, beta, own) for half, own in zip(halves, (is_first, ~is_first), strict=True)
+        ):
+            halves = halve(matches, is_first, counts, *every)
+        for chosen, judged in (halves, halves[::-1]):
+            best = chosen.best(chosen.f(beta))
+            if best is not None and judged.truths:
+                values.append(float(judged.f(beta)[best]))
+    return values
+
+
+def count_enough(whole: ConfidenceSweep, beta: float) -> int:
+    """So many predictions, to the end of a confidence, surely hold the best F of all images, with room for that of
+    some: beyond, F would be too small even if all that is right were kept.
+    """
+    if not whole.truths or not len(whole.right) or not whole.right[-1]:
+        return 0
+    square, kept = beta**2, whole.right + whole.wrong
+    most = (1 + square) * whole.right[-1] / float(whole.f(beta).max()) - square * whole.truths
+    at = np.searchsorted(kept, ROOM * most + MORE)
+    return int(kept[min(int(at), len(kept) - 1)])
+
+
+def list_hits(matches: AnalysisMatches, rows: Ints) -> tuple[Ints, Ints]:
+    """Predictions, and the last of each confidence at which something right is added: F falls everywhere else, so that
+    the best of any images is at one of these.
+    """
+    ends = ends_of_runs(matches.confidence[rows])
+    return rows, ends[np.diff(np.cumsum(matches.is_right[rows])[ends], prepend=-1) > 0]
+
+
+def halve(
+    matches: AnalysisMatches, is_first: NDArray[np.bool_], truths: tuple[int, int], rows: Ints, ends: Ints
+) -> list[ConfidenceSweep]:
+    """What is kept of both halves of the images."""
+    inside, right = is_first[matches.pred.image[rows]], matches.is_right[rows]
+    found, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & right, inside))
+    others = np.cumsum(right)[ends] - found
+    confidence = matches.confidence[rows[ends]]
+    return [
+        ConfidenceSweep(confidence, found, kept - found, truths[0], 1),
+        ConfidenceSweep(confidence, others, ends + 1 - kept - others, truths[1], 1),
+    ]
+
+
+def is_best_before(matches: AnalysisMatches, half: ConfidenceSweep, beta: float, images: NDArray[np.bool_]) -> bool:
+    """Can no threshold beyond the last one be better, whatever is right there?"""
+    if not len(half.right):
+        return False
+    right, square = int((matches.is_right & images[matches.pred.image]).sum()), beta**2
+    bound = (1 + square) * right / max(square * half.truths + half.right[-1] + half.wrong[-1], 1e-300)
+    return not half.truths or float(half.f(beta).max()) >= bound
+
+
 FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
+
 SPLITS = 20
 
 
@@ -36,7 +184,9 @@ class Operating(AnalysisPart):
     name = "operating"
     picture = "froc"
 
-    def __init__(self, matches: Matches, beta: float = 1.0, drawn: ImageDraws | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, matches: AnalysisMatches, beta: float = 1.0, drawn: ImageBootstrap | None = None, seed: int = 0
+    ) -> None:
         """With draws of images there are intervals over the choice of images."""
         self.matches, self.beta, self.drawn, self.seed = matches, beta, drawn, seed
 

@@ -7,22 +7,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import BadParameter, did_you_mean
+from verite.csv_files import read_csv
+from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.analysis.matches import Floats, Ints, Matches
+    from verite.analysis.matches import AnalysisMatches, Floats, Ints
     from verite.model.annotations import Annotations
 
+
+def read_metadata(path: str | Path, truth: Annotations) -> dict[str, list[str | None]]:
+    """For each column its value of every image of the truth; None for images that the file does not have."""
+    table = read_csv(path, "a header: a column of images and others")
+    head = table.head
+    if not table.rows or len(head) < 2:
+        expected = "a header and rows: a column of images and others"
+        raise ReadError(path, expected=expected, found=f"{len(head)} columns and {len(table.rows)} rows")
+    images = truth.images
+    columns: dict[str, list[str | None]] = {name: [None] * len(images) for name in head[1:]}
+    seen: dict[int, int] = {}
+    for number, row in table.rows:
+        at = images.find(row[0])
+        if at is None and row[0].removeprefix("-").isdecimal() and len(row[0]) < 20:
+            at = images.index_of_id.get(int(row[0]))
+        if at is None:
+            known = list(images.names or ()) or [str(i) for i in images.index_of_id]
+            near = did_you_mean(row[0], known[:10_000])
+            raise DataError(
+                f"{path}:{number}: V213 expected an image of the truth, found {excerpt(row[0])}{near}; remove the "
+                "line, or give names or ids as the truth has them"
+            )
+        if at in seen:
+            raise DataError(f"{path}:{number}: expected each image once, found {excerpt(row[0])} as in line {seen[at]}")
+        seen[at] = number
+        for name, value in zip(head[1:], row[1:], strict=True):
+            columns[name][at] = value or None
+    return columns
+
+
 BORDER_PX = 2.0
+
 MOST_BINS = 5  # of numbers that nobody gave edges for
+
 QUANTILES = "quantiles"
+
 LEAST_SHARE = 0.01  # of the truths, of a text that is a bin of its own
 
 
@@ -44,7 +79,9 @@ class Property:
         return "image" if self.of_images is not None else "label" if self.of_labels is not None else "object"
 
 
-def find_property(matches: Matches, spec: str, meta: dict[str, list[str | None]] | None = None) -> Property | str:
+def find_property(
+    matches: AnalysisMatches, spec: str, meta: dict[str, list[str | None]] | None = None
+) -> Property | str:
     """The property of this name; a sentence where the data does not have it. `NAME:1,2` gives edges."""
     name, _, given = spec.partition(":")
     edges = None
@@ -89,7 +126,7 @@ def name_bins(edges: list[float]) -> tuple[str, ...]:
 def of_boxes(name: str, measure: Callable[[Annotations], Floats], usual: list[float]) -> Callable[..., Property | str]:
     """A number that a box has by itself."""
 
-    def find(matches: Matches, edges: list[float] | None) -> Property:
+    def find(matches: AnalysisMatches, edges: list[float] | None) -> Property:
         chosen = edges or usual
         truths, preds = (cut(measure(side), chosen) for side in (matches.truth, matches.pred))
         return Property(name, name_bins(chosen), truths, preds)
@@ -103,7 +140,7 @@ def measure_aspect(side: Annotations) -> Floats:
         return np.asarray(sizes[:, 2] / sizes[:, 3])
 
 
-def find_size(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_size(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """COCO's three, by area as the protocol takes it."""
     if matches.truth.unit == "rel" and edges is None:
         return "size: boxes are fractions of images; give edges of areas as size:0.01,0.1"
@@ -120,14 +157,14 @@ def measure_area(truth: Annotations) -> Floats:
     return np.asarray(boxes if truth.area is None else np.where(np.isnan(truth.area), boxes, truth.area))
 
 
-def find_size_quantiles(matches: Matches) -> Property | str:
+def find_size_quantiles(matches: AnalysisMatches) -> Property | str:
     """Bins of equally many truths."""
     areas = measure_area(matches.truth)[matches.is_asked]
     edges = split_evenly(areas)
     return find_size(matches, edges) if edges else "size: all truths are equally large, or there are none"
 
 
-def find_aspect_quantiles(matches: Matches) -> Property | str:
+def find_aspect_quantiles(matches: AnalysisMatches) -> Property | str:
     """The fifths of each label, narrow to wide: what is narrow for a bus is wide for a person."""
     bins = tuple(f"{i + 1} of {MOST_BINS}" for i in range(MOST_BINS))
     sides = (matches.truth, matches.truth_label), (matches.pred, matches.pred_label)
@@ -149,7 +186,7 @@ def split_evenly(values: Floats) -> list[float]:
     return np.unique(np.quantile(values, inner)).tolist() if len(np.unique(values)) > 1 else []
 
 
-def find_border(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_border(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """Within two pixels of a side of the image: probably cut off."""
     if not matches.truth.images.sized or matches.truth.unit == "rel":
         return "border: the sizes of images are not known"
@@ -166,7 +203,7 @@ def find_border(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("border", ("inside", "at the border"), touches(matches.truth), touches(matches.pred))
 
 
-def find_position(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_position(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """The third of the image in which the middle of the box is, by row and column."""
     is_relative = matches.truth.unit == "rel"
     if not matches.truth.images.sized and not is_relative:
@@ -184,7 +221,7 @@ def find_position(matches: Matches, edges: list[float] | None) -> Property | str
     return Property("position", names, place(matches.truth), place(matches.pred))
 
 
-def find_crowding(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_crowding(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """How many other truths the image has."""
     bounds = edges or [1.0, 5.0, 10.0]
     counts = np.bincount(matches.truth.image[matches.is_asked], minlength=len(matches.truth.images))
@@ -192,7 +229,7 @@ def find_crowding(matches: Matches, edges: list[float] | None) -> Property | str
     return Property("crowding", names, cut((counts[matches.truth.image] - 1).astype(np.float64), bounds))
 
 
-def find_overlap(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_overlap(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """The largest IoU with another truth of the image."""
     most = np.zeros(len(matches.truth))
     pairs = matches.truth_pairs
@@ -204,7 +241,7 @@ def find_overlap(matches: Matches, edges: list[float] | None) -> Property | str:
     return Property("overlap", ("0", "0–0.1", "0.1–0.3", "> 0.3"), np.searchsorted([0.0, 0.1, 0.3], most))
 
 
-def find_frequency(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_frequency(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """How many images have the label: LVIS's rare, common and frequent."""
     bounds = edges or [11.0, 101.0]
     asked = matches.is_asked
@@ -214,11 +251,11 @@ def find_frequency(matches: Matches, edges: list[float] | None) -> Property | st
     return Property("frequency", names, of_labels[matches.truth_label], of_labels=of_labels)
 
 
-def find_label_group(matches: Matches, edges: list[float] | None) -> Property | str:
+def find_label_group(matches: AnalysisMatches, edges: list[float] | None) -> Property | str:
     """The supercategory of the label."""
     groups = matches.truth.labels.groups
     found = dict(zip(matches.truth.labels.all_names, groups, strict=True)) if groups else read_supercategories(matches)
-    if not found or matches.rules.is_together:
+    if not found or matches.rules.class_agnostic:
         return "label-group: the truth has no supercategories"
     words = [found.get(name) or "none" for name in matches.names]
     bins = tuple(dict.fromkeys(words))
@@ -226,7 +263,7 @@ def find_label_group(matches: Matches, edges: list[float] | None) -> Property | 
     return Property("label-group", bins, of_labels[matches.truth_label], of_labels=of_labels)
 
 
-BUILT_IN: dict[str, Callable[[Matches, list[float] | None], Property | str]] = {
+BUILT_IN: dict[str, Callable[[AnalysisMatches, list[float] | None], Property | str]] = {
     "size": find_size,
     "aspect": of_boxes("aspect", measure_aspect, [0.5, 2.0]),
     "border": find_border,
@@ -237,14 +274,13 @@ BUILT_IN: dict[str, Callable[[Matches, list[float] | None], Property | str]] = {
     "label-group": find_label_group,
 }
 
-
-BY_QUANTILES: dict[str, Callable[[Matches], Property | str]] = {
+BY_QUANTILES: dict[str, Callable[[AnalysisMatches], Property | str]] = {
     "size": find_size_quantiles,
     "aspect": find_aspect_quantiles,
 }
 
 
-def of_column(matches: Matches, name: str, values: list[Any], edges: list[float] | None) -> Property:
+def of_column(matches: AnalysisMatches, name: str, values: list[Any], edges: list[float] | None) -> Property:
     """Of what is said about images."""
     per_truth = np.bincount(matches.truth.image[matches.is_asked], minlength=len(values))
     bins, of_images, note = name_values(values, per_truth, edges)
@@ -254,7 +290,7 @@ def of_column(matches: Matches, name: str, values: list[Any], edges: list[float]
     return Property(name, bins, of_images[matches.truth.image], of_images=of_images, note=note)
 
 
-def of_field(matches: Matches, name: str, values: list[Any], edges: list[float] | None) -> Property:
+def of_field(matches: AnalysisMatches, name: str, values: list[Any], edges: list[float] | None) -> Property:
     """Of what is said about objects of the truth."""
     bins, of_truths, note = name_values(values, matches.is_asked.astype(np.int64), edges)
     return Property(name, bins, of_truths, note=note)
@@ -299,7 +335,7 @@ def read_extra(truth: Annotations, name: str) -> tuple[str, list[Any]] | None:
     return None
 
 
-def read_supercategories(matches: Matches) -> dict[str, str]:
+def read_supercategories(matches: AnalysisMatches) -> dict[str, str]:
     listed = read_records(matches.truth, "categories", ("name", "supercategory"))
     return {str(name): str(group) for name, group in listed if group}
 
@@ -308,15 +344,17 @@ def read_records(truth: Annotations, where: str, fields: tuple[str, str]) -> lis
     """Two fields of every record of a list in the JSON behind the truth; none where it came from elsewhere."""
     from pathlib import Path
 
-    from verite.files import read_bytes
-
     path = Path(truth.source.path)
     if not truth.source.format.startswith(("coco", "lvis")) or path.suffix != ".json" or not path.is_file():
         return []
     import msgspec
 
+    from verite.formats.json_documents import ANYWHERE, decode
+
     one = msgspec.defstruct("Record", [(f"field{i}", Any, None) for i in range(2)],
                             rename=dict(zip(("field0", "field1"), fields, strict=True)))  # fmt: skip
     whole = msgspec.defstruct("Document", [("listed", list[one], [])], rename={"listed": where})  # type: ignore[valid-type]
-    found: Any = msgspec.json.decode(read_bytes(path), type=whole)
+    found: Any = decode(path, whole | list[Any], nan_in=ANYWHERE)
+    if isinstance(found, list):  # a results file, which has no such records
+        return []
     return [(record.field0, record.field1) for record in found.listed]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.intervals import interval
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.analysis.parts import AnalysisPart, interval, sign, tell_set_aside
 from verite.analysis.properties import BUILT_IN, Property, find_property
 from verite.model.tables import Table
 from verite.statistics.intervals import wilson
@@ -23,9 +22,9 @@ from verite.statistics.intervals import wilson
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verite.analysis.intervals import ImageDraws
-    from verite.analysis.matches import Bools, Floats, Ints, Matches
-    from verite.model.display import Part
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.analysis.parts import ImageBootstrap
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 LEAST_TRUTHS = 30  # of a slice that is ranked
@@ -39,10 +38,10 @@ class Slices(AnalysisPart):
 
     def __init__(
         self,
-        matches: Matches,
+        matches: AnalysisMatches,
         specs: Sequence[str] = (),
         meta: dict[str, list[str | None]] | None = None,
-        drawn: ImageDraws | None = None,
+        drawn: ImageBootstrap | None = None,
         seed: int = 0,
     ) -> None:
         self.matches, self.drawn, self.seed = matches, drawn, seed
@@ -80,7 +79,7 @@ class Slices(AnalysisPart):
             padded = np.append(one.of_images, np.full(matches.image_count - len(one.of_images), -1))
             preds = int((matches.is_counted & (padded[matches.pred.image] == code)).sum())
         elif one.of_labels is not None:
-            preds = int((matches.is_counted & (one.of_labels[matches.pred_label] == code)).sum())
+            preds = int((matches.is_counted & (matches.of_preds(one.of_labels, -1) == code)).sum())
         else:
             preds = int(matches.is_counted.sum())
         return {
@@ -197,7 +196,7 @@ def adjust(rows: list[dict[str, Any]]) -> None:
         one.setdefault("p_holm", nan)
 
 
-def normalise(matches: Matches, inside: Any) -> float:
+def normalise(matches: AnalysisMatches, inside: Any) -> float:
     """AP at the single threshold as if the slice had as many truths of each label as there are: the wrong predictions
     of a label are shared by all slices, and right ones outside it are left out.
     """
@@ -210,6 +209,6 @@ def normalise(matches: Matches, inside: Any) -> float:
         recall = np.arange(1, len(wrong) + 1) / counts[label]
         scaled = recall * matches.truths[label]
         best: Floats = np.append(np.maximum.accumulate((scaled / (scaled + wrong))[::-1])[::-1], 0.0)
-        at = np.minimum(matches.needed_hits(int(counts[label])) - 1, len(wrong))
+        at = np.minimum(matches.tp_needed_per_recall(int(counts[label])) - 1, len(wrong))
         found.append(float(best[at].mean()))
     return float(np.mean(found)) if found else nan

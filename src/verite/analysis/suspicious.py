@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.error_types import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
-from verite.analysis.isotonic import fit_rising
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.analysis.calibration import fit_rising
+from verite.analysis.errors import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
+from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.leaderboards.audit import AuditRow
 from verite.model.tables import Table
 from verite.records import record
@@ -28,9 +28,9 @@ from verite.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verite.analysis.matches import Floats, Ints, Matches
+    from verite.analysis.matches import AnalysisMatches, Floats, Ints
     from verite.analysis.worst import Worst
-    from verite.model.display import Part
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 PRIOR = 0.05
@@ -63,7 +63,7 @@ class Suspicious(AnalysisPart):
 
     name = "suspicious"
 
-    def __init__(self, matches: Matches, types: ErrorTypes, worst: Worst, prior: float = PRIOR) -> None:
+    def __init__(self, matches: AnalysisMatches, types: ErrorTypes, worst: Worst, prior: float = PRIOR) -> None:
         self.matches, self.types, self.worst, self.prior = matches, types, worst, prior
 
     @property

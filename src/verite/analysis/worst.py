@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.error_types import CLASS, DUPLICATE, LOCALIZATION, NONE, TYPES, ErrorTypes
-from verite.analysis.part import AnalysisPart, sign, tell_set_aside
+from verite.analysis.errors import CLASS, DUPLICATE, LOCALIZATION, NONE, TYPES, ErrorTypes
+from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.model.tables import Table
 
 if TYPE_CHECKING:
-    from verite.analysis.matches import Bools, Floats, Ints, Matches
-    from verite.model.display import Part
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.model.tables import Part
     from verite.signature import Signature
 
 SHOWN = 5  # of each kind on a screen
@@ -31,7 +31,7 @@ class Worst(AnalysisPart):
 
     name = "worst"
 
-    def __init__(self, matches: Matches, types: ErrorTypes) -> None:
+    def __init__(self, matches: AnalysisMatches, types: ErrorTypes) -> None:
         self.matches, self.types = matches, types
         self.of_preds, self.of_truths = find_single_costs(matches, types)
 
@@ -179,7 +179,7 @@ def sum_behind(values: Floats) -> Floats:
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
 
 
-def find_single_costs(matches: Matches, types: ErrorTypes) -> tuple[Floats, Floats]:
+def find_single_costs(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Floats]:
     """Of every prediction and of every truth; 0 for those that are no errors."""
     of_preds, forgotten = np.zeros(len(matches.pred)), np.zeros(len(matches.names))
     moved = np.flatnonzero(types.is_mended & (types.kind == CLASS))

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verite.checks.check import Check, Subject, every_check
-from verite.checks.findings import SEVERITIES, Finding, Fix, stop_on_errors, warn_of
-from verite.checks.sides import Pair, Side
-from verite.faults import list_faults
+from verite.checks.check import SEVERITIES, Check, Finding, Fix, SideName, Subject, every_check, stop_on_errors, warn_of
+from verite.checks.sample import Pair, Side
+from verite.errors import VeriteError, list_faults
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -54,10 +53,17 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
             continue
         if (check.severity == "note" or check.is_slow) and not notes:
             continue
-        if check.cleared_by and not any(subject.count(fault) for fault in check.cleared_by):
+        is_cleared = check.cleared_by and not any(subject.count(fault) for fault in check.cleared_by)
+        if is_cleared and not (notes and check.notes_more):
             continue
         done.add(check.look)
-        found += check.function()(subject)
+        try:
+            found += check.function()(subject)
+        except VeriteError as error:  # what it evaluates is refused; that must not end the other checks
+            side: SideName = "truth" if what == "truth" else "pred"
+            found.append(
+                Finding(check.code, "note", f"not checked: {error}", 0, (), "fix the other findings first", side)
+            )
     return by_severity(finding for finding in found if notes or finding.severity != "note")
 
 

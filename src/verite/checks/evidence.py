@@ -9,27 +9,41 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
 from verite import _core
-from verite.checks.chance import NATS, imbalance, surprise
-from verite.checks.sample import SampledObjects
+from verite.arrays import np
+from verite.checks.check import SideName
+from verite.checks.readings import Reading
+from verite.checks.sample import EDGE, NATS, Sample, SampledObjects, imbalance, surprise
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
+from verite.records import record
 
 FOUND = 0.5  # overlap from which a truth counts as found
+
 PRECISE = 0.75  # overlap that does not come about by size and place alone
+
 BETTER = 0.1  # a truth is won when its overlap grows by this
+
 FEWEST = 6  # truths an explanation must win
+
 ODDS = 3  # truths won for each one lost
+
 MORE = 0.35  # truths won, net, for each one found before
+
 SEEN = 0.3  # overlap below which it is as good as none
+
 EXPECTED = 0.25  # truths that chance finds, at least
+
 SIGMAS = 4  # errors of a median, within which it may be anything
+
 PARTS = 5  # of an image, across and down
+
 FAIR = 0.03  # share of the boxes that makes a part of the image one of their places
+
 TURNS = 4
+
 RANDOM_BOXES = 500
+
 NORMAL = 1.4826 * 1.2533  # a normal deviation by its median one, times the error of a median by that of a mean
 
 
@@ -124,3 +138,64 @@ def random_boxes() -> Floats:
     """Boxes between two random points of the unit square, always the same."""
     points = np.random.default_rng(0).random((RANDOM_BOXES, 2, 2))
     return np.concatenate([points.min(axis=1), points.max(axis=1)], axis=1)
+
+
+COST = 0.2  # of a score, for boxes that all leave their images
+
+SOUND = 0.5  # share of truths overlapped precisely from which nothing else is tried
+
+
+@record(eq=False)
+class Hypothesis:
+    """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
+
+    side: SideName
+    reading: Reading
+    shift: int
+    overlaps: Floats
+    possible: int
+    outside: float = 0.0  # share of boxes that leave their image
+    weight: float = 1.0  # below 1 for what is less plausible beforehand
+
+    @property
+    def score(self) -> float:
+        return float(self.overlaps.sum()) * self.weight * (1 - COST * self.outside)
+
+    @property
+    def found(self) -> int:
+        return int((self.overlaps >= FOUND).sum())
+
+    @property
+    def is_sound(self) -> bool:
+        """Do the predictions fit so well that no other reading need be tried?"""
+        return self.possible > 0 and int((self.overlaps >= PRECISE).sum()) >= SOUND * self.possible
+
+
+def boxes_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> tuple[Floats, Floats]:
+    """Truths and predictions, one of them read anew."""
+    truth, pred = sample.truth, sample.preds[shift]
+    return truth.corners(reading if side == "truth" else None), pred.corners(reading if side == "pred" else None)
+
+
+def overlaps_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> Floats:
+    truth, pred = boxes_under(sample, side, reading, shift)
+    return best_overlaps(truth, sample.truth.image, pred, sample.preds[shift].image)
+
+
+def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) -> float:
+    """Share of boxes that leave their image by more than a tenth of it."""
+    pred = sample.preds[shift]
+    if not sample.truth.is_sized or not pred.is_sized:
+        return 0.0
+    boxes = np.concatenate(boxes_under(sample, side, reading, shift))
+    sizes = np.concatenate([sample.truth.sizes, pred.sizes])
+    leaves = np.concatenate([boxes[:, :2] < -EDGE * sizes, boxes[:, 2:] > (1 + EDGE) * sizes], axis=1)
+    return float(leaves.any(axis=1).mean())
+
+
+def find_overlapping(sample: Sample, e: Hypothesis) -> tuple[Ints, Ints, Floats]:
+    """Every pair of a truth and a prediction that overlap by half, predictions by confidence, and their overlaps."""
+    truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
+    pred = sample.preds[e.shift]
+    offsets, which, overlap = _core.box_candidates(truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, FOUND)
+    return which.astype(np.int64), np.repeat(np.arange(len(pred)), np.diff(offsets)), overlap

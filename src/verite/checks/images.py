@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.checks.chance import NATS
-from verite.checks.evidence import FEWEST, FOUND
-from verite.checks.explanations import Hypothesis, overlaps_under
-from verite.checks.findings import EXAMPLES, Finding, Fix, near_word
-from verite.checks.sample import Sample, speaks_by_id
-from verite.checks.sides import Pair
+from verite.checks.check import EXAMPLES, Finding, Fix, near_word
+from verite.checks.evidence import FEWEST, FOUND, Hypothesis, overlaps_under
+from verite.checks.sample import NATS, Pair, Sample, speaks_by_id
 from verite.errors import excerpt
 from verite.model.annotations import Annotations
 
@@ -121,7 +118,7 @@ def nearest_image(truth: Annotations, name: str, *, is_number: bool) -> str | No
     if not len(truth.images):
         return None
     ids = truth.images.ids
-    if is_number and ids is not None and name.lstrip("-").isdecimal():
+    if is_number and ids is not None and name.removeprefix("-").isdecimal() and len(name) < 20:
         return str(ids[np.argmin(np.abs(ids - int(name)))])
     names = [truth.images.name(i) for i in range(len(truth.images))]
     bare = name.rpartition(".")[0] or name

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
-from verite.checks.findings import Fix, SideName
+from verite.arrays import np
+from verite.checks.check import Fix, SideName
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats, keep_layout, spell_as, to_corners
 from verite.records import record

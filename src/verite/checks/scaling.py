@@ -12,19 +12,37 @@ from dataclasses import replace
 import numpy as np
 
 from verite import _core
-from verite.checks.evidence import FEWEST, FOUND, SIGMAS, best_overlaps, best_pairs
+from verite.checks.check import Finding
+from verite.checks.evidence import (
+    FEWEST,
+    FOUND,
+    PRECISE,
+    SIGMAS,
+    best_overlaps,
+    best_pairs,
+    boxes_under,
+    find_overlapping,
+    median_and_error,
+)
 from verite.checks.readings import Measure, Reading, scale_and_pad
-from verite.checks.sample import SampledObjects
+from verite.checks.sample import Pair, SampledObjects
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, offsets_of
 
 PAIRS = 10_000
+
 AGREE = 0.4  # logarithms: ratios of centres and of sizes in one pair, and ratios in x and in y of a common scale
+
 BIASED = 0.1  # the same over all pairs: boxes that are too large or too small are not scaled ones
+
 BIN = 0.08  # logarithms: how wide a bar of the histogram of ratios is
+
 CELLS = 1_000_000  # of the histogram, at most
+
 SHIFTED = 0.9  # by how much less boxes are off if they are moved instead, then they are
+
 WIDEST = 2.5  # pictures are not longer than high by more, nor higher than long
+
 NETWORK = 640.0  # a usual input size, where only the quotient of two sizes is known
 
 
@@ -195,10 +213,48 @@ def multiple(value: float, step: float) -> float:
 
 
 NEAR = 0.12  # how far from the estimate a round number may be
+
 # Steps of factors and of lengths.
 FACTORS = {"likely": 0.5, "coarse": 0.1, "fine": 0.01, "finest": 0.001}
+
 LENGTHS = {"coarse": 32, "fine": 10, "finest": 1}
+
 # From the likeliest numbers to any, with the part of the overlaps they may cost.
 GRIDS = (("likely", 0.02), ("coarse", 0.005), ("fine", 0.005), ("finest", 0.005))
+
 # Sides to which networks and programs resize images.
 USUAL = (224, 256, 300, 320, 384, 416, 448, 480, 512, 600, 608, 640, 768, 800, 896, 960, 1024, 1280, 1536, 1920, 2048)
+
+FEWEST_PRECISE = 30  # objects that are found precisely
+
+SHARP = 0.25  # pixels: how near the medians must be to whole ones, and how well they must be known
+
+
+def find_off_by_one(pair: Pair) -> Iterator[Finding]:
+    """Left and top edges one pixel beside those of the truth in the median, right and lower ones with them or not."""
+    plain, sample = pair.explanations[0], pair.sample
+    if plain is None or sample is None or plain.reading.measure != "abs" or sample.truth.reading.measure != "abs":
+        return
+    which, by, overlap = find_overlapping(sample, plain)
+    is_precise = overlap >= PRECISE
+    one, other = best_pairs(which[is_precise], by[is_precise], overlap[is_precise])
+    if len(one) < FEWEST_PRECISE:
+        return
+    truth, pred = boxes_under(sample, plain.side, plain.reading, plain.shift)
+    errors = pred[other] - truth[one]
+    middle, noise = median_and_error(errors)
+    shift = np.round(middle)
+    is_sharp = np.all(np.abs(middle - shift) <= SHARP) and np.all(noise <= SHARP)
+    if not is_sharp or abs(shift[0]) != 1 or shift[1] != shift[0] or not set(shift[2:]) <= {0.0, shift[0]}:
+        return
+    edges = ", ".join(
+        f"{name} {value:+g}" for name, value in zip(("left", "top", "right", "bottom"), shift, strict=True)
+    )
+    yield Finding(
+        "V107",
+        "note",
+        f"the predictions' boxes lie one pixel beside the truth's, in the median of {len(one):,} objects: {edges}",
+        len(one),
+        (),
+        "does one side count pixels from 1, as Pascal VOC does? subtract 1 where it was added",
+    )

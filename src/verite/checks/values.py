@@ -7,12 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from verite.checks.findings import Finding, Severity
-from verite.checks.sides import Side, Tally
+from verite.checks.check import EXAMPLES, Finding, Severity, every_check
+from verite.checks.sample import Side, Tally
 from verite.model.annotations import Annotations
 
+
+def find_annotators(side: Side) -> Iterator[Finding]:
+    """Objects of several annotators in one ground truth, each object once per annotator."""
+    found = side.annotations.source.annotators
+    if found is None:
+        return
+    counts = [f"{name}: {count:,} objects" for name, count in found.counts]
+    message = (
+        f"{len(found.counts)} annotators ({found.key!r}) are pooled in one ground truth of {len(side.annotations):,} "
+        f"objects: {found.images:,} images were annotated by several, so that an object may count once per annotator"
+    )
+    fix = f"write a file per annotator, with the objects of one {found.key} and the images it annotated, or merge them"
+    yield Finding("V223", "warning", message, found.images, tuple(counts[:EXAMPLES]), fix, "truth")
+
+
+def find_flaws(side: Side) -> Iterator[Finding]:
+    """A finding for each kind of record that is not among the annotations."""
+    severities = {check.code: check.severity for check in every_check()}
+    remedies = {check.code: check.remedy for check in every_check()}
+    for flaw in side.annotations.source.flaws:
+        what = "record is" if flaw.count == 1 else "records are"
+        message = f"{flaw.count:,} {what} left out: {flaw.what}"
+        remedy = flaw.remedy or remedies[flaw.code]
+        yield Finding(flaw.code, severities[flaw.code], message, flaw.count, flaw.places, remedy, side.name)
+
+
 MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
+
+RARE = 0.001  # share of objects below which an impossible area is a slip
+
 FEW = 0.01  # share of predictions up to which boxes without a size are a detector's own business
+
 # Formats that have no confidences, for tasks that need none.
 UNRANKED = ("panoptic", "imagenet-loc", "mask-pictures", "voc-segmentation", "cityscapes")
 
@@ -42,21 +72,36 @@ def find_zero_sizes(side: Side) -> Iterator[Finding]:
 
 
 def find_odd_areas(side: Side) -> Iterator[Finding]:
-    none, small = side.tally("no_area"), side.tally("small_area")
+    """Stated areas that cannot be those of the objects: 0 or below, far below the box, or larger than it."""
     area = side.annotations.area
-    if area is None or not (none.count or small.count >= MASS * len(side)):
+    if area is None:
         return
-    tally, what = (none, "of 0 or below") if none.count else (small, "of less than a hundredth of their box")
-    rows = tally.rows
-    yield Finding(
-        "V113",
-        "warning",
-        f"{tally.count:,} of {len(side):,} objects have a stated area {what}, which decides whether they are small",
-        tally.count,
-        tuple(f"{object_name(side, row)}: area {area[row]:g}" for row in rows),
-        "write the region's area in square pixels, or leave it out",
-        side.name,
-    )
+    columns = side.annotations.columns
+    # A box around keypoints may be smaller than the object.
+    large = side.tally("large_area") if columns.regions.has_all_boxes else Tally(0, ())
+    for tally, least, what in (
+        (side.tally("no_area"), 1, "of 0 or below"),
+        (side.tally("small_area"), MASS * len(side), "of less than a hundredth of their box"),
+        (large, 1, "larger than their box, which is impossible"),
+    ):
+        if not tally.count or tally.count < least:
+            continue
+        sizes = [columns.describe(row)[1] for row in tally.rows]
+        if side.annotations.regions.kept == "xyxy":
+            sizes = [[x1, y1, x2 - x1, y2 - y1] for x1, y1, x2, y2 in sizes]
+        yield Finding(
+            "V113",
+            "note" if what.startswith("larger") and tally.count < RARE * len(side) else "warning",
+            f"{tally.count:,} of {len(side):,} objects have a stated area {what}; it decides whether they are small",
+            tally.count,
+            tuple(
+                f"{object_name(side, row)}: area {area[row]:g}, box {width:g} x {height:g}"
+                for row, (_, _, width, height) in zip(tally.rows, sizes, strict=True)
+            ),
+            "write the region's area in square pixels, or leave it out",
+            side.name,
+        )
+        return
 
 
 def find_repeated_ids(side: Side) -> Iterator[Finding]:

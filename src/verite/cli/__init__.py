@@ -8,102 +8,167 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from verite import __version__
 from verite.errors import IS_COMMAND_LINE, BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
-from verite.protocols import HOMES, protocol_named
+from verite.protocols import REGISTRY, protocol_named
 
-# Each verb that is not a protocol, and the module that holds it.
-OTHERS = {
-    "demo": "demo",
-    "localize": "localize",
-    "interpret": "interpret",
-    "class-distance": "interpret",
-    "report": "report",
-    "draw": "draw",
-    "analyse": "analyse",
-    "compare": "compare",
-    "explain": "explain",
-    "leaderboard": "leaderboard",
-    "rank": "rank",
-    "study": "study",
-    "inspect": "files",
-    "convert": "files",
-    "metrics": "metrics",
-    "partial": "parts",
-    "merge": "parts",
-    "completion": "completion",
+# The commands in groups, as `verite --help` lists them: name, module below verite.cli ("" for protocols), summary.
+GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Evaluate": (
+        ("coco", "", "COCO: AP and AR of boxes, masks, keypoints"),
+        ("voc", "", "Pascal VOC: AP per class and mAP"),
+        ("lvis", "", "LVIS: AP of rare, common, frequent classes"),
+        ("openimages", "", "Open Images: AP with groups and hierarchy"),
+        ("imagenet-loc", "", "ImageNet localization: top-1 and top-5 error"),
+        ("imagenet-det", "", "ImageNet detection: AP per class and mAP"),
+        ("panoptic", "", "Panoptic quality: PQ, SQ, RQ"),
+        ("semantic", "", "Semantic segmentation: mIoU, accuracy"),
+        ("localize", "localize", "Localization metrics of matched objects"),
+        ("scene-score", "scene_score", "One score per image for the whole scene"),
+    ),
+    "Diagnose": (
+        ("inspect", "data", "Show what a file holds and what is wrong"),
+        ("analyse", "analyse", "Error types, calibration, thresholds, slices"),
+        ("reconcile", "reconcile", "Find out why two tools report different AP"),
+        ("report", "report", "Write one self-contained HTML report"),
+        ("draw", "draw", "Draw TP, FP and FN on the images"),
+    ),
+    "Compare": (
+        ("compare", "compare", "Compare two results; fail CI on a regression"),
+        ("leaderboard", "leaderboard", "How sure is a ranking of detectors by AP?"),
+        ("rank", "rank", "The same, exactly, for tables of answers"),
+    ),
+    "Data": (
+        ("convert", "data", "Convert annotations to another format"),
+        ("formats", "help", "List the annotation formats"),
+        ("demo", "demo", "Evaluate a small bundled dataset"),
+    ),
+    "Research": (
+        ("study", "study", "Measure the properties of a metric"),
+        ("metrics", "study", "List the localization metrics"),
+        ("class-distance", "scene_score", "Learn distances between classes from images"),
+    ),
+    "Scale": (
+        ("partial", "parts", "Evaluate one shard of a dataset"),
+        ("merge", "parts", "Merge partial results of shards"),
+    ),
+    "Shell": (("completion", "data", "Print the completion script of a shell"),),
 }
+COMMANDS = {name: (module, summary) for group in GROUPS.values() for name, module, summary in group}
 
 
-ALIASES = {"analyze": "analyse"}  # other spellings, which help does not list
+# What click >= 8.2 raises where a group is given no command; older versions print the help themselves.
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+# Other spellings and earlier names, which help does not list.
+ALIASES = {"analyze": "analyse", "explain": "reconcile", "interpret": "scene-score"}
 # What people call an option that has another name here, and no similar one.
-OPTION_WORDS = {"--threshold": "--iou", "--iou-threshold": "--iou", "--jobs": "--threads", "--conf": "--confidence"}
-
-
-def verbs() -> list[str]:
-    """All verbs in the order in which help lists them: the tour, the protocols, the others."""
-    first, *rest = OTHERS
-    return [first, *HOMES, *rest]
+OPTION_WORDS = {
+    "--threshold": "--iou",
+    "--iou-threshold": "--iou",
+    "--iou-thr": "--iou",
+    "--iou-type": "--on",
+    "--jobs": "--threads",
+    "--conf": "--confidence",
+    "--conf-thres": "--confidence",
+    "--score-thr": "--confidence",
+    "--per-class": "--per class",
+    "--classwise": "--per class",
+    "-gtformat": "--truth-boxes",
+    "-detformat": "--pred-boxes",
+    "-gtcoords": "--truth-coords",
+    "-detcoords": "--pred-coords",
+    "-imgsize": "--image-size",
+    "-sp": "--output",
+    "-np": "--no-plot",
+}
+# Options of other tools for what is an argument here.
+ARGUMENT_WORDS = {
+    "--gt",
+    "-gt",
+    "--gtfolder",
+    "-det",
+    "--detfolder",
+    "--dt",
+    "--pred",
+    "--truth",
+    "--annotations",
+    "--anno",
+}
 
 
 # What people type who want AP, and who have used other tools.
 OTHER_WORDS = {"ap", "map", "eval", "evaluate", "score", "test", "val", "metric"}
 
 
-class Verbs(click.Group):
-    """Verbs, imported when asked for; a wrong one gets a suggestion."""
+class Commands(click.Group):
+    """Commands, imported when they are run; an unknown one gets a suggestion."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return verbs()
+        return [*COMMANDS, *(name for name in REGISTRY if name not in COMMANDS)]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         name = ALIASES.get(name, name)
-        if name in HOMES:
+        if name not in COMMANDS and name not in REGISTRY:
+            return None
+        module, summary = COMMANDS.get(name) or ("", protocol_named(name).summary)
+        if module:
+            command = getattr(import_module(f"verite.cli.{module}"), name.replace("-", "_"))
+        else:
             from verite.cli.evaluate import protocol_command
 
-            return protocol_command(protocol_named(name))
-        if name not in OTHERS:
-            return None
-        command = getattr(import_module(f"verite.cli.{OTHERS[name]}"), name.replace("-", "_"))
+            command = protocol_command(protocol_named(name))
         assert isinstance(command, click.Command)
+        command.short_help = summary
         return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the commands in groups, without importing any of them."""
+        width = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            rows = [(name.ljust(width), summary) for name, _, summary in group]
+            if title == "Evaluate":  # a protocol that is registered needs no entry above
+                rows += [(name, protocol_named(name).summary) for name in REGISTRY if name not in COMMANDS]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in (*verbs(), *ALIASES):
+        if args and args[0] == "help":
+            args = [*args[1:2], "--help"] if args[1:] else ["--help"]
+            if args == ["--help"]:
+                click.echo(context.get_help(), color=context.color)
+                context.exit()
+        if args and not args[0].startswith("-") and args[0] not in (*COMMANDS, *ALIASES, *REGISTRY):
             near = "; AP is verite coco or verite voc" if args[0].casefold() in OTHER_WORDS else ""
-            raise click.UsageError(f"no verb {args[0]!r}{near or did_you_mean(args[0], verbs())}", context)
+            raise click.UsageError(f"no command {args[0]!r}{near or did_you_mean(args[0], COMMANDS)}", context)
         return super().resolve_command(context, args)
 
 
 @click.group(
-    cls=Verbs,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  verite demo                                     a short tour on bundled data, and a page to open
-  verite coco truth.json predictions.json         COCO's twelve numbers
-  verite voc truth/ predictions/                  Pascal VOC numbers, any format
-  verite voc truth.json a.json b.json -t 0.75     two systems side by side
-  verite interpret truth.json pred.json           one score for each whole scene
-  verite report truth.json a.json b.json -o report.html   one page to look at and to send
-  verite draw truth.json pred.json --images photos/ -o drawn/   found, missed and wrong, on the photos
-  verite analyse truth.json pred.json             why is the number what it is, where to look first
-  verite compare main.json new.json --require "AP>=base-0.005"   good enough to merge?
-  verite leaderboard truth.json a.json b.json --errors missing=0.05,spurious=0.02   is their order by AP sure?
-  verite rank table.csv --epsilon 0.05            the same for any answers, exactly
-  verite study -m mymodule:my_metric -m iou       what is your metric worth?
-  verite inspect truth.json predictions.json      what is in there, what is wrong
-Exit status: 0 done, 1 the data is at fault, 2 the command is, 3 a requirement is not met.""",
+  verite demo                                      evaluate bundled data, write a report
+  verite coco truth.json pred.json                 COCO's twelve numbers
+  verite voc truth/ pred/                          Pascal VOC, any annotation format
+  verite coco truth.json a.json b.json             two detectors side by side
+  verite inspect truth.json pred.json              what is in the files, what is wrong
+  verite analyse truth.json pred.json              where AP is lost, by error type
+  verite report truth.json a.json b.json -o report.html
+  verite compare main.json new.json --require "AP>=base-0.005"
+  verite leaderboard truth.json a.json b.json --errors missing=0.05
+`verite COMMAND --help` lists the options of a command.
+Exit codes: 0 success, 1 data error, 2 usage error, 3 requirement not met.""",
 )
-@click.version_option(__version__, "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")
 def verite() -> None:
-    """How good is an object detector, and how sure are you?"""
+    """Evaluate object detectors: official metrics, error analysis, reliable comparisons."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -144,7 +209,7 @@ def run(args: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     if "_VERITE_COMPLETE" in os.environ:
         verite.main(prog_name="verite")  # answers the shell and exits
-    from verite.cli.bar import show_progress
+    from verite.cli.output import show_progress
 
     try:
         with show_progress():
@@ -153,11 +218,19 @@ def run(args: Sequence[str] | None = None) -> int:
         return 0
     except click.exceptions.Exit as error:
         return error.exit_code
+    except NO_ARGUMENTS as error:
+        print(error.ctx.get_help())
+        return 0
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        known = OPTION_WORDS.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
-        if isinstance(error, click.NoSuchOption) and known:
-            return complain(f"no option {error.option_name!r}; did you mean {known!r}?{hint}", 2)
+        if isinstance(error, click.NoSuchOption):
+            words = sys.argv[1:] if args is None else args
+            typed = next((word for word in words if word.split("=")[0] in {*OPTION_WORDS, *ARGUMENT_WORDS}), "")
+            name = typed.split("=")[0] or error.option_name
+            if name in OPTION_WORDS:
+                return complain(f"no option {name!r}; did you mean {OPTION_WORDS[name]!r}?{hint}", 2)
+            if name in ARGUMENT_WORDS:
+                return complain(f"no option {name!r}; ground truth and predictions are arguments: TRUTH PRED{hint}", 2)
         return complain(error.format_message().rstrip(".") + hint, 2)
     except (BadParameter, UnknownMetric) as error:
         return complain(str(error), 2)
@@ -192,5 +265,7 @@ def follow(words: Sequence[str]) -> None:
 
 def complain(message: str, status: int) -> int:
     """One line on standard error."""
-    print(f"verite: {one_line(message)}", file=sys.stderr)
+    from verite.cli.output import print_error
+
+    print_error(f"verite: {one_line(message)}")
     return status

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.analysis.settings import AnalyseSettings
+from verite.analysis.parts import AnalyseSettings
 from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
-from verite.cli.options import output_options, reading_options, settings_given, settings_options
+from verite.cli.help import command
+from verite.cli.options import INPUT, output_options, reading_options, settings_given, settings_options
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.analysis.analyse import Analyses, Analysis
     from verite.analysis.comparison import SystemPair
-    from verite.analysis.part import AnalysisPart
+    from verite.analysis.parts import AnalysisPart
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite analyse truth.json pred.json
@@ -28,8 +29,8 @@ Examples:
   verite analyse truth.json segments.json --on mask -o analysis/
   verite analyse truth/ pred/ --protocol voc --json | jq .errors.cost"""
 )
-@click.argument("truth")
-@click.argument("pred", nargs=-1, required=True)
+@click.argument("truth", type=INPUT)
+@click.argument("pred", type=INPUT, nargs=-1, required=True)
 @settings_options(AnalyseSettings)
 @OUTPUT
 @NO_PLOT

@@ -8,14 +8,16 @@ import click
 
 from verite.cli.evaluate import OUTPUT, evaluate_each, finish, system_names
 from verite.cli.gate import gate_options, pass_saved, requirements_of
-from verite.cli.options import checks_option, output_options, reading_options
-from verite.protocols import HOMES, protocol_named
+from verite.cli.help import command
+from verite.cli.options import INPUT, checks_option, output_options, reading_options
+from verite.cli.output import print_error
+from verite.protocols import REGISTRY, protocol_named
 
 if TYPE_CHECKING:
     from verite.model.results import Results
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite coco truth.json new.json --save new-results.json
@@ -26,8 +28,10 @@ Examples:
   verite compare main.part new.part --require "AP>=base-0.005" --sure 0.95
 Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met."""
 )
-@click.argument("paths", nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW")
-@click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True,
+@click.argument(
+    "paths", type=INPUT, nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW"
+)
+@click.option("--protocol", type=click.Choice(list(REGISTRY)), default="coco", show_default=True,
               help="With TRUTH BASE NEW: whose numbers; its verb has more options.")  # fmt: skip
 @gate_options
 @OUTPUT
@@ -50,9 +54,11 @@ def compare(paths: tuple[str, ...], **given: Any) -> None:
         requirements_of(given)
         finish([merge_parts(path, name) for path, name in zip(paths, system_names(paths), strict=True)], given)
         return
-    from verite.analysis.saved import SavedComparison, read_saved
+    from verite.analysis.gate import SavedComparison, read_saved
 
     base, new = (read_saved(path) for path in paths)
+    for line in dict.fromkeys([*base.findings, *new.findings]):
+        print_error(line)
     pass_saved(base, new, SavedComparison(base, new), given)
 
 
@@ -63,6 +69,6 @@ def is_part(path: str) -> bool:
 def merge_parts(path: str, name: str) -> Results:
     """The results of all parts that a word stands for."""
     from verite.formats.shards import find_shards
-    from verite.scale.partial import Partial, compute
+    from verite.scale.partial import PartialResult, compute
 
-    return compute([Partial.load(part) for part in find_shards(path)], name=name)
+    return compute([PartialResult.load(part) for part in find_shards(path)], name=name)

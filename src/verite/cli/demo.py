@@ -11,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from verite.cli.help import command
+from verite.errors import one_line
 from verite.files import folder_atomically
 
 MARK = ".made-by-verite-demo"
@@ -177,7 +179,7 @@ TOUR = (
 )
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite demo
@@ -193,7 +195,7 @@ def demo(folder: str, is_long: bool, quiet: bool) -> None:
     with redirect_stdout(StringIO()) if quiet else nullcontext():
         tour(target, is_long)
     if quiet:
-        click.echo(target / "report.html")
+        click.echo(one_line(str(target / "report.html")))
 
 
 def tour(target: Path, is_long: bool) -> None:

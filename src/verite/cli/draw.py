@@ -1,4 +1,4 @@
-"""Truth and predictions on their photos."""
+"""Command `verite draw`: ground truth and predictions drawn on their images."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
-from verite.cli.options import checks_option, read_side, reading_options
-from verite.evaluation.similarities import SIMILARITIES
-from verite.protocols import HOMES
+from verite.cli.help import command
+from verite.cli.options import INPUT, checks_option, read_side, reading_options
+from verite.errors import one_line
+from verite.evaluation.settings import SIMILARITIES
+from verite.protocols import REGISTRY
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite draw truth.json pred.json --images photos/ -o drawn/
@@ -20,40 +22,41 @@ Examples:
   verite draw truth.json pred.json --images photos/ -o drawn/ --image street.jpg --confidence 0.3
   verite draw truth.json pred.json --on mask -o drawn/ --plot-format svg"""
 )
-@click.argument("truth")
-@click.argument("pred")
-@click.option("--output", "-o", type=click.Path(file_okay=False), required=True, help="Folder for the pictures.")
+@click.argument("truth", type=INPUT)
+@click.argument("pred", type=INPUT)
+@click.option("--output", "-o", type=click.Path(file_okay=False), required=True, help="Folder for the figures.")
 @click.option("--worst", type=click.IntRange(1), default=12, show_default=True, metavar="N",
-              help="How many images, those with most mistakes first.")  # fmt: skip
+              help="Number of images, those with the most errors first.")  # fmt: skip
 @click.option("--image", metavar="NAME", help="Only this image.")
-@click.option("--confidence", metavar="C|FILE", show_default="that of the best F1",
-              help="Leave out predictions below this confidence, or below that of their class in a "
-              "thresholds.json.")  # fmt: skip
+@click.option("--confidence", type=INPUT, metavar="C|FILE", show_default="that of the best F1",
+              help="Confidence threshold, or a thresholds.json with one per class.")  # fmt: skip
 @click.option("--iou", "-t", type=float, metavar="IOU", show_default="0.5, or the protocol's own",
-              help="Overlap from which on an object is found.")  # fmt: skip
+              help="IoU threshold of a match.")  # fmt: skip
 @click.option(
     "--on",
     type=click.Choice(list(SIMILARITIES)),
-    help="What is compared and drawn, where the protocol asks.",
+    help="What is compared and drawn, if the protocol has a choice.",
 )
-@click.option("--sigmas", metavar="FILE", show_default="the truth's, else those of COCO or CrowdPose",
-              help="Spread of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
-@click.option("--protocol", type=click.Choice(list(HOMES)), default="coco", show_default=True, help="Whose rules.")
+@click.option("--sigmas", type=INPUT, metavar="FILE", show_default="as annotated, else COCO or CrowdPose",
+              help="OKS sigma of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
+@click.option(
+    "--protocol", type=click.Choice(list(REGISTRY)), default="coco", show_default=True, help="Evaluation protocol."
+)
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but the names of the pictures.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only the paths of the figures.")
 @checks_option
 @reading_options
 def draw(truth: str, pred: str, **given: Any) -> None:
-    """What was found, missed and wrong, drawn on the photos: truth solid, predictions dashed.
+    """Draw true positives, false positives and missed objects on the images.
 
-    TRUTH and PRED are files or folders in any known format. Photos are looked for in --images, else beside TRUTH; where
-    there is none, objects are drawn on an empty ground.
+    TRUTH and PRED are files or folders in any known format. Ground truth is solid, predictions are dashed. Images
+    are searched in --images, else beside TRUTH; without images, objects are drawn on an empty background.
     """
     from verite.cli.output import can_draw, describe_reading, note, warn
+    from verite.evaluation.settings import count_left
     from verite.files import fill_folder
     from verite.protocols import protocol_named
-    from verite.reporting.draw import save_overlays
-    from verite.reporting.overlays import Overlay
+    from verite.reporting.draw import Overlay, save_overlays
     from verite.reporting.pictures import Pictures
 
     if not can_draw():
@@ -69,11 +72,13 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     warn(results.findings, {"truth": truth, "pred": pred}, set())
     pictures = Pictures(results.truth, given["images"])
     if pictures.folder is None:
-        note("no photos: expected --images FOLDER; objects are drawn on an empty ground", quiet=given["quiet"])
+        note("no images: expected --images FOLDER; objects are drawn on an empty background", quiet=given["quiet"])
     overlay = Overlay(results, confidence=given["confidence"])
+    if given["confidence"] is not None:
+        note(count_left(results.pred, overlay.confidence), quiet=given["quiet"])
     with fill_folder(given["output"]) as home:
         saved = save_overlays(overlay, pictures, home, given["plot_format"], given["image"], given["worst"])
     if not saved:
-        note("nothing to draw: no image has a mistake; name one with --image", quiet=given["quiet"])
+        note("nothing to draw: no image has an error; choose one with --image", quiet=given["quiet"])
     for path in saved:
-        click.echo(Path(given["output"]) / path.relative_to(home))
+        click.echo(one_line(str(Path(given["output"]) / path.relative_to(home))))

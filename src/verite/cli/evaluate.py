@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from verite.cli.gate import gate_options, pass_gate, requirements_of, told_to_github
+from verite.cli.help import Command
 from verite.cli.options import (
+    INPUT,
     output_options,
     read_side,
     reading_options,
@@ -19,13 +21,14 @@ from verite.cli.options import (
     spell,
     spell_reading_options,
 )
+from verite.errors import one_line
 from verite.files import without_suffix
 from verite.formats.shards import is_pattern
 
 if TYPE_CHECKING:
     from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
-    from verite.protocols.curve_results import CurveResults
+    from verite.protocols.curves import CurveResults
     from verite.protocols.protocol import Protocol
     from verite.settings import Settings
 
@@ -36,24 +39,25 @@ NEARLY_ALL = 0.995
 
 TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
 OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
-NO_PLOT = click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
+NO_PLOT = click.option("--no-plot", is_flag=True, help="Write no plots into the output folder.")
 PLOT_FORMAT = click.option(
-    "--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True
+    "--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True,
+    help="File format of plots.",
 )  # fmt: skip
 
 
 RESAMPLE = click.option(
     "--resample", metavar="images|COLUMN",
-    help="Draw the images (or groups of them) a thousand times: paired differences to the first PRED, with intervals.",
+    help="Bootstrap over images (or groups): 95 % intervals of differences to the first PRED (1,000 resamples).",
 )  # fmt: skip
 
 
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """The verb of a protocol: two sides, its settings, and the options that all verbs share."""
-    command = click.Command(
+    command = Command(
         protocol.verb,
         callback=partial(run_protocol, protocol),
-        params=[click.Argument(["truth"]), click.Argument(["pred"], nargs=-1, required=True)],
+        params=[click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)],
         help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
         epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
     )
@@ -121,13 +125,13 @@ def show_table(results: Sequence[CurveResults], given: Given) -> None:
     """The accumulated table of one class, if asked for."""
     if given["table"] and not given["as_json"]:
         for result in results:
-            click.echo(f"{result.name}\n{result.accumulate(given['table'])}\n")
+            click.echo(f"{one_line(result.name)}\n{result.accumulate(given['table'])}\n")
 
 
 def draw_plots(result: Results, home: Path, given: Given) -> None:
     """Curves, bars, and where there are photos, those with most mistakes."""
     from verite.protocols.coco import CocoResults
-    from verite.protocols.curve_results import CurveResults
+    from verite.protocols.curves import CurveResults
     from verite.protocols.semantic import SemanticResults
     from verite.reporting.coco_plots import save_coco
     from verite.reporting.draw import save_worst
@@ -189,7 +193,7 @@ def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
     given = settings_given(settings, params)
     typed = [settings.declared[name] for name in given if settings.declared[name].is_signed or name == "image_labels"]
     if any(one.name not in ("on", "iou") for one in typed):
-        from verite.analysis.settings import ProtocolSettings
+        from verite.analysis.parts import ProtocolSettings
 
         if any(one.name not in ProtocolSettings.declared for one in typed):
             return None
@@ -204,8 +208,8 @@ def differences_of(results: Sequence[Results], given: Given) -> list[Difference]
     """Each system against the first on drawn images, where that was asked for."""
     if not given.get("resample"):
         return []
-    from verite.leaderboards.columns import groups_of
-    from verite.leaderboards.resampling import find_differences
+    from verite.leaderboards.bootstrap import find_differences
+    from verite.leaderboards.leaderboard import groups_of
     from verite.model.comparison import distinct_names
 
     column = given["resample"]

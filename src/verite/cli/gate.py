@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.output import emit, in_style, note
+from verite.cli.options import INPUT
+from verite.cli.output import emit, in_style, note, print_error
 from verite.errors import DataError, one_line
 from verite.records import replace
 
 if TYPE_CHECKING:
-    from verite.analysis.gate import Decision, Requirement
-    from verite.analysis.saved import Saved, SavedComparison
+    from verite.analysis.gate import Decision, Requirement, Saved, SavedComparison
     from verite.model.results import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,12 +33,12 @@ def gate_options(command: F) -> F:
     """What must hold, compared with what, and whom to tell."""
     options = [
         click.option("--require", "requirements", multiple=True, metavar="LINE",
-                     help='Leave with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be '
+                     help='Exit with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be '
                           "repeated."),
-        click.option("--base", type=click.Path(), metavar="FILE",
-                     help="Saved results to compare with; without it, the first of several PREDs."),
+        click.option("--base", type=INPUT, metavar="FILE",
+                     help="Saved results to compare with; default: the first PRED."),
         click.option("--sure", type=float, metavar="P",
-                     help="Fail only if a difference to the base misses its requirement with this probability."),
+                     help="Fail only if the requirement is missed with this probability."),
         click.option("--summary", is_flag=True, help="Tell GitHub: a job summary, and findings as annotations."),
     ]  # fmt: skip
     for option in reversed(options):
@@ -68,7 +67,7 @@ def pass_gate(results: Sequence[Results], given: Given) -> None:
     requirements = requirements_of(given)
     if not (requirements or given["base"] or given["summary"]):
         return
-    from verite.analysis.saved import Saved, SavedComparison, read_saved
+    from verite.analysis.gate import Saved, SavedComparison, read_saved
 
     comparisons: list[SavedComparison] = []
     verdicts: list[Decision] = []
@@ -102,7 +101,7 @@ def interval_of(first: Results | None, result: Results, given: Given) -> Any:
         return None
     if first is None:
         raise click.UsageError("--sure: expected a base and a new PRED, found one; give TRUTH BASE NEW")
-    from verite.leaderboards.resampling import paired_interval
+    from verite.leaderboards.bootstrap import paired_interval
 
     return lambda score, label: paired_interval(first, result, score, label, given["sure"])
 
@@ -129,7 +128,7 @@ def write_summary(
     results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
 ) -> None:
     """Markdown at the end of the job's summary; what is too long is cut, and says so."""
-    from verite.analysis.summary import Summary
+    from verite.analysis.analyse import Summary
     from verite.model.styles import markdown_sentence
 
     lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
@@ -157,4 +156,4 @@ def annotate(level: str, title: str, message: str) -> None:
     """A line that GitHub shows beside the job; a program reads standard output, so it goes to the other one."""
     words = [one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for text in (title, message)]
     words[0] = words[0].replace(":", "%3A").replace(",", "%2C")
-    print(f"::{level} title={words[0]}::{words[1]}", file=sys.stderr)
+    print_error(f"::{level} title={words[0]}::{words[1]}")

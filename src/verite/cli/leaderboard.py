@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import output_options, read_side, reading_options, settings_given, settings_options
+from verite.cli.help import command
+from verite.cli.options import INPUT, output_options, read_side, reading_options, settings_given, settings_options
 from verite.errors import BadParameter
-from verite.leaderboards.settings import LeaderboardSettings
+from verite.leaderboards.leaderboard import LeaderboardSettings
 
 if TYPE_CHECKING:
     from verite.leaderboards.calibration import BoardCalibration
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite leaderboard truth.json a.json b.json c.json
@@ -29,16 +30,16 @@ Examples:
   verite leaderboard truth.json a.json b.json --audit board/audit.csv --errors missing=0.05
   verite leaderboard truth.json a.json b.json --errors spurious=0.02 --favours a:4
   verite leaderboard truth.json a.json b.json --resample video_id
-  verite leaderboard --calibrate truth.json better.json a.json b.json c.json
+  verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
 Exit status: 0 done, 1 the data is at fault, 2 the command is."""
 )
-@click.argument("truth")
-@click.argument("pred", nargs=-1, required=True)
+@click.argument("truth", type=INPUT)
+@click.argument("pred", type=INPUT, nargs=-1, required=True)
 @click.option("--errors", metavar="KIND=RATE,...",
               help="What may be wrong with the truth: missing, spurious, label as shares of its records, jitter as "
               "SHARExDEVIATION.  [default: nothing]")  # fmt: skip
-@click.option("--errors-file", type=click.Path(), help="Table class,size,kind,rate: where rates differ.")
-@click.option("--audit", metavar="KIND=K/N,...|FILE",
+@click.option("--errors-file", type=INPUT, help="Table class,size,kind,rate: where rates differ.")
+@click.option("--audit", type=INPUT, metavar="KIND=K/N,...|FILE",
               help="K of N records checked were wrong; or audit.csv with its verdicts filled in.")  # fmt: skip
 @click.option("--shared", metavar="image|label|COLUMN", help="Records err together within these groups.")
 @click.option("--correlation", type=float, help="How much, from 0 up and below 1.")

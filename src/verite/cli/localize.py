@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.gate import gate_options
-from verite.cli.options import output_options, reading_options, settings_given, settings_options
-from verite.metrics.settings import LocalizeSettings
+from verite.cli.help import command
+from verite.cli.options import INPUT, METRIC, output_options, reading_options, settings_given, settings_options
+from verite.metrics.localize import LocalizeSettings
 
 if TYPE_CHECKING:
     from verite.metrics.localize import LocalizationResults
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite localize truth.json pred.json -m iou -m figure_of_merit
@@ -26,9 +27,9 @@ Examples:
   verite localize truth.json pred.json --all -o results/
   verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics"""
 )
-@click.argument("truth")
-@click.argument("pred", nargs=-1, required=True)
-@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
+@click.argument("truth", type=INPUT)
+@click.argument("pred", type=INPUT, nargs=-1, required=True)
+@click.option("--metric", "-m", "metrics", multiple=True, type=METRIC, metavar="NAME",
               help="A metric (see verite metrics); may be repeated.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Every metric that fits the regions.")
 @settings_options(LocalizeSettings)
@@ -47,7 +48,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     are compared side by side.
     """
     from verite.cli.evaluate import evaluate_each, finish
-    from verite.cli.metrics import look_here
+    from verite.cli.study import look_here
     from verite.metrics.catalogue import metric
     from verite.metrics.localize import localize as evaluate
 

@@ -2,41 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.formats import HOMES
+from verite.formats import REGISTRY
 from verite.formats.format import MASKS
-from verite.model.display import STYLES
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
-from verite.model.quads import ANGLES
-from verite.settings import Choice
+from verite.model.rotated_boxes import ANGLES
+from verite.model.tables import STYLES
+from verite.settings import OTHER_WORDS, Choice
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from verite.model.annotations import Annotations
     from verite.settings import Setting, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
 
-FORMATS = ", ".join(HOMES)
+SIDES = {"truth": "ground truth", "pred": "predictions"}
 LAYOUTS = ", ".join(BOX_LAYOUTS)
 ANGLE_NAMES = ", ".join(ANGLES)
 MASK_KINDS = ", ".join(MASKS)
-COORDS = "In pixels, fractions, a resized picture's pixels."
+COORDS = "Units of the coordinates: pixels, fractions of the image, pixels of a resized image, a factor."
 
 
 class WrittenFormat(click.Option):
     """`--to`: which formats can be written is known to their records, which are loaded when help is asked for."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from verite.formats import all_formats
-
-        self.help = f"One of {', '.join(format.name for format in all_formats() if format.write)}."
+        self.help = f"One of {', '.join(written_formats())}."
         return super().get_help_record(ctx)
+
+
+class InputPath(click.Path):
+    """A file or folder that is read, or a word in its place: shells complete file names, readers find out the rest."""
+
+    def __init__(self, *, dir_okay: bool = True) -> None:
+        super().__init__(dir_okay=dir_okay, readable=False)
+
+
+class OneOf(click.ParamType):  # type: ignore[type-arg]
+    """A name out of a list that shells complete. Another name is refused, with a suggestion, where it is looked up."""
+
+    name = "text"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+
+def written_formats() -> list[str]:
+    """Names of the formats that can be written, from their records."""
+    from verite.formats import all_formats
+
+    return [format.name for format in all_formats() if format.write]
+
+
+def metric_names() -> list[str]:
+    """Names of the metrics in the catalogue."""
+    from verite.metrics.catalogue import records
+
+    return list(records())
+
+
+INPUT = InputPath()
+FORMAT, WRITTEN_FORMAT, METRIC = OneOf(lambda: REGISTRY), OneOf(written_formats), OneOf(metric_names)
+LAYOUT, ANGLE, MASK = OneOf(lambda: BOX_LAYOUTS), OneOf(lambda: ANGLES), OneOf(lambda: MASKS)
 
 
 class ImageSize(click.ParamType):  # type: ignore[type-arg]
@@ -46,7 +86,7 @@ class ImageSize(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         parts = str(value).replace("x", ",").split(",")
-        if len(parts) != 2 or not all(p.strip().isdecimal() and int(p) > 0 for p in parts):
+        if len(parts) != 2 or not all(p.strip().isdecimal() and len(p) < 20 and int(p) > 0 for p in parts):
             self.fail(f"expected WIDTH,HEIGHT in pixels, found {value!r}", param, ctx)
         return int(parts[0]), int(parts[1])
 
@@ -79,13 +119,58 @@ class AreaRange(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"expected NAME:LOW:HIGH such as small:0:1024, found {value!r}", param, ctx)
 
 
+class ChoiceWithSynonyms(click.Choice):  # type: ignore[type-arg]
+    """One of a few words, or what another tool calls it: `--on bbox`, `--on segm`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        meant = OTHER_WORDS.get(value, value)
+        return super().convert(meant if meant in self.choices else value, param, ctx)
+
+
+class NumberList(click.ParamType):  # type: ignore[type-arg]
+    """One or several numbers: `0.5`, `0.5,0.75`, `0.5:0.95` (steps of 0.05) or `0.5:0.05:0.95`."""
+
+    name = "number"
+
+    def __init__(self, kind: type[int] | type[float], step: float | None = None) -> None:
+        self.kind, self.step = kind, step
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if not isinstance(value, str):
+            return (value,)
+        try:
+            return tuple(number for part in value.split(",") for number in self.expand(part))
+        except ValueError:
+            example = "0.5, 0.5,0.75 or 0.5:0.05:0.95" if self.step else "1 or 1,10,100"
+            self.fail(f"expected numbers such as {example}, found {value!r}", param, ctx)
+
+    def expand(self, part: str) -> list[float]:
+        """Return the numbers of one word; a range includes both ends and is spaced as `numpy.linspace` does it."""
+        bounds = [self.kind(word) for word in part.split(":")]
+        if len(bounds) == 1:
+            return [*bounds]
+        if self.step is None or len(bounds) > 3:
+            raise ValueError
+        low, step, high = (bounds[0], self.step, bounds[1]) if len(bounds) == 2 else bounds
+        if not step > 0 or not 0 <= high - low < 1000 * step:
+            raise ValueError
+        count = int((high - low) / step + 1e-6)
+        last = high if abs(low + count * step - high) < 1e-9 else low + count * step
+        return [low + i * ((last - low) / count) for i in range(count)] + [last] if count else [low]
+
+
+def flatten(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Join the numbers of an option that was repeated or was given a list."""
+    return tuple(number for numbers in value for number in numbers)
+
+
 # What the command line parses for each kind of setting.
 TYPES: dict[str, Any] = {
     "text": str,
     "whole": int,
     "number": float,
     "count": click.IntRange(1),
-    "path": click.Path(),
+    "path": INPUT,
     "area": AreaRange(),
 }
 
@@ -115,7 +200,7 @@ def share_threads(context: click.Context, parameter: click.Parameter, value: int
 
 # What options of some names do beside being given.
 CALLBACKS = {"threads": share_threads}
-THREADS = click.option("--threads", "-j", type=click.IntRange(1), callback=share_threads, help="Threads.")
+THREADS = click.option("--threads", "-j", type=click.IntRange(1), callback=share_threads, help="Number of threads.")
 
 
 def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
@@ -125,7 +210,11 @@ def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
     if setting.kind == "flag":
         more |= {"is_flag": True}
     else:
-        kind = click.Choice(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
+        plain = INPUT if "FILE" in (setting.metavar or "") else TYPES.get(setting.kind)
+        kind = ChoiceWithSynonyms(setting.choices) if isinstance(setting, Choice) else plain
+        if setting.is_repeated and setting.kind in ("number", "count"):
+            kind = NumberList(float, 0.05) if setting.kind == "number" else NumberList(int)
+            more |= {"callback": flatten, "metavar": setting.metavar or ("IOU" if setting.kind == "number" else "N")}
         more |= {"type": kind, "multiple": setting.is_repeated}
         if setting.default_text or setting.is_repeated:
             more |= {"show_default": setting.default_words or False}
@@ -156,32 +245,49 @@ def is_typed(context: click.Context, name: str) -> bool:
 
 
 IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
-IMAGES = click.option("--images", type=click.Path(), help="Folder with the pictures, for their sizes.")
+IMAGES = click.option("--images", type=INPUT, help="Folder with the images, for their sizes.")
 COLUMNS = click.option("--columns", metavar="OURS=THEIRS,...", type=ColumnNames(),
                        help="Columns of a table under other names, e.g. image=img,label=kind.")  # fmt: skip
-SPLIT = click.option("--split", metavar="NAME", help="Which part of a data set is the truth: train, val or test.")
+SPLIT = click.option("--split", metavar="NAME", help="Split of the dataset to evaluate: train, val or test.")
 MASK_THRESHOLD = click.option("--mask-threshold", type=float, metavar="SHARE",
-                              help="Grey from which a pixel of a soft mask is the object's, 0 to 1.")  # fmt: skip
-NAMES = click.option("--names", type=click.Path(), help="File with class names, one a line, or a data.yaml.")
+                              help="Grey value (0 to 1) from which a pixel belongs to the object.")  # fmt: skip
+NAMES = click.option("--names", type=INPUT, help="File with one class name per line, or a data.yaml.")
 
 
 def side_options(side: str) -> list[Callable[[F], F]]:
     """The options of one side: `--truth-boxes` and so on."""
     return [
-        click.option(f"--{side}-format", metavar="NAME", help=f"Format of the {side}: {FORMATS}."),
-        click.option(f"--{side}-boxes", metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}."),
+        click.option(
+            f"--{side}-format",
+            type=FORMAT,
+            metavar="NAME",
+            help=f"Format of the {SIDES[side]}; `verite formats` lists them.",
+        ),
+        click.option(
+            f"--{side}-boxes", type=LAYOUT, metavar="LAYOUT", help=f"Box layout of the {SIDES[side]}: {LAYOUTS}."
+        ),
         click.option(f"--{side}-coords", metavar="abs|rel|WxH|*F", help=COORDS),
-        click.option(f"--{side}-angle", metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}."),
-        click.option(f"--{side}-label-offset", type=int, default=0, help="Added to every class id."),
-        click.option(f"--{side}-image-offset", type=int, default=0, help="Added to every image id."),
-        click.option(f"--{side}-images", type=click.Path(), help=f"Folder with the {side}'s pictures or PNGs."),
-        click.option(f"--{side}-masks", metavar="KIND", help=f"What pixels of mask pictures are: {MASK_KINDS}."),
+        click.option(f"--{side}-angle", type=ANGLE, metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}."),
+        click.option(f"--{side}-label-offset", type=int, default=0, help="Number added to every class id."),
+        click.option(f"--{side}-image-offset", type=int, default=0, help="Number added to every image id."),
+        click.option(
+            f"--{side}-images", type=INPUT, help=f"Folder with the images or label PNGs of the {SIDES[side]}."
+        ),
+        click.option(
+            f"--{side}-masks", type=MASK, metavar="KIND", help=f"What the pixels of mask images mean: {MASK_KINDS}."
+        ),
     ]
 
 
 def reading_options(command: F) -> F:
     """How to read truth and predictions, where the files do not say or say it wrongly."""
-    both = click.option("--format", "both_format", metavar="NAME", help=f"Format of both sides: {FORMATS}.")
+    both = click.option(
+        "--format",
+        "both_format",
+        type=FORMAT,
+        metavar="NAME",
+        help="Format of both sides; `verite formats` lists them.",
+    )
     options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT, COLUMNS]
     options.append(MASK_THRESHOLD)
     for option in reversed(options):
@@ -226,8 +332,8 @@ def output_options(command: F) -> F:
         click.option("--json", "as_json", is_flag=True, callback=refuse_both,
                      help="Print one JSON document and nothing else."),
         click.option("--style", type=click.Choice(STYLES), default="text", show_default=True, callback=refuse_both,
-                     help="How tables are printed; csv prints the main one."),
-        click.option("--csv-safe", is_flag=True, help="In CSV, keep spreadsheets from computing names such as =1+1."),
+                     help="Style of the printed tables; csv prints the main table."),
+        click.option("--csv-safe", is_flag=True, help="Quote CSV cells that spreadsheets would compute (=1+1)."),
         click.option("--save", type=click.Path(dir_okay=False), help="Write the JSON document to a file."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
     ]  # fmt: skip
@@ -242,7 +348,7 @@ def checks_option(command: F) -> F:
         type=click.Choice(["stop", "warn", "off"]),
         default="stop",
         show_default=True,
-        help="What to do when the files look wrong.",
+        help="When files look wrong: stop, warn and go on, or do not check.",
     )(command)
 
 

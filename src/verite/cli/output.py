@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from verite.errors import one_line
 from verite.files import write_atomically
+from verite.progress import Work, listen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +21,95 @@ if TYPE_CHECKING:
     from verite.checks import Finding
     from verite.model.annotations import Annotations
     from verite.model.tables import Table
+
+
+PATIENCE = 0.5  # seconds before anything is shown
+
+BETWEEN = 0.1  # seconds from one picture to the next
+
+LENGTH = 24  # of the bar, in letters
+
+
+@contextmanager
+def show_progress() -> Iterator[None]:
+    """Within this block counted work is shown, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    bar = ProgressBar()
+    try:
+        with listen(bar):
+            yield
+    finally:
+        bar.wipe()  # an error may leave work before it could say that it is over
+
+
+class ProgressBar:
+    """One line, drawn anew a few times a second. Those who asked for quiet see nothing of it."""
+
+    def __init__(self) -> None:
+        self.is_wanted, self.is_shown, self.last = True, False, 0.0
+
+    def __call__(self, work: Work) -> None:
+        now = time.monotonic()
+        if work.is_over:
+            self.wipe()
+        elif not work.done:
+            context = click.get_current_context(silent=True)
+            self.is_wanted = not (context and context.params.get("quiet"))
+        elif self.is_wanted and now - work.start >= PATIENCE and now - self.last >= BETWEEN:
+            self.last, self.is_shown = now, True
+            columns = terminal_columns()
+            with suppress(OSError):
+                sys.stderr.write(f"\r{draw_bar(work, now)[: columns - 1]}\033[K")
+                sys.stderr.flush()
+
+    def wipe(self) -> None:
+        if self.is_shown:
+            with suppress(OSError):
+                sys.stderr.write("\r\033[K")
+                sys.stderr.flush()
+        self.is_shown = False
+
+
+def terminal_columns() -> int:
+    from shutil import get_terminal_size  # loads every kind of compression
+
+    return get_terminal_size().columns
+
+
+def draw_bar(work: Work, now: float) -> str:
+    """The line.
+
+    >>> work = Work("reading", 3000, "files")
+    >>> work.done, work.start = 1000, 0.0
+    >>> draw_bar(work, 2.0)
+    'reading [########----------------] 33 %, 1,000 of 3,000 files, 500/s, 4 s left'
+    """
+    share = min(work.done / max(work.total, 1), 1.0)
+    filled = int(share * LENGTH)
+    rate = work.done / max(now - work.start, 1e-9)
+    left = max(work.total - work.done, 0) / rate
+    speed = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+    return (
+        f"{work.what} [{'#' * filled}{'-' * (LENGTH - filled)}] {100 * share:.0f} %, "
+        f"{work.done:,} of {work.total:,} {work.unit}, {speed}/s, {spell_time(left)} left"
+    )
+
+
+def spell_time(seconds: float) -> str:
+    """A length of time in the unit that fits it.
+
+    >>> spell_time(0.4), spell_time(75), spell_time(4020)
+    ('1 s', '1 min 15 s', '1 h 7 min')
+    """
+    whole = max(round(seconds), 1)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
 
 Given = dict[str, Any]
 
@@ -39,7 +132,10 @@ def in_style(result: Printable, given: Given) -> str:
     """What is printed, in the style that was asked for."""
     if given["style"] == "csv":
         return csv_of(result.main_table(), given)
-    return result.in_style(given["style"])
+    from verite.model.styles import text_lines
+
+    shown = result.in_style(given["style"])
+    return text_lines(shown) if given["style"] == "text" else shown
 
 
 def keep_table(path: Path, table: Table, given: Given) -> None:
@@ -54,7 +150,7 @@ def wants_plots(given: Given) -> bool:
 
 def can_draw() -> bool:
     """Whether matplotlib is there; where it is not, what to install."""
-    from verite.reporting.figures import MISSING, has_matplotlib
+    from verite.reporting.plots import MISSING, has_matplotlib
 
     if not has_matplotlib():
         note(MISSING, quiet=False)
@@ -73,7 +169,16 @@ def csv_of(table: Table, given: Given) -> str:
 def note(text: str, *, quiet: bool) -> None:
     """A remark for a person, out of the way of programs."""
     if not quiet:
-        print(one_line(text), file=sys.stderr)
+        print_error(one_line(text))
+
+
+def print_error(line: str) -> None:
+    """A line on standard error, if that can be written to: a log on a full disk costs no number."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # what is left in the buffer must not raise again at exit
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def describe_reading(what: str, annotations: Annotations, *, quiet: bool) -> None:
@@ -105,4 +210,4 @@ def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) 
         line = one_line(f"{finding.severity}: {paths[finding.side]}: {finding}")
         if line not in said:
             said.add(line)
-            print(line, file=sys.stderr)
+            print_error(line)

@@ -9,8 +9,17 @@ import click
 
 from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import gate_options
-from verite.cli.options import THREADS, output_options, read_side, reading_options, setting_options, settings_given
-from verite.protocols import HOMES, protocol_named
+from verite.cli.help import command
+from verite.cli.options import (
+    INPUT,
+    THREADS,
+    output_options,
+    read_side,
+    reading_options,
+    setting_options,
+    settings_given,
+)
+from verite.protocols import REGISTRY, protocol_named
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -31,7 +40,7 @@ class Kinds(click.Group):
     """A verb below `partial` for every protocol, made when asked for."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return [verb for verb in HOMES if verb in KINDS]
+        return [verb for verb in REGISTRY if verb in KINDS]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         return part_command(protocol_named(name)) if name in KINDS else None
@@ -57,7 +66,7 @@ def part_command(protocol: Protocol[Any, Any]) -> click.Command:
     command = click.Command(
         protocol.verb,
         callback=bind(make_part, protocol),
-        params=[click.Argument(["truth"]), click.Argument(["pred"])],
+        params=[click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)],
         help=f"One part of: {protocol.summary}\n\n{protocol.files}.",
     )
     for add in (QUIET, reading_options, *reversed([*setting_options(protocol.settings), PART])):
@@ -109,7 +118,7 @@ def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any)
     note(f"{part} in {given['output']}", quiet=given["quiet"])
 
 
-@click.command(
+@command(
     epilog="""\b
 Examples:
   verite merge parts/*.part
@@ -117,7 +126,7 @@ Examples:
   verite merge a.part b.part -o ab.part            a part of both, to be merged further
   verite merge parts/*.part --require "AP>=0.4" """
 )
-@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.argument("parts", type=INPUT, nargs=-1, required=True, metavar="PART...")
 @MERGED
 @DUPLICATES
 @PER
@@ -129,10 +138,10 @@ def merge(parts: tuple[str, ...], **given: Any) -> None:
     """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
     from verite.cli.output import note, warn
     from verite.formats.shards import find_shards
-    from verite.scale.partial import Partial, compute
+    from verite.scale.partial import PartialResult, compute
 
     quiet = given["quiet"] or given["as_json"]
-    partials = [Partial.load(path) for word in parts for path in find_shards(word)]
+    partials = [PartialResult.load(path) for word in parts for path in find_shards(word)]
     if given["output"]:
         merged = partials[0].merge(*partials[1:], duplicates=given["duplicates"], threads=given["threads"])
         merged.save(given["output"])

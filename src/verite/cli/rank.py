@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import checks_option, output_options, read_side, reading_options
+from verite.cli.help import command
+from verite.cli.options import INPUT, checks_option, output_options, read_side, reading_options
 from verite.errors import BadParameter
 from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
@@ -57,7 +58,7 @@ class RankCommand(click.Command):
         return [first, *found, *rest]
 
 
-@click.command(
+@command(
     cls=RankCommand,
     epilog="""\b
 Examples:
@@ -71,7 +72,7 @@ A table has the columns item[,interpretation],truth,NAME... with 0 and 1 or labe
 item,label,truth,NAME... with a confidence for every label and truth 1 on the true one.
 Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 )
-@click.argument("paths", nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
+@click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
 @click.option("--errors", metavar="MODEL", help="An error model as signatures spell it, such as audit(errors=5, "
               "checked=50), or your own: package.module:Class(field=value).")  # fmt: skip
 @click.option("--method", type=click.Choice(["auto", "exact", "montecarlo"]), default="auto", show_default=True,
@@ -83,7 +84,7 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 @click.option("--level", type=float, default=0.95, show_default=True, help="Probability asked of an order that holds.")
 @click.option("--kind", type=click.Choice(["binary", "labels", "confidences"]), help="Of the table, if in doubt.")
 @click.option("--labels", metavar="A,B,...", help="All labels there are, if the table does not have them all.")
-@click.option("--confusion", type=click.Path(), help="Table recorded,LABEL...: where wrong labels move to.")
+@click.option("--confusion", type=INPUT, help="Table recorded,LABEL...: where wrong labels move to.")
 @click.option("--loss", type=click.Choice(["logloss", "kl_printed"]),
               help="Of confidences: D(truth|answer), or D(answer|truth) as the paper prints it.  "
               "[default: logloss]")  # fmt: skip
@@ -91,7 +92,8 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 @click.option("--tolerance", type=float, help="Losses that differ by less are equal.  [default: 1e-09]")
 @click.option("--sums", type=click.Choice(["check", "keep", "scale"]),
               help="What to do with confidences that do not add up to 1.  [default: check]")  # fmt: skip
-@click.option("--confidence", metavar="C|FILE", help="Detectors: from here on a find counts, or from that of its class "
+@click.option("--confidence", type=INPUT, metavar="C|FILE",
+              help="Detectors: from here on a find counts, or from that of its class "
               "in a thresholds.json.  [default: 0.5]")  # fmt: skip
 @click.option("--iou", type=float, help="Detectors: overlap from which one is found.  [default: 0.5]")
 @click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
@@ -99,14 +101,14 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
               "[default: reverses]")  # fmt: skip
 @click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
               help="Detectors: what they are ordered by.  [default: recall]")  # fmt: skip
-@click.option("--calibrate", type=click.Path(), metavar="BETTER",
+@click.option("--calibrate", type=INPUT, metavar="BETTER",
               help="A better truth of TABLE's items (item[,interpretation],truth): how many orders survive the step to "
               "it, against what was predicted; without an error model at the rate found.")  # fmt: skip
 @click.option("--all-pairs", is_flag=True, help="Print every pair, not neighbours alone where there are many.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@click.option("--published", type=click.Path(), help="Table first,second,epsilon,kept: points to mark in the plot.")
+@click.option("--published", type=INPUT, help="Table first,second,epsilon,kept: points to mark in the plot.")
 @reading_options
 @checks_option
 @output_options
@@ -171,7 +173,7 @@ def check_company(name: str, named: dict[str, Option]) -> None:
 
 def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> OrderCalibration:
     """What was predicted about the orders of a table, and what a better truth says."""
-    from verite.ranking.answers import Answers
+    from verite.ranking.answers import AnswerTable
     from verite.ranking.calibration import calibrate, read_truth
     from verite.ranking.tables import read_table
 
@@ -181,7 +183,7 @@ def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> OrderCalibr
     errors = model_of(given) if is_named else None
     columns = [] if errors is None else errors.columns
     table = read_table(paths[0], columns, kind=given["kind"], **pick_settings(given))
-    if not isinstance(table, Answers):
+    if not isinstance(table, AnswerTable):
         raise BadParameter("calibrate: expected a table of 0 and 1 or of labels, found confidences")
     return calibrate(table, read_truth(given["calibrate"], table), errors)
 
@@ -206,8 +208,9 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     """The ranking of detectors by the objects they find."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, note
+    from verite.evaluation.settings import count_left, hold_floor
     from verite.model.comparison import distinct_names
-    from verite.ranking.detectors import Finds
+    from verite.ranking.detectors import DetectionTable
     from verite.ranking.rank import rank as assess
     from verite.ranking.tables import check_settings, is_table
 
@@ -225,8 +228,11 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     for path, name in zip(paths[1:], distinct_names(system_names(paths[1:])), strict=True):
         predictions[name] = read_side(path, "pred", given, truth)
         describe_reading("pred", predictions[name], quiet=quiet)
+    table = DetectionTable.of(truth, predictions, checks=given["checks"], **settings)
+    for name, pred in predictions.items() if given["confidence"] is not None else ():
+        note(f"{name}: {count_left(pred, hold_floor(given['confidence']))}", quiet=quiet)
     note("", quiet=quiet)
-    ranking = assess(Finds.of(truth, predictions, checks=given["checks"], **settings), errors, **pick_doubts(given))
+    ranking = assess(table, errors, **pick_doubts(given))
     return replace(ranking, published=find_published(truth, predictions))
 
 

@@ -2,18 +2,136 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import MASK_THRESHOLD, output_options
+from verite.cli.help import command
+from verite.cli.options import INPUT, MASK_THRESHOLD, METRIC, OneOf, output_options
 from verite.errors import did_you_mean
 from verite.progress import begin
 
+if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
+
+
+@command(
+    epilog="""\b
+Examples:
+  verite study interpretation                              1,002 synthetic scenes, 341,440 alterations
+  verite study interpretation VOCdevkit/VOC2008 -o results/
+  verite study interpretation truth.json --localization iou
+  verite study interpretation --shapes boxes --json | jq '.checks[] | select(.passed | not)'"""
+)
+@click.argument("source", type=INPUT, required=False, metavar="[FOLDER]")
+@click.option("--localization", type=METRIC, metavar="METRIC", default="martin", show_default=True,
+              help="The paper's measure, or a metric of the catalogue from 0 to 1.")  # fmt: skip
+@click.option("--alpha", type=float, default=0.8, show_default=True,
+              help="Weight of localization; recognition has the rest.")  # fmt: skip
+@click.option("--distance", type=INPUT, metavar="FILE|voc", default="voc", show_default=True,
+              help="The class distances of figure 15.")  # fmt: skip
+@click.option("--shapes", type=click.Choice(["masks", "boxes"]), default="masks", show_default=True,
+              help="The objects themselves, or the boxes around them.")  # fmt: skip
+@click.option("--anchor", type=click.Choice(["centre", "corner"]), default="centre", show_default=True,
+              help="What scaling leaves in place: the centre of an object's box, or its upper left.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the synthetic scenes.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and figures 10 to 15.")
+@click.option("--no-plot", is_flag=True, help="No figures in the output folder.")
+@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@output_options
+def interpretation(source: str | None, **given: Any) -> None:
+    """Do the claims made for the interpretation score hold?
+
+    Every object of every scene is shifted, stretched, turned and put into perspective with power 1 to 20, classes are
+    mistaken, objects removed and added; each claim of the paper is held against what the score then says. FOLDER is a
+    Pascal VOC folder with segmentations, or annotations with masks in any known format; without one, scenes are drawn
+    that have the paper's numbers of images and objects.
+    """
+    from verite.cli.output import emit, keep_table, note, wants_plots
+    from verite.files import fill_folder, write_atomically
+    from verite.interpretation.score import localization_metric
+    from verite.progress import begin
+    from verite.studies.interpretation import study_interpretation
+
+    localization_metric(given["localization"])  # a wrong name is told before anything is drawn
+    quiet = given["quiet"] or given["as_json"]
+    scenes = scenes_of(source, given["seed"])
+    with begin("altering", len(scenes), "objects") as advance:
+        outcome = study_interpretation(
+            scenes,
+            localization=given["localization"],
+            alpha=given["alpha"],
+            distance=given["distance"],
+            shapes=given["shapes"],
+            anchor=given["anchor"],
+            threads=given["jobs"],
+            report=advance,
+        )
+    if given["output"]:
+        with fill_folder(given["output"]) as home:
+            write_atomically(home / "results.json", outcome.to_json(indent=1) + "\n")
+            keep_table(home / "checks.csv", outcome.check_table(), given)
+            if wants_plots(given):
+                from verite.reporting.scene_score_plots import save_study
+
+                save_study(outcome, home, given["plot_format"])
+        note(f"results in {given['output']}", quiet=quiet)
+    emit(outcome, given)
+
+
+def scenes_of(source: str | None, seed: int) -> Annotations:
+    """The scenes to alter: a user's, or synthetic ones."""
+    if source is None:
+        from verite.studies.interpretation import synthetic_scenes
+
+        return synthetic_scenes(seed)
+    from verite.files import find_path
+    from verite.formats import read
+    from verite.formats.voc import is_segmentation, read_segmentation
+
+    return read_segmentation(source) if is_segmentation(find_path(source)) else read(source)
+
+
+def card_names() -> Iterable[str]:
+    """Names of everything that has a card: detection scores and metrics of localization."""
+    from verite.metrics.cards import catalogue
+
+    return catalogue().cards
+
+
+@command(
+    epilog="""\b
+Examples:
+  verite metrics
+  verite metrics gce
+  verite metrics "hausdorff(quantile=0.95)"
+  verite metrics voc_ap
+  verite metrics --json"""
+)
+@click.argument("name", type=OneOf(card_names), required=False)
+@output_options
+def metrics(name: str | None, **given: Any) -> None:
+    """List the metrics, or show the card of one."""
+    from verite.cli.output import emit
+    from verite.metrics.cards import card, catalogue
+
+    look_here([name] if name else [])
+    emit(card(name) if name else catalogue(), given)
+
+
+def look_here(names: Iterable[str]) -> None:
+    """A function of one's own, named by its path, may lie in the folder at hand."""
+    if any(":" in name for name in names):
+        sys.path.insert(0, str(Path.cwd()))
+
+
 # What else can be studied, and the module of the command: `verite study NAME …`.
-TARGETS = {"interpretation": "study_interpretation"}
+TARGETS = {"interpretation": "study"}
 
 
 class Targets(click.Group):
@@ -45,7 +163,7 @@ class Leeway(click.ParamType):  # type: ignore[type-arg]
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        from verite.metrics.names import value_of
+        from verite.metrics.metric import value_of
 
         key, _, word = str(value).partition("=")
         if not key.strip() or not word.strip():
@@ -68,9 +186,9 @@ Examples:
   verite study -m iou --tolerance axial=0.05 --sensitivity
 A function of one's own takes two masks and returns a number, or takes Pairs and returns an array.""",
 )
-@click.option("--metric", "-m", "metrics", multiple=True, metavar="NAME",
+@click.option("--metric", "-m", "metrics", multiple=True, type=METRIC, metavar="NAME",
               help="A metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
-@click.option("--truth", "truths", multiple=True, metavar="NAME|FILE",
+@click.option("--truth", "truths", multiple=True, type=INPUT, metavar="NAME|FILE",
               help="all (16, the default), boxes, silhouettes, one by its name, or pictures of masks.")  # fmt: skip
 @MASK_THRESHOLD
 @click.option("--alteration", "-a", "alterations", multiple=True, metavar="NAME",
@@ -142,7 +260,6 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
 
 def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     """The study that was asked for, and its sensitivity if that was."""
-    from verite.cli.metrics import look_here
     from verite.errors import BadParameter
     from verite.studies.measuring import count_results
     from verite.studies.rows import rows_of

@@ -19,6 +19,7 @@ from verite.compat.pycocotools import _mask
 from verite.compat.pycocotools.coco import COCO
 from verite.compat.pycocotools.cocoeval import COCOeval
 from verite.errors import BadParameter, DataWarning, excerpt
+from verite.formats.memory import whole_numbers
 
 Array = NDArray[Any]
 Item = Mapping[str, Any]
@@ -159,7 +160,7 @@ class MeanAveragePrecision(Base):
                 raise BadParameter(f"{where}: expected a dictionary with {key!r}, found {excerpt(str(item))}")
         given = {key: to_numpy(value) for key, value in item.items() if key in {*keys, "iscrowd", "area"}}
         count = len(given["labels"].reshape(-1))
-        found = {"counts": np.array([count]), "labels": given["labels"].reshape(-1).astype(np.int64)}
+        found = {"counts": np.array([count]), "labels": whole_numbers(given["labels"], f"{where}['labels']")}
         found["box"] = to_xywh(check_boxes(given.get("boxes", np.zeros((count, 4))), where), self.box_format)
         found["scores"] = given.get("scores", np.zeros(count)).reshape(-1)
         found["crowds"] = given.get("iscrowd", np.zeros(count, np.int64)).reshape(-1)
@@ -331,7 +332,7 @@ def encode(masks: Array) -> list[dict[str, Any]]:
 
 def check_boxes(boxes: Array, where: str) -> Array:
     """Boxes [n, 4]; of no object any shape."""
-    if boxes.size and (boxes.ndim > 2 or boxes.shape[-1] != 4):
+    if boxes.size and (boxes.ndim not in (1, 2) or boxes.shape[-1] != 4):
         raise BadParameter(f"{where}['boxes']: expected shape (n, 4), found {boxes.shape}")
     return boxes.reshape(-1, 4)
 

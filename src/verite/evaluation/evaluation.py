@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
-from verite.evaluation.notes import Notes, class_id
-from verite.evaluation.numbers import Numbers, tell_as
-from verite.evaluation.part import Part
+from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, tell_as
 from verite.limits import limit
-from verite.model.complaints import in_our_words
+from verite.model.complaints import translate_core_errors
+from verite.model.ragged import offsets_of
 from verite.records import field_values, record, replace
 
 if TYPE_CHECKING:
@@ -22,15 +21,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from verite.evaluation.changes import Changes
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Rows = NDArray[np.int32]
+    Offsets = NDArray[np.int64]
+
 
 RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and areas when pycocotools loads them
+
 EVERY_AREA = (float("-inf"), float("inf"))
+
 USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
+
 BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 
@@ -44,18 +48,23 @@ class Rules:
     ranges: tuple[tuple[float, float], ...] = (EVERY_AREA,)  # of areas
     limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions of a group that count, rising
     recalls: tuple[float, ...] = ()  # where precision is read
-    wants: Literal["free", "best"] = "free"  # the best truth that is free, or only the best of all
+    # The ground truth of highest IoU that is free, ignored ones last; of highest IoU alone, matched or not; or of
+    # highest IoU among those that are free, which ignored ones always are.
+    wants: Literal["free", "best", "nearest"] = "free"
     equal: Literal["later", "first"] = "later"  # of truths that are overlapped equally
     ties: Literal["image", "row"] = "image"  # order of equal confidences of a class
     is_strict: bool = False  # an overlap must exceed its threshold
-    is_together: bool = False  # all classes are one
+    class_agnostic: bool = False  # all classes are one
+    orders_by_class: bool = True  # then equal confidences of an image come class by class, as in pycocotools, or by row
     ignored: tuple[str, ...] = ()  # flags of truths that neither reward nor punish
     shared: tuple[str, ...] = ()  # flags of truths that any number of predictions may take
     repeats_quirks: bool = False  # of pycocotools
     image_limit: int = 0  # predictions of an image that count, whatever their classes; 0: all
     drops_flat: bool = False  # objects without any area are left out
     sigmas: tuple[tuple[float, ...], ...] = ()  # of the keypoints of each class, in the order of the truth's table
-    is_open: bool = False  # images and classes that the truth does not have count, too; classes stay in their order
+    allow_unknown_classes: bool = (
+        False  # images and classes that the truth does not have count, too; classes stay in their order
+    )
 
 
 @record(eq=False)
@@ -91,7 +100,7 @@ RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
 
 
 @record(eq=False)
-class Stages:
+class MatchLayout:
     """Objects image by image, class by class within an image: a place in this layout is a slot; and pairs of slots.
 
     A side is (the object in each slot, its class, offsets of images); predictions of a group fall in confidence.
@@ -113,7 +122,7 @@ class Stages:
         return (bits & np.uint16(1)) > 0
 
 
-class Evaluation(Numbers):
+class Evaluation(PrecisionRecall):
     """Truth and predictions by some rules. Pickles as these, and is made again when it is asked.
 
     >>> from verite import Annotations
@@ -140,7 +149,7 @@ class Evaluation(Numbers):
         return _remake, (self.truth, self.pred, self.rules, self.threads, self.cells)
 
     @cached_property
-    def native(self) -> _core.Numbers:  # type: ignore[override]
+    def native(self) -> _core.PrecisionRecall:  # type: ignore[override]
         return self.kept.numbers()
 
     @property
@@ -156,9 +165,9 @@ class Evaluation(Numbers):
         return Arrays(*self.kept.arrays(nan))
 
     @cached_property
-    def stages(self) -> Stages:
+    def stages(self) -> MatchLayout:
         """What the numbers are made of, slot by slot."""
-        return Stages(**self.kept.stages())
+        return MatchLayout(**self.kept.stages())
 
     @cached_property
     def by_class(self) -> list[NDArray[np.int32]]:
@@ -173,19 +182,19 @@ class Evaluation(Numbers):
         by their names. Images are known by their ids, or else by their names.
         """
         labels = self.truth.labels
-        notes = Notes(
-            self.pred.labels.all_names[len(labels) :] if self.rules.is_open else (),
+        notes = PartialMetadata(
+            self.pred.labels.all_names[len(labels) :] if self.rules.allow_unknown_classes else (),
             tuple((name, own) for name, own in zip(labels.all_names, self.rules.sigmas, strict=False) if own),
         )
-        if self.rules.is_together:
+        if self.rules.class_agnostic:
             ids: Iterable[int] = [0]
-        elif labels.numbers is None or self.rules.is_open:
+        elif labels.numbers is None or self.rules.allow_unknown_classes:
             ids = [*range(len(labels)), *map(class_id, notes.classes)]
         else:
             ids = sorted(labels.numbers)
         with tell_as(DataError):
             about = about or repr((replace(self.rules, sigmas=()), sorted(labels.all_names)))
-            return Part(self.kept.part(int64s(ids), about), Notes.join([notes]))
+            return Part(self.kept.part(int64s(ids), about), PartialMetadata.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
@@ -227,7 +236,7 @@ class Evaluation(Numbers):
         parts = [(kind, threshold, place, limit) for place in range(bins)]
         if rules.recalls:
             return [kept.mean(*one) for one in parts]
-        return [float(value) for value in kept.draw_means(parts, np.ones((1, len(truth.images))))[0]]
+        return [float(value) for value in kept.bootstrap_means(parts, np.ones((1, len(truth.images))))[0]]
 
     def by_image(self) -> dict[str, list[Any]]:
         """Every image as if there were no other, in the order of image ids, as columns.
@@ -237,12 +246,12 @@ class Evaluation(Numbers):
         """
         return self.kept.by_image()
 
-    def weighted(self, weights: Any) -> Numbers:
+    def weighted(self, weights: Any) -> PrecisionRecall:
         """As if each image were there so many times, copies one after the other: whole numbers, or any from 0 up."""
         with tell_as(BadParameter):
-            return Numbers(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
+            return PrecisionRecall(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
 
-    def changed(self, removed: Any = (), added: Annotations | None = None, weights: Any = None) -> Numbers:
+    def changed(self, removed: Any = (), added: Annotations | None = None, weights: Any = None) -> PrecisionRecall:
         """As if these rows of the truth were not there and the added objects were, behind all others of their groups.
 
         An object with another class or place is one removed and one added. Only what is touched is matched again.
@@ -250,14 +259,14 @@ class Evaluation(Numbers):
         rows, objects = np.asarray(removed, dtype=np.int32), self.lay_beside(added)
         by_image = None if weights is None else np.asarray(weights, dtype=np.float64)
         with tell_as(BadParameter):
-            return Numbers(self.kept.changed(rows, objects, by_image, self.threads))
+            return PrecisionRecall(self.kept.changed(rows, objects, by_image, self.threads))
 
     def lay_beside(self, added: Annotations | None) -> _core.Columns | None:
         """Objects that the truth may have besides, in its own tables."""
         with_outlines = _core.wants_outlines(self.rules.similarity)
         return None if added is None else columns_of(added.like(self.truth), with_outlines=with_outlines)
 
-    def draw_means(
+    def bootstrap_means(
         self,
         parts: Sequence[tuple[Any, ...]],
         weights: Any = None,
@@ -270,9 +279,9 @@ class Evaluation(Numbers):
         and equal to them but for the last bits; the same bytes for any number of threads. Where the rules have no
         recalls, precision is summed wherever recall changes.
         """
-        return self.draw_doubts(parts, weights, changes, ((True, True),), threads)[:, 0]
+        return self.simulate_means(parts, weights, changes, ((True, True),), threads)[:, 0]
 
-    def draw_doubts(
+    def simulate_means(
         self,
         parts: Sequence[tuple[Any, ...]],
         weights: Any,
@@ -285,7 +294,7 @@ class Evaluation(Numbers):
             raise BadParameter("parts: expected what to average, found nothing")
         objects = None if changes is None else self.lay_beside(changes.objects)
         with tell_as(BadParameter):
-            means = self.kept.draw_means(
+            means = self.kept.bootstrap_means(
                 [choice_of(*part) for part in parts],
                 None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
                 None if changes is None else (objects, *changes.lists),
@@ -316,10 +325,10 @@ def evaluate(
     threshold. `pred_rows`: which predictions there are, in the order of equal confidences. `most_pairs`: how many may
     overlap before they are refused.
     """
-    order = None if rules.is_open else truth.labels.by_id
-    widest = pred if rules.is_open and len(pred.images) > len(truth.images) else truth
+    order = None if rules.allow_unknown_classes else truth.labels.by_id
+    widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
     given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | field_values(rules) | cells
-    del given["is_open"]
+    del given["allow_unknown_classes"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:
         with_outlines = _core.wants_outlines(rules.similarity)
@@ -330,7 +339,7 @@ def evaluate(
             columns_of(truth, with_outlines=with_outlines),
             preds,
             widest.images.table,
-            max(len(truth.labels), len(pred.labels)) if rules.is_open else len(truth.labels),
+            max(len(truth.labels), len(pred.labels)) if rules.allow_unknown_classes else len(truth.labels),
             None if order is None else int32s(invert(order)),
             **given,
             truth_is_results=truth.source.format in RESULTS,
@@ -377,6 +386,118 @@ def int64s(values: Iterable[int]) -> Any:
 def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
     """The columns of annotations; what is wrong with their outlines is said here."""
     if with_outlines:
-        with in_our_words():
+        with translate_core_errors():
             side.columns.regions.load()
     return side.columns
+
+
+@record(eq=False)
+class Candidates:
+    """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
+
+    offsets: Ints
+    truth: NDArray[np.int32]
+    overlap: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def pred(self) -> Ints:
+        """The prediction of each pair."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def arrays(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.float64]]:
+        """As the core takes them."""
+        return self.offsets, self.truth, self.overlap
+
+
+def box_candidates(
+    truth: Annotations,
+    pred: Annotations,
+    *,
+    pixel: float = 0.0,
+    floor: float = 0.0,
+    class_agnostic: bool = False,
+    threads: int = 1,
+) -> Candidates:
+    """Pairs of the same image and label whose boxes overlap by at least `floor`; `is_together`: of any label.
+
+    `pixel` is added to every width and height: 1 where coordinates are pixel indices. More pairs than fit into memory
+    are refused.
+    """
+    rules = Rules((floor,), "corner_box", pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
+    stages = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).stages
+    slot_offsets, truth_slot, overlap = stages.candidates
+    lengths = np.zeros(len(pred), dtype=np.int64)
+    lengths[stages.preds[0]] = np.diff(slot_offsets)
+    rows = stages.truths[0][truth_slot]
+    by_pred = np.lexsort((rows, np.repeat(stages.preds[0], np.diff(slot_offsets))))
+    return Candidates(offsets_of(lengths), rows[by_pred], overlap[by_pred])
+
+
+@record(eq=False)
+class Changes:
+    """The truth of each draw: `removed` rows are not there; of the `objects` that may be added, those in `added` are
+    there, with these `labels` (positions in the truth's), behind all others of their groups; rows in `again` have a
+    twin that nobody can find. The i-th draw has `removed[removed_offsets[i]:removed_offsets[i + 1]]`, and so on.
+    """
+
+    objects: Annotations | None  # with the truth's own images and labels
+    removed: Rows
+    removed_offsets: Offsets
+    added: Rows
+    labels: Rows
+    added_offsets: Offsets
+    again: Rows
+    again_offsets: Offsets
+
+    @classmethod
+    def of(
+        cls,
+        objects: Annotations | None = None,
+        removed: Sequence[Any] = (),
+        added: Sequence[Any] = (),
+        labels: Sequence[Any] | None = None,
+        again: Sequence[Any] = (),
+    ) -> Changes:
+        """From the rows of each draw; what is not given is empty in all of them, labels are the objects' own."""
+        count = max(len(removed), len(added), len(again))
+        lists = [one or [()] * count for one in (list(removed), list(added), list(again))]
+        flat = [join_lists(rows) for rows in lists]
+        if labels is not None:
+            names = join_lists(list(labels))[0]
+        else:
+            names = np.zeros(0, np.int32) if objects is None else objects.label[flat[1][0]]
+        return cls(objects, *flat[0], flat[1][0], names, flat[1][1], *flat[2])
+
+    def __len__(self) -> int:
+        """How many draws there are."""
+        return len(self.removed_offsets) - 1
+
+    def draw(self, i: int) -> tuple[Rows, Rows, Rows, Rows]:
+        """The i-th draw: rows removed, objects added, their labels, rows with a twin."""
+        gone = slice(*self.removed_offsets[i : i + 2])
+        new = slice(*self.added_offsets[i : i + 2])
+        return self.removed[gone], self.added[new], self.labels[new], self.again[slice(*self.again_offsets[i : i + 2])]
+
+    @property
+    def lists(self) -> tuple[Any, ...]:
+        """What the core asks for after the objects."""
+        return (
+            self.removed,
+            self.removed_offsets,
+            self.added,
+            self.labels,
+            self.added_offsets,
+            self.again,
+            self.again_offsets,
+        )
+
+
+def join_lists(rows: Sequence[Any]) -> tuple[Rows, Offsets]:
+    """Lists one after the other, and where each begins."""
+    parts = [np.asarray(one, dtype=np.int32) for one in rows]
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return np.concatenate([np.zeros(0, np.int32), *parts]), offsets

@@ -6,48 +6,138 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, ignore_classes
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
+from verite.model.layouts import words_of
 from verite.model.regions import Regions
 from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.model.outlines import Runs
+    from verite.model.annotations import Annotations
+    from verite.model.polygons import RLEMasks
+    from verite.model.results import Results
+
+
+LOW = 0.05  # below, somebody will ask why
+
+SOME = 0.25  # the share of objects that something else must explain to be the likeliest cause
+
+FEW = 0.05  # the share of objects found, whatever their class, from which classes may be the cause
+
+HALF = 0.5
+
+
+def explain_low_score(results: Results) -> list[str]:
+    """A line where the first score is below 0.05 although both sides have objects, or there is none; else no line."""
+    score = next(iter(results.scores.values()))
+    if score.value != score.value and results.truth.counts[0]:
+        return [
+            f"no {score.name}: all {results.truth.counts[0]:,} objects of the truth are crowds or otherwise left out"
+        ]
+    if not score.value < LOW or not min(results.truth.counts[0], results.pred.counts[0]):
+        return []
+    return [f"{score.name} is below {LOW}: {likeliest_cause(matches_by_half(results))}; see verite inspect TRUTH PRED"]
+
+
+def matches_by_half(results: Results) -> Evaluation:
+    """Who overlaps whom by half: what is kept where that was asked first, else boxes compared for it."""
+    kept = getattr(results, "evaluation", None)
+    if isinstance(kept, Evaluation) and kept.rules.thresholds[0] == HALF:
+        return kept
+    return Evaluation(results.truth, results.pred, Rules((HALF,), "corner_box", allow_unknown_classes=True))
+
+
+def likeliest_cause(kept: Evaluation) -> str:
+    """By the shares of objects that predictions overlap by half, with its class and with any."""
+    right, words = found_share(kept), words_of(kept.rules.similarity)
+    anywhere = right if right >= HALF else found_share_of_any_class(kept)  # half as many are no cause then
+    is_of_classes = anywhere >= FEW and right < anywhere / 4  # found, and next to none with its class
+    if anywhere < SOME and is_of_classes:
+        objects, preds = (count_classes(side) for side in (kept.truth, kept.pred))
+        return (
+            f"classes differ: {anywhere:.0%} of the objects are found by {words.overlap} {HALF}, {right:.0%} with "
+            f"their class; ground truth has {objects:,} classes, predictions have {preds:,}: do both number the same "
+            f"list of classes? ({ignore_classes()})"
+        )
+    if anywhere < SOME:
+        share = f"{1 - anywhere:.0%} of the objects"
+        return f"{words.many} lie elsewhere, no prediction reaches {words.overlap} {HALF} with {share}"
+    if right < anywhere / 2:
+        shares = f"{anywhere:.0%} of the objects are found, {right:.0%} with their class"
+        return f"places are right, classes are not, {shares} ({ignore_classes()})"
+    return (
+        f"{right:.0%} of the objects are found, but by {len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per "
+        "object whose confidences do not tell right from wrong"
+    )
+
+
+def count_classes(side: Annotations) -> int:
+    """How many classes the objects of a side have."""
+    return len(set(side.label.tolist()))
+
+
+def found_share(kept: Evaluation) -> float:
+    """Of all objects that are asked for, those found at the first threshold."""
+    truths, recalls = kept.counts[0], kept.class_means("recall", 0, 0, len(kept.rules.limits) - 1)
+    found = sum(recall * count for recall, count in zip(recalls, truths, strict=True) if count)
+    return found / max(sum(truths), 1)
+
+
+def found_share_of_any_class(kept: Evaluation) -> float:
+    """The same if all classes were one."""
+    if len(kept.counts[0]) == 1:
+        return found_share(kept)
+    rules = replace(kept.rules, thresholds=(HALF,), class_agnostic=True, allow_unknown_classes=True)
+    return found_share(Evaluation(kept.truth, kept.pred, rules, kept.threads))
+
 
 Checks = Literal["stop", "warn", "off"]
+
 NOT_FINITE = ("V111", "V302", "V424")
+
 NOWHERE = [-1e9, -1e9, 0.0, 0.0]  # left, top, width, height
+
 ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
+
+ABOUT_AP = ("V308",)  # what is wrong only where AP counts low confidences too
 
 
 def prepare(
-    truth: Annotations, pred: Annotations, checks: Checks = "stop", *, is_ranked: bool = True, is_exact: bool = False
+    truth: Annotations,
+    pred: Annotations,
+    checks: Checks = "stop",
+    *,
+    is_ranked: bool = True,
+    is_exact: bool = False,
+    is_ap: bool = True,
 ) -> tuple[Annotations, Annotations, list[Finding]]:
     """Truth and aligned predictions, and what is suspicious about them.
 
     `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded, and what is not finite is
     found by nothing and finds nothing; `off`: nobody looks. `is_ranked`: the protocol needs confidences. `is_exact`:
-    whatever is not finite stays, as in the tool that is repeated.
+    whatever is not finite stays, as in the tool that is repeated. `is_ap`: the protocol averages precision.
     """
     if checks not in ("stop", "warn", "off"):
         raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
     aligned = pred.like(truth)
     if checks == "off":
         return truth, aligned, []
-    findings = [f for f in examine_all(truth, aligned) if is_ranked or f.code not in ABOUT_RANKS]
+    unasked = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
+    findings = [f for f in examine_all(truth, aligned) if f.code not in unasked]
     if checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     if is_exact:
         return truth, aligned, findings
     odd = {finding.side for finding in findings if finding.code in NOT_FINITE}
-    truth = put_nowhere(truth) if "truth" in odd else truth
-    return truth, put_nowhere(aligned) if "pred" in odd else aligned, findings
+    truth = neutralise_non_finite(truth) if "truth" in odd else truth
+    return truth, neutralise_non_finite(aligned) if "pred" in odd else aligned, findings
 
 
-def put_nowhere(side: Annotations) -> Annotations:
+def neutralise_non_finite(side: Annotations) -> Annotations:
     """The same objects; those whose box or confidence is not finite lie where nothing else is, the least confident."""
     confidence = side.confidence
     is_odd = np.asarray(~np.isfinite(side.regions.values).all(axis=1))
@@ -67,7 +157,7 @@ def put_nowhere(side: Annotations) -> Annotations:
     return replace(side, regions=old.with_boxes(values, old.kept), confidence=confidence)
 
 
-def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: Runs) -> None:
+def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: RLEMasks) -> None:
     """Masks of another size than their image, where both are known, overlap nothing, and nobody would know why."""
     images = side.image[rows]
     wanted = np.stack([side.images.heights[images], side.images.widths[images]], axis=1)

@@ -2,27 +2,192 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import isfinite
+from os import PathLike
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Literal
 
-from verite.errors import BadParameter, did_you_mean
-from verite.evaluation.floors import Floor, sure_enough
-from verite.settings import Choice, Count, Names, Option, Setting, Settings
+from verite import _core
+from verite.arrays import np
+from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
+from verite.records import record
+from verite.settings import Choice, Count, Names, Option, Setting, Settings, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from verite.model.annotations import Annotations
 
+
+# For type checkers: what `--on` takes is what the core has, and a test holds them together.
+On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
+
+SIMILARITIES: dict[str, str] = dict(_core.similarities())
+
+
+def on_setting(default: On | None = "box") -> Any:
+    """The setting `on` of whoever compares by any of them."""
+    *others, last = SIMILARITIES.values()
+    return Choice(default, f"Compare {', '.join(others)}, or {last}.", tuple(SIMILARITIES))
+
+
+LARGEST = float_info.max
+
+
+@record()
+class ClassThresholds:
+    """A confidence for each label; predictions of labels that are not named all count."""
+
+    by_label: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str = "confidence") -> ClassThresholds:
+        """What is null says nothing."""
+        said = {name: value for name, value in values.items() if value is not None}
+        for name, value in said.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+                raise BadParameter(f"{where}: expected a confidence for {name!r}, found {excerpt(value)}")
+        return cls(tuple((str(name), float(value)) for name, value in said.items()))
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> ClassThresholds:
+        """From a file `{label: confidence}`."""
+        from verite.files import find_path
+        from verite.formats.json_documents import decode
+
+        expected = "confidences by label, such as the thresholds.json of verite analyse -o"
+        document = decode(find_path(path), Any)
+        if not isinstance(document, dict):
+            raise ReadError(str(path), expected=expected, found=f"a {type(document).__name__}")
+        return cls.of(document, str(path))
+
+    def of_labels(self, names: tuple[str, ...] | list[str]) -> NDArray[np.float64]:
+        """The floor of each of these labels."""
+        known = dict(self.by_label)
+        return np.array([known.get(name, -np.inf) for name in names])
+
+    def to_dict(self) -> dict[str, float]:
+        return dict(self.by_label)
+
+    def __str__(self) -> str:
+        import json
+        from hashlib import sha256
+
+        spelled = json.dumps(sorted(self.by_label), separators=(",", ":"))
+        return f"by label {sha256(spelled.encode()).hexdigest()[:8]}"
+
+
+class ThresholdSetting(Setting[Any, Any]):
+    """A confidence, confidences by label, or a file of them; None: no prediction is left out."""
+
+    kind = "text"
+
+    def hold(self, value: Any) -> float | ClassThresholds:
+        if isinstance(value, ClassThresholds):
+            return value
+        if isinstance(value, Mapping):
+            return ClassThresholds.of(value)
+        if isinstance(value, PathLike) or (isinstance(value, str) and not is_number(value)):
+            return ClassThresholds.read(value)
+        return number_of(self, value, isfinite, "a number")
+
+
+def hold_floor(value: Any) -> float | ClassThresholds:
+    """A floor out of a number, confidences by label, or a file of them."""
+    setting = ThresholdSetting(None, "")
+    setting.name = "confidence"
+    return setting.hold(value)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def highest_floor(floor: float | ClassThresholds | None) -> float | None:
+    """The confidence from which on no prediction is left out, whatever its class."""
+    return max(dict(floor.by_label).values(), default=None) if isinstance(floor, ClassThresholds) else floor
+
+
+def above_threshold(pred: Annotations, floor: float | ClassThresholds) -> NDArray[np.bool_]:
+    """Which predictions reach their floor; all where there are no confidences."""
+    if pred.confidence is None:
+        return np.ones(len(pred), dtype=np.bool_)
+    least = floor.of_labels(pred.labels.all_names)[pred.label] if isinstance(floor, ClassThresholds) else floor
+    return np.asarray(pred.confidence >= least)
+
+
+def count_left(pred: Annotations, floor: float | ClassThresholds | None, *, stops: bool = True) -> str:
+    """How many predictions reach a confidence threshold, as a sentence; "" where there is no threshold.
+
+    Parameters
+    ----------
+    pred
+        The predictions of the classes that are evaluated.
+    floor
+        The threshold, or one per class.
+    stops
+        Whether a threshold that no prediction reaches is an error: everything evaluated after it would be 0.
+
+    Raises
+    ------
+    DataError
+        If no prediction reaches the threshold, with the highest confidence there is.
+    """
+    if floor is None or pred.confidence is None or not len(pred):
+        return ""
+    left, total = int(above_threshold(pred, floor).sum()), len(pred)
+    said = "of its class" if isinstance(floor, ClassThresholds) else f"{floor:g}"
+    if left or not stops:
+        return f"confidence threshold {said}: {left:,} of {total:,} predictions are left"
+    highest = float(np.max(pred.confidence, initial=-np.inf, where=np.isfinite(pred.confidence)))
+    message = (
+        f"{pred.source.path or 'predictions'}: expected a confidence threshold that some of {total:,} predictions "
+        f"reach, found {said}; the highest confidence is {highest:.4g}"
+    )
+    if not isinstance(floor, ClassThresholds) and 2 <= floor <= 100 and highest <= 1:
+        remaining = int(above_threshold(pred, floor / 100).sum())
+        option = "--confidence " if IS_COMMAND_LINE.get() else "confidence="
+        message += f" ({option}{floor / 100:g} leaves {remaining:,})" if remaining else ""
+    raise DataError(message)
+
+
+def count_merged(left: int, floor: float | ClassThresholds | None) -> str:
+    """The same of merged parts, which know only the predictions that are left."""
+    if floor is None:
+        return ""
+    said = "of its class" if isinstance(floor, ClassThresholds) else f"{floor:g}"
+    return f"confidence threshold {said}: {left:,} predictions are left" + ("; is it too high?" if not left else "")
+
+
 Regions = Literal["common", "box", "given"]
+
 Pixel = Literal["continuous", "plus1"]
+
 Ignored = Literal["skip", "count"]
+
 PolygonRule = Literal["coco", "centre"]
+
+
+class Text(Setting[str | None, str | None]):
+    """Any text."""
+
+    def hold(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.refuse("text", excerpt(value))
+        return value
 
 
 class EvaluationSettings(Settings):
     """What every evaluation can be asked."""
 
-    name: Option[str | None] = Setting(
+    name: Option[str | None] = Text(
         None, "What the system is called.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
@@ -34,7 +199,7 @@ class ClassSettings(EvaluationSettings):
     """What evaluations can be asked that know classes."""
 
     labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
-        None, "Only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
+        None, "Evaluate only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
     )
 
     def check_labels(self, names: Sequence[str]) -> None:
@@ -42,6 +207,21 @@ class ClassSettings(EvaluationSettings):
         for label in self.labels or ():
             if label not in names:
                 raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
+
+    def describe_threshold(self, pred: Annotations) -> str:
+        """How many predictions of the chosen classes reach the confidence threshold; "" where none was given.
+
+        Raises
+        ------
+        DataError
+            If none does, unless checks are off.
+        """
+        threshold = getattr(self, "confidence", None)
+        if threshold is None or pred.confidence is None:
+            return ""
+        if self.labels is not None:
+            pred = pred.only([name for name in pred.labels.all_names if name in set(self.labels)])
+        return count_left(pred, threshold, stops=self.checks == "stop")
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Both sides with the chosen classes alone."""
@@ -58,7 +238,7 @@ class ShardedSettings(ClassSettings):
     )
     parts: Option[int | None] = Count(
         None,
-        "Evaluate shards in so many parts, for less memory.",
+        "Number of parts in which shards are evaluated, to save memory.",
         default_text="all at once",
         is_signed=False,
         is_common=True,
@@ -66,20 +246,20 @@ class ShardedSettings(ClassSettings):
 
 
 THREADS: Option[int | None] = Count(
-    None, "Threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
+    None, "Number of threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
 )
+
 MAX_IMAGE_DETS: Option[int | None] = Count(
-    None, "Predictions per image that count, over all classes.", default_text="all", is_quiet=True
+    None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True
 )
 
-
-BELOW = "Leave out predictions below this confidence, or below that of their class in a thresholds.json."
+BELOW = "Drop predictions below this confidence, or below the threshold of their class in a thresholds.json."
 
 
 class RankedSettings(ShardedSettings):
     """What evaluations can be asked that take predictions by falling confidence."""
 
-    confidence: Floor = Floor(None, BELOW, metavar="C|FILE", default_text="none is left out", is_common=True)
+    confidence: ThresholdSetting = ThresholdSetting(None, BELOW, metavar="C|FILE", default_text="none", is_common=True)
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Both sides with the chosen classes alone, and predictions that are sure enough."""
@@ -89,10 +269,10 @@ class RankedSettings(ShardedSettings):
     def choose_sure(self, pred: Annotations) -> Annotations:
         if self.confidence is None or pred.confidence is None:
             return pred
-        return pred.where(sure_enough(pred, self.confidence))
+        return pred.where(above_threshold(pred, self.confidence))
 
 
-class Confidence(Floor):
+class Confidence(ThresholdSetting):
     """A floor that signatures always mention."""
 
     def spell(self, value: object) -> object:
@@ -114,7 +294,7 @@ class ComparisonSettings(ClassSettings):
         PolygonRule,
         is_common=True,
     )
-    confidence: Confidence = Confidence(None, BELOW, metavar="C|FILE", default_text="none is left out", is_common=True)
+    confidence: Confidence = Confidence(None, BELOW, metavar="C|FILE", default_text="none", is_common=True)
     ignored: Option[Ignored] = Choice(
         "skip",
         "Crowds, groups and difficult objects neither reward nor punish, or count like others.",

@@ -10,54 +10,53 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import PACKED, find_path, reason
-from verite.formats.shards import find_folder_shards, is_many, read_shards
+from verite.formats.shards import find_folder_shards, find_shards, is_many, read_shards
 from verite.loading import importing
 from verite.records import replace
 
 Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
 
 if TYPE_CHECKING:
-    from verite.formats.format import Format, Look, Options
-    from verite.formats.packages import Package
+    from verite.formats.archives import Package
+    from verite.formats.format import Format, Options, PathProbe
     from verite.model.annotations import Annotations
 
-# Where each format's record lives, in the order in which they are asked: the most particular first.
-HOMES = {
-    name: f"verite.formats.{name.replace('-', '_')}"
-    for name in (
-        "panoptic",
-        "lvis",
-        "datumaro",
-        "coco-rotated",
-        "coco",
-        "coco-results",
-        "results-object",
-        "json-lines",
-        "coco-folder",
-        "label-studio",
-        "via",
-        "labelme",
-        "cvat",
-        "voc",
-        "imagenet-loc",
-        "openimages-predictions",
-        "openimages-labels",
-        "openimages-masks",
-        "openimages",
-        "table",
-        "parquet",
-        "data-yaml",
-        "wider",
-        "mot",
-        "kitti",
-        "dota",
-        "yolo-pose",
-        "yolo",
-        "text",
-        "voc-segmentation",
-        "cityscapes",
-        "mask-pictures",
-    )
+# The module of each format's record (or module:name), in the order of recognition: the most particular format first.
+REGISTRY = {
+    "panoptic": "verite.formats.panoptic",
+    "lvis": "verite.formats.lvis",
+    "datumaro": "verite.formats.datumaro",
+    "coco-rotated": "verite.formats.coco_rotated",
+    "coco": "verite.formats.coco",
+    "coco-results": "verite.formats.coco_results",
+    "results-object": "verite.formats.coco_results:RESULTS_OBJECT",
+    "json-lines": "verite.formats.coco_results:JSON_LINES",
+    "coco-folder": "verite.formats.coco_rotated:COCO_FOLDER",
+    "label-studio": "verite.formats.label_studio",
+    "via": "verite.formats.via",
+    "labelme": "verite.formats.labelme",
+    "cvat": "verite.formats.cvat",
+    "voc": "verite.formats.voc",
+    "voc-results": "verite.formats.voc_results",
+    "imagenet-loc": "verite.formats.imagenet_loc",
+    "openimages-predictions": "verite.formats.openimages:CHALLENGE_PREDICTIONS",
+    "openimages-labels": "verite.formats.openimages:IMAGE_LABELS",
+    "openimages-masks": "verite.formats.openimages:OPENIMAGES_MASKS",
+    "openimages": "verite.formats.openimages",
+    "table": "verite.formats.table",
+    "parquet": "verite.formats.table:PARQUET",
+    "data-yaml": "verite.formats.data_yaml",
+    "wider": "verite.formats.wider",
+    "visdrone": "verite.formats.visdrone",
+    "mot": "verite.formats.mot",
+    "kitti": "verite.formats.kitti",
+    "dota": "verite.formats.dota",
+    "yolo-pose": "verite.formats.yolo:YOLO_POSE",
+    "yolo": "verite.formats.yolo",
+    "text": "verite.formats.text",
+    "voc-segmentation": "verite.formats.voc:VOC_SEGMENTATION",
+    "cityscapes": "verite.formats.cityscapes",
+    "mask-pictures": "verite.formats.mask_images",
 }
 
 
@@ -67,27 +66,30 @@ def format_named(name: str) -> Format:
     >>> format_named("voc").title
     'Pascal VOC XML'
     """
-    if name not in HOMES:
-        raise BadParameter(f"format: expected one of {', '.join(HOMES)}, found {name!r}{did_you_mean(name, HOMES)}")
-    found: Format = import_module(HOMES[name]).FORMAT
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise BadParameter(
+            f"format: expected one of {', '.join(REGISTRY)}, found {name!r}{did_you_mean(name, REGISTRY)}"
+        )
+    module, _, record = REGISTRY[name].partition(":")
+    found: Format = getattr(import_module(module), record or "FORMAT")
     return found
 
 
 def all_formats() -> list[Format]:
     """Every format, in the order in which they are asked."""
-    return [format_named(name) for name in HOMES]
+    return [format_named(name) for name in REGISTRY]
 
 
 def recognise(path: Path, options: Options) -> tuple[Format, str]:
     """The format of a path, and why it is thought to be that."""
-    from verite.formats.format import Look
+    from verite.formats.format import PathProbe
 
-    look = Look(path)
+    look = PathProbe(path)
     if look.is_folder and not look.files:
         raise ReadError(path, expected="annotation files", found="an empty folder")
     if not look.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
-    for name in HOMES:
+    for name in REGISTRY:
         format = format_named(name)
         why = format.recognise(look)
         if why:
@@ -96,11 +98,26 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
         return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
     from verite.formats.unread import name_unread
 
+    check_readable(look)
     unread = name_unread(look)
     if unread is not None:
         found = f"{unread.title}, which is recognised but not read"
         raise ReadError(path, expected=KNOWN, found=found, remedy=unread.remedy)
     raise ReadError(path, expected=KNOWN, found=kind_of(look), remedy=way_out(look, options))
+
+
+def check_readable(look: PathProbe) -> None:
+    """A file that cannot be opened, or a picture too large to be, is no unknown format."""
+    from verite.formats.sizes import picture_size
+    from verite.model.images import IMAGE_SUFFIXES
+
+    for path in look.files[:1000]:
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise ReadError(path, expected="a readable file", found=reason(error)) from None
+    if all(path.suffix.lower() in IMAGE_SUFFIXES for path in look.files):
+        picture_size(look.files[:1])
 
 
 KNOWN = "annotations in a format known to verite (V401)"
@@ -114,7 +131,7 @@ MEANT = {
 }
 
 
-def kind_of(look: Look) -> str:
+def kind_of(look: PathProbe) -> str:
     """What a path that nobody recognises looks like."""
     if look.is_folder:
         kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
@@ -124,7 +141,7 @@ def kind_of(look: Look) -> str:
     return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
 
 
-def way_out(look: Look, options: Options) -> str:
+def way_out(look: PathProbe, options: Options) -> str:
     """What to do with a path that nobody recognises: the formats it may be in, by its suffix."""
     if look.is_folder and len(look.files) == 1:
         return f"name the file itself: {look.files[0]}"
@@ -203,6 +220,7 @@ def read(
     from verite.formats.memory import take
 
     annotations = take(source, options)
+    annotations = annotations.with_source(replace(annotations.source, layout=boxes))
     return annotations if like is None else annotations.like(like)
 
 
@@ -219,7 +237,7 @@ def read_given(source: Any, format: str | None, options: Options) -> Annotations
     if is_many(source):
         return read_shards(source, options, lambda path, options: read_as(path, format, options))
     if source == "-":
-        from verite.formats.packages import new_folder, unpack_standard_input
+        from verite.formats.archives import new_folder, unpack_standard_input
 
         with new_folder() as folder:
             return read_package(unpack_standard_input(folder), format, options)
@@ -233,13 +251,16 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
-        from verite.formats.packages import new_folder, unpack
+        from verite.formats.archives import new_folder, unpack
 
         with new_folder() as folder:
             return read_package(unpack(path, folder), format, options)
     if format is None and path.is_dir():
         shards = find_folder_shards(path, lambda file: name_format(file, options))
         if shards:
+            from verite.formats.shards import files_of_split
+
+            shards, _ = files_of_split(path, shards, options, by_name=True)
             return read_shards(shards, options, lambda file, options: read_as(file, None, options), str(path))
     try:
         chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path, options)
@@ -250,23 +271,40 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     source = annotations.source
     why = "; ".join(w for w in (why, source.why) if w)
     notes = (*source.notes, *name_unused(chosen, options))
-    annotations = annotations.said_to_be(replace(source, why=why, notes=notes))
+    annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
     return annotations if options.like is None else annotations.like(options.like)
+
+
+def list_shards(side: Any) -> list[Any]:
+    """The shards of a glob, of a list, or of a folder of them; anything else is one."""
+    from verite.formats.format import Options
+
+    if not isinstance(side, (str, PathLike)):
+        return list(side) if isinstance(side, (list, tuple)) else [side]
+    if is_many(side):
+        return list(find_shards(side))
+    folder = Path(side)
+    shards = find_folder_shards(folder, lambda file: name_format(file, Options())) if folder.is_dir() else []
+    return list(shards) or [side]
 
 
 def name_format(path: Path, options: Options) -> str:
     """The name of the format that a file is in, packed or not."""
     if path.suffix.lower() not in PACKED:
         return recognise(path, options)[0].name
-    from verite.formats.packages import new_folder, unpack
+    from verite.formats.archives import new_folder, unpack
 
     with new_folder() as folder:
-        return recognise(unpack(path, folder).place, options)[0].name
+        package = unpack(path, folder)
+        try:
+            return recognise(package.place, options)[0].name
+        except ReadError as error:
+            raise package.explain(error) from None
 
 
 def read_package(package: Package, format: str | None, options: Options) -> Annotations:
     """The contents of a package, in whose name everything is said."""
-    from verite.formats.packages import load_outlines
+    from verite.formats.archives import load_outlines
 
     try:
         annotations = load_outlines(read_as(package.place, format, options))
@@ -276,7 +314,7 @@ def read_package(package: Package, format: str | None, options: Options) -> Anno
     notes = tuple(package.rename(note) for note in source.notes)
     flaws = tuple(replace(flaw, places=tuple(map(package.rename, flaw.places))) for flaw in source.flaws)
     why = package.rename(source.why)
-    return annotations.said_to_be(replace(source, path=package.name, why=why, notes=notes, flaws=flaws))
+    return annotations.with_source(replace(source, path=package.name, why=why, notes=notes, flaws=flaws))
 
 
 def write(annotations: Readable, path: str | PathLike[str], format: str) -> tuple[str, ...]:
@@ -287,7 +325,7 @@ def write(annotations: Readable, path: str | PathLike[str], format: str) -> tupl
     >>> write(truth, "truth-voc", "voc")    # doctest: +SKIP
     ()
     """
-    from verite.formats.facts import facts_of
+    from verite.formats.format import facts_of
     from verite.model.annotations import Annotations
 
     chosen = format_named(format)
@@ -298,4 +336,4 @@ def write(annotations: Readable, path: str | PathLike[str], format: str) -> tupl
         chosen.write(annotations, Path(path))
     except OSError as error:
         raise ReadError(path, expected="a place to write", found=reason(error)) from None
-    return tuple(sorted(facts_of(annotations) - chosen.holds))
+    return tuple(sorted(facts_of(annotations) - chosen.preserves))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.formats.format import Format, Look, Options
+from verite.formats.format import Format, Options, PathProbe
 from verite.model.annotations import Annotations
 from verite.records import replace
 
@@ -32,25 +32,24 @@ INSTANCES, CLASSES, TRAIN = "instanceIds", "labelIds", "labelTrainIds"
 KNOWN = re.compile(rf"_({INSTANCES}|{CLASSES}|{TRAIN})\.png$")
 
 
-def kinds_in(look: Look) -> set[str]:
+def kinds_in(look: PathProbe) -> set[str]:
     """Which of the three kinds of pictures are there."""
     return {found.group(1) for p in look.files if (found := KNOWN.search(p.name))}
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     kinds = kinds_in(look)
     return f"files ending in _{sorted(kinds)[0]}.png" if kinds else None
 
 
 def read(path: Path, options: Options) -> Annotations:
     """Objects by their ids; for a class each pixel, the ids of classes."""
+    from verite.formats.label_images import name_plainly, picture_files, read_pixels
     from verite.formats.mask_reading import annotations_of, load
-    from verite.formats.picture_names import name_plainly, picture_files
-    from verite.formats.pixels import read_pixels
     from verite.model.annotations import Source
     from verite.progress import count_files
 
-    there = kinds_in(Look(path))
+    there = kinds_in(PathProbe(path))
     wanted = [CLASSES, TRAIN, INSTANCES] if options.masks == "every" else [INSTANCES, CLASSES, TRAIN]
     chosen = next((kind for kind in wanted if kind in there), None)
     files = [p for p in picture_files(path) if chosen is None or p.name.endswith(f"_{chosen}.png")]
@@ -69,7 +68,7 @@ def write(annotations: Annotations, path: Path) -> None:
     """Pictures of ids by the names of Cityscapes' classes."""
     from verite.files import folder_atomically
     from verite.formats.format import file_stems
-    from verite.formats.mask_writing import paint_each, save
+    from verite.formats.mask_images import paint_each, save
 
     ids = {name: id for id, name in enumerate(NAMES)}
     for name in annotations.labels.all_names:
@@ -103,7 +102,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=frozenset({"crowd", "empty image", "image size", "mask"}),
-    needs=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
-    honours=frozenset({"mask_threshold", "masks", "names"}),
+    preserves=frozenset({"crowd", "empty image", "image size", "mask"}),
+    requires=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
+    options=frozenset({"mask_threshold", "masks", "names"}),
 )

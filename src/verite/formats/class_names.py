@@ -26,7 +26,7 @@ def names_in(path: Path) -> list[str]:
     """The class names of a file: one a line, or the `names` of a YAML file."""
     text = read_text(path)
     if path.suffix.lower() in (".yaml", ".yml"):
-        from verite.formats.yaml_names import names_of_yaml
+        from verite.formats.data_yaml import names_of_yaml
 
         names = names_of_yaml(text, path)
     else:

@@ -3,31 +3,272 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from verite import _core
-from verite.errors import ReadError, excerpt
-from verite.faults import is_listing
+from verite.arrays import np
+from verite.errors import BadParameter, ReadError, excerpt, is_listing
+from verite.files import PACKED, check_file
+from verite.formats.annotators import annotators_of_file, with_annotators
 from verite.formats.class_names import check_name, check_names
-from verite.formats.coco_file import open_coco, refuse_faults, region_limits
-from verite.formats.coco_poses import skeletons_of
-from verite.formats.format import Format, Look, Options
-from verite.formats.sizes import in_pixels
+from verite.formats.format import Format, Options, PathProbe
+from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
+from verite.formats.polygons import ring_area
+from verite.formats.shards import find_shards, is_many
+from verite.formats.sizes import check_size, in_pixels, need_pixels
+from verite.limits import limit
 from verite.model.annotations import Annotations, Source
-from verite.model.complaints import in_our_words
+from verite.model.classes import Labels
+from verite.model.complaints import translate_core_errors
 from verite.model.images import Images, stem
-from verite.model.labels import Labels
+from verite.model.keypoints import Skeleton, check_sigmas
 from verite.model.layouts import layout_name
-from verite.model.regions import Regions
+from verite.model.regions import BOX, MASK, POLYGON, Regions
 from verite.records import replace
 from verite.threads import thread_count
 
+Fault = tuple[str, str, int, str, int]  # code, section, record, field, another record
+
+TABLES = {"image_id": "images", "category_id": "categories"}
+
+
+def open_coco(path: Path) -> _core.CocoFile:
+    """The file as columns; every way of not being a COCO file in a line with its place."""
+    check_file(path)
+    with translate_core_errors(path):
+        return _core.read_coco(path, thread_count(), limit("json_depth"))
+
+
+def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[Fault]) -> None:
+    """The first thing that cannot be, as a line with its place."""
+    if faults:
+        raise explain_fault(path, file, faults[0])
+
+
+def explain_fault(
+    path: Path, file: _core.CocoFile, fault: Fault, number: Callable[[str, int], int] = lambda section, record: record
+) -> ReadError:
+    """What cannot be, with its place; `number` says which record of the file one is."""
+    code, section, record, field, other = fault
+    place = f"{path}: {section}[{number(section, record)}]"
+    match code:
+        case "repeated_id":
+            places = " and ".join(f"{section}[{number(section, i)}]" for i in (other, record))
+            twice = f"{file.id_of(section, field, record)!r} in {places}"
+            return ReadError(
+                path, expected=f"each id once in {section}", found=twice, remedy="give each its own (V218)"
+            )
+        case "size":
+            try:
+                check_size(place, *file.image_size(record))
+            except ReadError as error:
+                return error
+        case "no_region":
+            return ReadError(place, expected="a bbox or a segmentation", found="neither")
+        case "mixed_ids":
+            mine, theirs = file.id_of(section, field, record), file.id_of("images", "id", 0)
+            hint = f"ids are text in one place and numbers in the other (V212), images[0] has {theirs!r}"
+            return ReadError(f"{place}.{field}", expected="an id out of images", found=excerpt(mine), remedy=hint)
+    found = excerpt(file.id_of(section, field, record))
+    return ReadError(f"{place}.{field}", expected=f"an id out of {TABLES[field]}", found=found)
+
+
+def region_limits() -> tuple[int, int, int, int]:
+    """The largest side, number of pixels, number of points and coordinate."""
+    names = ("image_side", "image_pixels", "polygon_points", "coordinate")
+    side, pixels, points, coordinate = (min(limit(name), 2**53) for name in names)
+    return side, pixels, points, coordinate
+
+
+def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:
+    """A skeleton for each class; None where no class has one."""
+    poses = file.class_poses()
+    if not any(any(texts) for texts in poses):
+        return None
+    return [skeleton_of(f"{path}: categories[{i}]", *texts) for i, texts in enumerate(poses)]
+
+
+def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skeleton:
+    """One class, from the JSON of its three keys; edges that lead nowhere are left out."""
+    import json
+
+    names, edges, spreads = (json.loads(text) if text else [] for text in (keypoints, skeleton, sigmas))
+    if not is_list_of(names, str):
+        raise ReadError(f"{place}.keypoints", expected="a list of names", found=excerpt(keypoints))
+    if not isinstance(edges, list) or not all(is_list_of(edge, int) and len(edge) == 2 for edge in edges):
+        raise ReadError(f"{place}.skeleton", expected="pairs of keypoints, counted from 1", found=excerpt(skeleton))
+    if not is_list_of(spreads, (int, float)):
+        raise ReadError(f"{place}.sigmas", expected="a list of numbers", found=excerpt(sigmas))
+    try:
+        known = check_sigmas(spreads) if spreads else ()
+    except BadParameter as error:
+        raise ReadError(f"{place}.sigmas", expected="numbers above 0", found=str(error).split("found ")[-1]) from None
+    within = range(1, len(names) + 1)
+    return Skeleton(tuple(names), tuple((a - 1, b - 1) for a, b in edges if a in within and b in within), known)
+
+
+def is_list_of(values: Any, kind: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def facts_of(skeleton: Skeleton) -> dict[str, Any]:
+    """The same as a category has it."""
+    edges = [[a + 1, b + 1] for a, b in skeleton.edges]
+    found = {"keypoints": list(skeleton.names), "skeleton": edges, "sigmas": list(skeleton.sigmas)}
+    return {key: value for key, value in found.items() if value}
+
+
+FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
+
+
+class ImageTable(msgspec.Struct):
+    images: list[dict[str, Any]] = []
+
+
+def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
+    """The records of the images by id; nothing where annotations are from no such file."""
+    if source.format not in FORMATS:
+        return {}
+    return {
+        record["id"]: record
+        for path in find_files(source.path)
+        for document in documents_of(path)
+        for record in document.images
+        if isinstance(record.get("id"), (int, str))
+    }
+
+
+def find_files(path: str) -> list[Path]:
+    """The files that were read: shards, those of a folder, or the one."""
+    if is_many(path):
+        return find_shards(path)
+    place = Path(path)
+    return sorted(p for p in place.rglob("*.json*") if p.is_file()) if place.is_dir() else [place]
+
+
+def documents_of(path: Path) -> Iterator[ImageTable]:
+    """The images of a file's documents, packed or not."""
+    from verite.formats.archives import new_folder, unpack
+
+    if not path.is_file():
+        return
+    if path.suffix.lower() not in PACKED:
+        yield decode(path, ImageTable, nan_in=ANYWHERE)
+        return
+    with new_folder() as folder:
+        for inside in find_files(str(unpack(path, folder).place)):
+            yield decode(inside, ImageTable, nan_in=ANYWHERE)
+
+
+def write_document(annotations: Annotations, path: Path) -> None:
+    write_json(path, document_of(annotations, path))
+
+
+def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
+    """A whole COCO document; predictions keep their scores."""
+    image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
+    images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
+    names = annotations.labels.names
+    categories = [{"id": id, **({"name": names[i]} if names is not None else {})} for i, id in enumerate(label_ids)]
+    for category, skeleton in zip(categories, annotations.labels.skeletons or (), strict=False):
+        category.update(facts_of(skeleton))
+    objects = records(annotations, path, image_ids, label_ids)
+    return {"images": images, "annotations": objects, "categories": categories}
+
+
+def image_facts(images: Images, i: int) -> dict[str, Any]:
+    name = {"file_name": images.names[i]} if images.names is not None else {}
+    size = {"width": int(images.widths[i]), "height": int(images.heights[i])} if images.widths[i] else {}
+    return {**name, **size}
+
+
+def ids_or_count(table: Any) -> list[int]:
+    """The ids of images or labels; counted from 1, as COCO does, where they have none."""
+    return [int(id) for id in table.ids] if table.ids is not None else list(range(1, len(table) + 1))
+
+
+def records(
+    annotations: Annotations,
+    path: Path,
+    image_ids: Sequence[int | str],
+    label_ids: Sequence[int],
+    *,
+    is_truth: bool = True,
+) -> list[dict[str, Any]]:
+    """One JSON record an object. Truth gets COCO's usual keys, results only what results have."""
+    need_pixels(annotations, path)
+    confidence, ids, unscored = annotations.confidence, annotations.ids, annotations.flag("unscored")
+    crowd, ignore = annotations.crowd, annotations.ignore
+    check_finite(path, "boxes", annotations.regions.values)
+    keypoints = annotations.regions.keypoints
+    if keypoints is not None:
+        check_finite(path, "keypoints", keypoints.points)
+        labelled = (
+            keypoints.labelled
+            if annotations.labelled is None
+            else np.where(annotations.labelled < 0, keypoints.labelled, annotations.labelled)
+        )
+    if confidence is not None:
+        check_finite(path, "confidences", np.where(unscored, 0.0, confidence))
+    found = []
+    for i, box in enumerate(annotations.regions.sizes.tolist()):
+        record: dict[str, Any] = {
+            "image_id": image_ids[annotations.image[i]],
+            "category_id": label_ids[annotations.label[i]],
+            "bbox": box,
+        }
+        if is_truth:
+            record["id"] = int(ids[i]) if ids is not None else i + 1
+            record["area"] = area_of(annotations, i, box)
+            record["iscrowd"] = int(crowd[i])
+            if ignore[i]:
+                record["ignore"] = 1
+        if confidence is not None and not unscored[i]:
+            record["score"] = float(confidence[i])
+        if annotations.regions.kinds[i] != BOX:
+            record["segmentation"] = segmentation(annotations.regions, i, is_compressed=not is_truth)
+        if keypoints is not None and len(keypoints[i]):
+            record["keypoints"] = keypoints[i].ravel().tolist()
+            if is_truth:
+                record["num_keypoints"] = int(labelled[i])
+        found.append(record)
+    return found
+
+
+def area_of(annotations: Annotations, i: int, box: list[float]) -> float:
+    """The area as the file states it; where it does not, of the mask, the polygon or the box."""
+    if annotations.area is not None and np.isfinite(annotations.area[i]):
+        return float(annotations.area[i])
+    regions = annotations.regions
+    if regions.kinds[i] == MASK and regions.runs is not None:
+        return float(regions.runs[i][1::2].sum(dtype=np.int64))
+    if regions.kinds[i] == POLYGON and regions.polygons is not None:
+        return sum(ring_area(ring) for ring in regions.polygons[i])
+    return box[2] * box[3]
+
+
+def segmentation(regions: Regions, i: int, *, is_compressed: bool) -> Any:
+    """An outline as COCO writes it: polygons, runs in truth files, compressed runs in results."""
+    if regions.kinds[i] == POLYGON:
+        assert regions.polygons is not None
+        return [ring.ravel().tolist() for ring in regions.polygons[i]]
+    assert regions.kinds[i] == MASK
+    assert regions.runs is not None
+    counts = regions.runs[i]
+    text = _core.encode_runs(np.ascontiguousarray(counts)).decode() if is_compressed else counts.tolist()
+    return {"size": regions.runs.sizes[i].tolist(), "counts": text}
+
+
 SECTIONS = ("images", "annotations", "categories")
+
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     start = look.head.lstrip()
     if look.is_folder or not start.startswith("{"):
         return None
@@ -44,7 +285,8 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
-    return document(path, open_coco(path), options)
+    annotations = document(path, open_coco(path), options)
+    return annotations if options.like is not None else with_annotators(annotations, annotators_of_file(path))
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
@@ -129,14 +371,13 @@ def objects(
         given = given if layout in KEPT else given.with_boxes(given.values, layout)
         placed, unit = in_pixels(given, options.coords or "abs", images, columns.image)
         regions = placed.native
-    with in_our_words(path):
+    with translate_core_errors(path):
         columns = columns.with_regions(regions.bound(thread_count()))
     return Annotations.over(columns, images, labels, unit=unit, source=source)  # type: ignore[arg-type]
 
 
 def write(annotations: Annotations, path: Path) -> None:
     """A whole COCO document; predictions keep their scores."""
-    from verite.formats.coco_write import write_document
 
     write_document(annotations, path)
 
@@ -169,6 +410,7 @@ HOLDS = frozenset(
         "unused class id",
     }
 )
+
 FORMAT = Format(
     name="coco",
     title="COCO JSON",
@@ -177,7 +419,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
+    preserves=HOLDS,
+    options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
 )

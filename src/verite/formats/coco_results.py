@@ -5,24 +5,30 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from verite import _core
-from verite.errors import ReadError
-from verite.faults import is_listing
-from verite.formats import coco, coco_file
+from verite.errors import ReadError, is_listing
+from verite.files import read_bytes, write_atomically
+from verite.formats import coco
+from verite.formats import coco as coco_file
 from verite.formats.class_names import class_names
-from verite.formats.coco_file import open_coco
-from verite.formats.format import Format, Look, Options, head_of
+from verite.formats.coco import open_coco
+from verite.formats.format import Format, Options, PathProbe, head_of
+from verite.formats.json_documents import decode
+from verite.limits import limit
 from verite.model.annotations import Annotations
+from verite.model.classes import Labels
+from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
-from verite.model.labels import Labels
-from verite.records import replace
 from verite.threads import thread_count
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     start = look.head.lstrip()
     if look.is_folder or not start.startswith("["):
         return None
@@ -50,7 +56,7 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     found = in_tables_of_truth(file, options) or in_own_tables(path, file, options)
     read = coco.objects(path, "coco-results", file, *found, options)
     notes = () if read.columns.has_confidence or not len(read) else name_other_score(path)
-    return read.said_to_be(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
+    return read.with_source(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
 
 
 # What confidences are called elsewhere; nobody but us reads files that call them so, and we say it.
@@ -130,7 +136,7 @@ def place(
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    from verite.formats.document import write_json
+    from verite.formats.json_documents import write_json
 
     write_json(path, records_of(annotations, path))
 
@@ -145,7 +151,7 @@ def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
         # Counting them would make up numbers that mean other classes in the truth.
         remedy = "take them from a truth with --like TRUTH, or write --to coco, which holds names"
         raise ReadError(path, expected="classes with ids", found="names only", remedy=remedy)
-    from verite.formats.coco_write import ids_or_count, records
+    from verite.formats.coco import ids_or_count, records
 
     images = annotations.images
     image_ids: Sequence[int | str] = images.names if images.ids is None and images.names else ids_or_count(images)
@@ -169,6 +175,7 @@ HOLDS = frozenset(
         "unscored",
     }
 )
+
 FORMAT = Format(
     name="coco-results",
     title="COCO results JSON",
@@ -176,9 +183,97 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class id", "confidence"}),
-    honours=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset", "names"}),
+    preserves=HOLDS,
+    requires=frozenset({"class id", "confidence"}),
+    options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset", "names"}),
     suffixes=(".json",),
+    sides=("pred",),
+)
+
+START = re.compile(r'\{[^\[]*"(predictions|results|detections)"\s*:\s*\[\s*[\]{]')
+
+
+class ResultsDocument(msgspec.Struct):
+    predictions: msgspec.Raw = msgspec.Raw()
+    results: msgspec.Raw = msgspec.Raw()
+    detections: msgspec.Raw = msgspec.Raw()
+
+    @property
+    def records(self) -> bytes:
+        return bytes(self.predictions) or bytes(self.results) or bytes(self.detections)
+
+
+def recognise_results_object(look: PathProbe) -> str | None:
+    start = "" if look.is_folder else look.head.lstrip()
+    found = START.match(start)
+    if found and found[0].endswith("]"):
+        return f"a JSON object with no {found[1]}"
+    return f"a JSON object with {found[1]} that have image_id" if found and '"image_id"' in start else None
+
+
+def read_results_object(path: Path, options: Options) -> Annotations:
+    records = decode(path, ResultsDocument).records
+    if not records:
+        raise ReadError(f"{path}: top level", expected="a key 'predictions', 'results' or 'detections'", found="none")
+    return read_results(path, records, options, "results-object")
+
+
+RESULTS_OBJECT = Format(
+    name="results-object",
+    title="COCO results in an object",
+    about='`{"predictions": […]}` around COCO results',
+    recognise=recognise_results_object,
+    read=read_results_object,
+    options=FORMAT.options,
+    suffixes=(".json",),
+    sides=("pred",),
+)
+
+
+def recognise_json_lines(look: PathProbe) -> str | None:
+    first = "" if look.is_folder else look.head.lstrip().partition("\n")[0].rstrip()
+    is_record = first.startswith("{") and first.endswith("}") and "[{" not in first.replace(" ", "")
+    if is_record and '"image_id"' in first and '"category_id"' in first:
+        return "a JSON object with image_id per line"
+    return None
+
+
+def read_json_lines(path: Path, options: Options) -> Annotations:
+    return read_results(path, join_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf")), options, "json-lines")
+
+
+def read_results(path: Path, content: bytes, options: Options, format: str) -> Annotations:
+    """Results out of an array that is not quite the file's: numbers of bytes would be those of another text."""
+    try:
+        with translate_core_errors(path):
+            file = _core.read_coco_bytes(content, thread_count(), limit("json_depth"))
+    except ReadError as error:
+        found = re.sub(r" at byte \d+", "", error.found)
+        raise ReadError(error.where, expected=error.expected, found=found, remedy=error.remedy) from None
+    annotations = results(path, file, options)
+    return annotations.with_source(replace(annotations.source, format=format))
+
+
+def join_lines(content: bytes) -> bytes:
+    """The array of all lines; the place `results[7]` in a message is then the eighth line that is not empty."""
+    return b"[" + b",\n".join(line for line in content.splitlines() if line.strip()) + b"]"
+
+
+def write_json_lines(annotations: Annotations, path: Path) -> None:
+    lines = [msgspec.json.encode(record) + b"\n" for record in records_of(annotations, path)]
+    write_atomically(path, b"".join(lines))
+
+
+JSON_LINES = Format(
+    name="json-lines",
+    title="COCO results as JSON lines",
+    about="a record of COCO results per line",
+    recognise=recognise_json_lines,
+    read=read_json_lines,
+    write=write_json_lines,
+    preserves=FORMAT.preserves,
+    requires=FORMAT.requires,
+    options=FORMAT.options,
+    suffixes=(".jsonl",),
     sides=("pred",),
 )

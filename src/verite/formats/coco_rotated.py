@@ -8,6 +8,7 @@ degrees, in `obb` in radians as hotcoco has it, unless said otherwise: detectron
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,26 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco
-from verite.formats.format import Format, Look, Options
+from verite.formats.format import Format, Options, PathProbe
+from verite.formats.shards import choose_split
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
-from verite.model.outlines import Polygons
-from verite.model.quads import FIVE_NUMBERS, boxes_of, corners_of, quads_of
+from verite.model.polygons import Polygons
 from verite.model.regions import Regions
-from verite.records import replace
+from verite.model.rotated_boxes import FIVE_NUMBERS, boxes_of, corners_of, quads_of
 
 ANGLE, OBB_ANGLE = "degrees", "radians"  # as numbers in bbox or rotated, and in obb, are read
+
 TURN = 6.2832  # once around, in radians
+
 FEWEST = 8  # different angles before their unit is called wrong
+
 KEYS = ('"bbox"', '"obb"', '"rotated"')
+
 FIVE = r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]'
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     why = coco.recognise(look)
     # Images come first in most files; a pattern takes longer to be compiled than they to be read.
     has_boxes = why and any(key in look.head for key in KEYS)
@@ -39,7 +44,7 @@ def recognise(look: Look) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     found = coco.read(path, options)
-    return found.said_to_be(replace(found.source, format="coco-rotated"))
+    return found.with_source(replace(found.source, format="coco-rotated"))
 
 
 def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Options) -> tuple[_core.Regions, str]:
@@ -78,8 +83,8 @@ def check_unit(path: Path, angles: Floats, name: str, options: Options) -> None:
 
 def write(annotations: Annotations, path: Path) -> None:
     """A whole document with angles in degrees, clockwise; predictions keep their scores."""
-    from verite.formats.coco_write import document_of
-    from verite.formats.document import write_json
+    from verite.formats.coco import document_of
+    from verite.formats.json_documents import write_json
 
     quads = quads_of(annotations.regions)
     if quads is None:
@@ -106,9 +111,43 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=coco.HOLDS
+    preserves=coco.HOLDS
     - {"mask", "polygon", "polygon of several rings", "box apart from its mask", "box apart from its polygon"},
-    needs=frozenset({"four corners", "rectangles"}),
-    honours=coco.FORMAT.honours,
+    requires=frozenset({"four corners", "rectangles"}),
+    options=coco.FORMAT.options,
     suffixes=(".json",),
+)
+
+FILE = "_annotations.coco.json"
+
+
+def recognise_coco_folder(look: PathProbe) -> str | None:
+    if not look.is_folder or not documents(look.path):
+        return None
+    return f"a folder with {FILE}"
+
+
+def documents(path: Path) -> dict[str, Path]:
+    """The files by the name of their folder; that of the folder itself under no name."""
+    if (path / FILE).is_file():
+        return {"": path / FILE}
+    return {file.parent.name: file for file in sorted(path.glob(f"*/{FILE}"))}
+
+
+def read_coco_folder(path: Path, options: Options) -> Annotations:
+    name, file = choose_split(path, documents(path), options, expected=FILE)
+    annotations = coco.read(file, replace(options, split=None))
+    return annotations.with_source(
+        replace(annotations.source, path=str(path), format="coco-folder", why=f"the split {name}" if name else "")
+    )
+
+
+COCO_FOLDER = Format(
+    name="coco-folder",
+    title="COCO folder",
+    about=f"COCO JSON as Roboflow exports it, `{FILE}` beside the pictures; `split` chooses among several folders",
+    recognise=recognise_coco_folder,
+    read=read_coco_folder,
+    options=coco.FORMAT.options | {"split"},
+    sides=("truth",),
 )

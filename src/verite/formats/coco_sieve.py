@@ -15,15 +15,14 @@ from typing import Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import ReadError
-from verite.faults import UNREADABLE, Flaw, Tolerance
+from verite.errors import UNREADABLE, ErrorCollector, ReadError, SkippedRecord
 from verite.files import read_text
-from verite.formats.coco_file import explain_fault, region_limits
+from verite.formats.archives import Package, load_outlines, new_folder
+from verite.formats.coco import explain_fault, region_limits
 from verite.formats.format import Options
-from verite.formats.packages import Package, load_outlines, new_folder
 from verite.limits import limit
 from verite.model.annotations import Annotations
-from verite.model.complaints import CODES
+from verite.model.complaints import CODES, translate_core_errors
 
 SECTIONS = ("images", "categories", "annotations")
 BLOCK = 2_000  # records that are read together
@@ -31,7 +30,7 @@ MOST = 1_000  # wrong records, after which the others are not looked at
 POLYGONS, RUNS = 2, 3  # kinds of regions as the reader has them
 Records = list[tuple[int, Any]]  # with their numbers in the file
 Read = Callable[[Path, Options], Annotations]
-Look = Callable[[_core.CocoFile], object]
+PathProbe = Callable[[_core.CocoFile], object]
 
 
 def read_tolerantly(path: Path, options: Options, read: Read) -> Annotations:
@@ -50,7 +49,11 @@ def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Ann
         document = json.loads(read_text(path))
     except (ValueError, RecursionError):
         raise first from None
-    sections = {"": document} if isinstance(document, list) else {name: document.get(name) for name in SECTIONS}
+    if not isinstance(document, (dict, list)):
+        raise first
+    sections: dict[str, Any] = {"": document}
+    if isinstance(document, dict):
+        sections = {name: document.get(name) for name in SECTIONS}
     if not all(isinstance(records, list) for records in sections.values()):
         raise first
     sieve = Sieve(path, {name: list(enumerate(records)) for name, records in sections.items()})
@@ -68,7 +71,7 @@ def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Ann
             raise package.explain(error) from None
     source = annotations.source
     flaws = (*sieve.tolerance.flaws, *(sieve.in_file(flaw, place) for flaw in source.flaws))
-    return annotations.said_to_be(replace(source, path=str(path), flaws=flaws))
+    return annotations.with_source(replace(source, path=str(path), flaws=flaws))
 
 
 def look_at_fields(file: _core.CocoFile) -> None:
@@ -90,7 +93,7 @@ class Sieve:
 
     def __init__(self, path: Path, sections: dict[str, Records]) -> None:
         self.path, self.sections = path, sections
-        self.tolerance = Tolerance()
+        self.tolerance = ErrorCollector()
         self.count = 0
 
     def document(self, **only: Records) -> bytes:
@@ -111,7 +114,7 @@ class Sieve:
                 records = list(self.readable(section, records, look))
             self.sections[section] = records
 
-    def readable(self, section: str, records: Records, look: Look) -> Iterator[tuple[int, Any]]:
+    def readable(self, section: str, records: Records, look: PathProbe) -> Iterator[tuple[int, Any]]:
         """The records at which somebody may look without an error."""
         at = 0
         while at < len(records):
@@ -135,7 +138,7 @@ class Sieve:
         what = f"expected at most {MOST:,} wrong records, found more: the others were not looked at"
         self.tolerance.add(UNREADABLE, what, f"{self.path}: {place}", "mend these first")
 
-    def first_fault(self, section: str, block: Records, look: Look) -> Any:
+    def first_fault(self, section: str, block: Records, look: PathProbe) -> Any:
         """What the reader says of the first wrong record of a block; None if all are right."""
         try:
             look(_core.read_coco_bytes(self.document(**{section: block}), 1, limit("json_depth")))
@@ -151,7 +154,8 @@ class Sieve:
         if "" in self.sections:
             return
         while self.count < MOST:
-            file = _core.read_coco_bytes(self.document(), 1, limit("json_depth"))
+            with translate_core_errors(self.path):
+                file = _core.read_coco_bytes(self.document(), 1, limit("json_depth"))
             faults = file.table_faults(region_limits()) or file.objects("xywh", region_limits(), 1)[1]
             if not faults:
                 return
@@ -168,7 +172,7 @@ class Sieve:
             for section, gone in wrong.items():
                 self.sections[section] = [r for i, r in enumerate(self.sections[section]) if i not in gone]
 
-    def in_file(self, flaw: Flaw, copy: Path) -> Flaw:
+    def in_file(self, flaw: SkippedRecord, copy: Path) -> SkippedRecord:
         """A flaw of what was put together again, as one of the file."""
 
         def renumber(found: re.Match[str]) -> str:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from verite.errors import ReadError, did_you_mean, excerpt
-from verite.faults import Tolerance
-from verite.files import read_text
-from verite.formats.format import Look
-
-SHORT = 131_072  # characters of a cell that is no mask
-Line = tuple[int, list[str]]  # its number and its cells
+from verite.csv_files import SHORT, Line, check_width, header_of, lines_of, parse_csv, separator_of
+from verite.errors import ErrorCollector, ReadError, did_you_mean, excerpt
+from verite.formats.format import PathProbe
 
 
 @dataclass(frozen=True)
@@ -27,7 +20,7 @@ class CsvTable:
     columns: dict[str, int]
     lines: list[Line]
 
-    def records(self, tolerance: Tolerance) -> Iterator[tuple[str, dict[str, str]]]:
+    def records(self, tolerance: ErrorCollector) -> Iterator[tuple[str, dict[str, str]]]:
         """Place and known cells of every line."""
         for number, line in self.lines:
             where = f"{self.file}:{number}"
@@ -36,18 +29,12 @@ class CsvTable:
                 yield where, {name: line[i] for name, i in self.columns.items()}
 
 
-def check_width(where: str, line: Sequence[str], width: int) -> None:
-    """Does a line have as many cells as the header?"""
-    if len(line) != width:
-        raise ReadError(where, expected=f"{width} cells as in the header", found=str(len(line)))
-
-
-def header_columns(look: Look, known: Sequence[str]) -> dict[str, int]:
+def header_columns(look: PathProbe, known: Sequence[str]) -> dict[str, int]:
     """The known columns of a CSV file, or of the only one in a folder; none where it is something else."""
     files = [look.path] if not look.is_folder else look.with_suffix(".csv")
     if len(files) != 1:
         return {}
-    header = header_of(Look(files[0]).head)
+    header = header_of(PathProbe(files[0]).head)
     return find_columns(cells(header, separator_of(header)), known)
 
 
@@ -79,50 +66,21 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
     return CsvTable(file, len(header), columns, list(lines))
 
 
-# The first line of a file that Excel is told the separator by.
-SAID = re.compile(r"sep=.\r?\n", re.IGNORECASE)
-
-
-def header_of(text: str) -> str:
-    """The line that names the columns."""
-    return SAID.sub("", text, count=1).partition("\n")[0] if SAID.match(text) else text.partition("\n")[0]
-
-
 def separator_in(file: Path) -> str:
-    return separator_of(header_of(Look(file).head))
-
-
-def separator_of(header: str) -> str:
-    return max(",;\t", key=header.count)
+    return separator_of(header_of(PathProbe(file).head))
 
 
 def cells(line: str, separator: str) -> list[str]:
     """The cells of a header line; none where it is no CSV."""
     try:
-        return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:
+        return next(parse_csv(line, separator), (1, []))[1]
+    except ReadError:
         return []
 
 
 def the_file(path: Path) -> Path:
     """The CSV file itself, or the only one in a folder."""
-    files = Look(path).with_suffix(".csv") if path.is_dir() else [path]
+    files = PathProbe(path).with_suffix(".csv") if path.is_dir() else [path]
     if len(files) != 1:
         raise ReadError(path, expected="one CSV file", found=str(len(files)), remedy="name the file")
     return files[0]
-
-
-def lines_of(file: Path, longest: int) -> Iterator[Line]:
-    """The lines with their numbers, those that are empty left out."""
-    text = read_text(file)
-    before = csv.field_size_limit(longest)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(header_of(text)), strict=True)
-    is_said = SAID.match(text) is not None
-    try:
-        for line in reader:
-            if line and not (is_said and reader.line_num == 1):
-                yield reader.line_num, line
-    except csv.Error as error:
-        raise ReadError(f"{file}:{reader.line_num}", expected="CSV", found=str(error)) from None
-    finally:
-        csv.field_size_limit(before)

@@ -15,36 +15,111 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import ReadError, excerpt
-from verite.faults import UNLABELLED
+from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.files import write_atomically
 from verite.formats.class_names import check_name
-from verite.formats.cvat_masks import box_runs, image_runs
-from verite.formats.facts import flags_by_row
-from verite.formats.format import Format, Look, Options
-from verite.formats.markup import Element, check_writable, parse, to_whole
-from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
+from verite.formats.format import Format, Options, PathProbe, flags_by_row
+from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, need_pixels
 from verite.formats.words import to_numbers
+from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON
 
+Ints = NDArray[np.int64]
+
+Segments = tuple[Ints, Ints, Ints]  # line, start, end
+
+BLOCK = 2**22  # pixels laid out at a time: a few bytes of file may stand for all the pixels an image can have
+
+
+def image_runs(
+    counts: NDArray[np.uint32], box: tuple[int, int, int, int], height: int, width: int
+) -> NDArray[np.uint32]:
+    """COCO's runs over an image of a mask whose row-wise runs fill the box (left, top, width, height).
+
+    >>> image_runs(np.array([0, 1, 1, 2], dtype=np.uint32), (1, 0, 2, 2), height=3, width=3)
+    array([3, 2, 2, 1, 1], dtype=uint32)
+    """
+    left, top, box_width, box_height = box
+    column, start, end = transpose(segments(counts, box_width), box_height, box_width)
+    return runs((column + left, start + top, end + top), height, width)
+
+
+def box_runs(counts: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], tuple[int, int, int, int]]:
+    """CVAT's runs of a mask, and the box they fill: the smallest around it, one pixel for an empty mask."""
+    column, start, end = segments(counts, height)
+    if not len(column):
+        return np.array([1], dtype=np.uint32), (0, 0, 1, 1)
+    left, top = int(column.min()), int(start.min())
+    box_width, box_height = int(column.max()) + 1 - left, int(end.max()) - top
+    rows = transpose((column - left, start - top, end - top), box_width, box_height)
+    return runs(rows, box_width, box_height), (left, top, box_width, box_height)
+
+
+def segments(counts: NDArray[np.uint32], length: int) -> Segments:
+    """The foreground of runs, cut where a line of this length ends."""
+    edges = np.cumsum(counts, dtype=np.int64)
+    start, end = edges[0::2][: len(edges) // 2], edges[1::2]
+    start, end = start[start < end], end[start < end]
+    first, last = start // length, (end - 1) // length
+    count = last - first + 1
+    owner = np.repeat(np.arange(len(start)), count)
+    line = first[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    begin = np.where(line == first[owner], (start % length)[owner], 0)
+    until = np.where(line == last[owner], ((end - 1) % length)[owner] + 1, length)
+    return line, begin, until
+
+
+def transpose(mask: Segments, lines: int, length: int) -> Segments:
+    """Segments of the rows of a mask from those of its columns, or the reverse."""
+    line, start, end = mask
+    parts: list[Segments] = []
+    step = max(1, BLOCK // lines)
+    for first in range(0, length, step):
+        size = min(step, length - first)
+        change = np.zeros((lines, size + 1), dtype=np.int8)
+        np.add.at(change, (line, np.clip(start - first, 0, size)), 1)
+        np.add.at(change, (line, np.clip(end - first, 0, size)), -1)
+        pixels = np.cumsum(change, axis=1, dtype=np.int8)[:, :size].T
+        edges = np.diff(pixels, axis=1, prepend=np.int8(0), append=np.int8(0))
+        (across, begin), (_, until) = np.nonzero(edges == 1), np.nonzero(edges == -1)
+        parts.append((across + first, begin, until))
+    turned_line, turned_start, turned_end = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return turned_line, turned_start, turned_end
+
+
+def runs(mask: Segments, length: int, lines: int) -> NDArray[np.uint32]:
+    """Runs, line after line, of segments in that order."""
+    line, start, end = mask
+    first, last = line * length + start, line * length + end
+    joined = np.flatnonzero(last[:-1] == first[1:])  # over the end of a line
+    edges = np.stack([np.delete(first, joined + 1), np.delete(last, joined)], axis=1).ravel()
+    total = length * lines
+    if len(edges) and edges[-1] == total:
+        edges = edges[:-1]
+    return np.diff(edges, prepend=0, append=total).astype(np.uint32)
+
+
 CVAT_FLAGS = ("truncated", "difficult")  # as attributes of a shape, the way CVAT's own VOC export has them
+
 CORNERS = ("xtl", "ytl", "xbr", "ybr")
+
 SIDES = ("left", "top", "width", "height")
+
 FRAMES_AT_MOST = 1_000_000
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     files = look.with_suffix(".xml")
-    if len(files) == 1 and re.search(r"<annotations[\s>]", Look(files[0]).head):
+    if len(files) == 1 and re.search(r"<annotations[\s>]", PathProbe(files[0]).head):
         return "an XML file with <annotations>"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    files = Look(path).with_suffix(".xml")
+    files = PathProbe(path).with_suffix(".xml")
     if len(files) != 1:
         raise ReadError(path, expected="one file ending in .xml", found=str(len(files)))
     root = parse(files[0])
@@ -265,6 +340,7 @@ HOLDS = frozenset(
         *CVAT_FLAGS,
     }
 )
+
 FORMAT = Format(
     name="cvat",
     title="CVAT XML",
@@ -272,8 +348,8 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"image size"}),
+    preserves=HOLDS,
+    requires=frozenset({"image size"}),
     suffixes=(".xml",),
     sides=("truth",),
 )

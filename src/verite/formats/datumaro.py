@@ -4,12 +4,126 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-from verite.formats.format import Format, Look, Options
+import msgspec
+
+from verite.errors import UNLABELLED, ReadError, excerpt
+from verite.formats.format import Format, Options, PathProbe
+from verite.formats.json_documents import decode
+from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
+from verite.formats.rows import Rows
 from verite.model.annotations import Annotations
 
+FLAGS = {"is_crowd": "crowd", "difficult": "difficult", "occluded": "occluded", "truncated": "truncated"}
 
-def recognise(look: Look) -> str | None:
+
+class Label(msgspec.Struct):
+    name: str
+
+
+class DatumaroLabels(msgspec.Struct):
+    labels: list[Label]
+
+
+class Categories(msgspec.Struct):
+    label: DatumaroLabels
+
+
+class DatumaroRuns(msgspec.Struct):
+    counts: str | list[int]
+    size: tuple[int, int]  # height and width
+
+
+class DatumaroShape(msgspec.Struct):
+    type: str
+    label_id: int | None = None
+    attributes: dict[str, Any] = {}
+    bbox: tuple[float, float, float, float] | None = None  # left, top, width and height
+    points: list[float] | None = None
+    rle: DatumaroRuns | None = None
+
+    @property
+    def score(self) -> float | None:
+        found = self.attributes.get("score")
+        return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+
+
+class DatumaroPicture(msgspec.Struct):
+    path: str = ""
+    size: tuple[int, int] | None = None  # height and width
+
+
+class Item(msgspec.Struct):
+    id: str
+    annotations: list[DatumaroShape] = []
+    image: DatumaroPicture | None = None
+
+
+class Document(msgspec.Struct):
+    categories: Categories
+    items: list[Item]
+
+
+def read_items(path: Path, options: Options) -> Annotations:
+    document = decode(path, Document)
+    names = [label.name for label in document.categories.label.labels]
+    rows = Rows(path, options, names=names)
+    shapes = [shape for item in document.items for shape in item.annotations if shape.type in READERS]
+    is_pred = bool(shapes) and all(shape.score is not None for shape in shapes)
+    for i, item in enumerate(document.items):
+        with rows.tolerance:
+            read_item(rows, f"{path}: items[{i}]", item, names, is_pred=is_pred)
+    return rows.annotations("datumaro", layout="xyxy", why="all objects have scores" if is_pred else "")
+
+
+def read_item(rows: Rows, where: str, item: Item, names: list[str], *, is_pred: bool) -> None:
+    picture = item.image or DatumaroPicture()
+    name = picture.path.replace("\\", "/") or item.id
+    height, width = picture.size or (0, 0)
+    rows.add_image(where, name, width, height)
+    for i, shape in enumerate(item.annotations):
+        place = f"{where}.annotations[{i}]"
+        if shape.type not in READERS:
+            rows.remark(f"annotations of type {excerpt(shape.type)} left out")
+        elif shape.label_id is None:
+            rows.tolerance.add(UNLABELLED, "no label", place, "")
+        elif not 0 <= shape.label_id < len(names):
+            expected = f"a label_id from 0 to {len(names) - 1}, as there are labels"
+            raise ReadError(place, expected=expected, found=str(shape.label_id))
+        else:
+            flags = [flag for key, flag in FLAGS.items() if shape.attributes.get(key) is True]
+            box, outline = READERS[shape.type](shape, place)
+            confidence = shape.score if is_pred else None
+            rows.add(place, name, names[shape.label_id], box, confidence, flags=flags, **outline)
+
+
+def read_box(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+    if shape.bbox is None:
+        raise ReadError(place, expected="a key 'bbox'", found="none")
+    left, top, width, height = shape.bbox
+    return [left, top, left + width, top + height], {}
+
+
+def read_polygon(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+    ring = list(check_ring(place, shape.points or []))
+    return bounds_of_rings([ring]), {"polygon": [ring]}
+
+
+def read_mask(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+    if shape.rle is None:
+        raise ReadError(place, expected="a key 'rle'", found="none")
+    height, width = shape.rle.size
+    check_mask_size(place, height, width)
+    runs = parse_runs(place, shape.rle.counts, height, width)
+    left, top, across, down = bounds_of_runs(runs, height)
+    return [left, top, left + across, top + down], {"runs": (runs, (height, width))}
+
+
+READERS = {"bbox": read_box, "polygon": read_polygon, "mask": read_mask}
+
+
+def recognise(look: PathProbe) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
     if '"categories"' not in start:
         return None
@@ -17,17 +131,11 @@ def recognise(look: Look) -> str | None:
     return "a JSON object with a map of categories" if start.startswith("{") and is_mapped else None
 
 
-def read(path: Path, options: Options) -> Annotations:
-    from verite.formats.datumaro_read import read
-
-    return read(path, options)
-
-
 FORMAT = Format(
     name="datumaro",
     title="Datumaro JSON",
     about="items with boxes, polygons and masks, as Datumaro and CVAT export them",
     recognise=recognise,
-    read=read,
+    read=read_items,
     suffixes=(".json",),
 )

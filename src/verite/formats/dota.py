@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 
 from verite.errors import ReadError, excerpt
-from verite.files import folder_atomically, read_text
-from verite.formats.format import Format, Look, Options, file_stems, is_list, write_lines
-from verite.formats.imagenet_loc import check_words
-from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.files import folder_atomically, read_lines
+from verite.formats.format import Format, Options, PathProbe, check_words, file_stems, is_list, write_lines
+from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_number, to_numbers
 from verite.model.annotations import Annotations
-from verite.model.quads import quads_of
+from verite.model.rotated_boxes import quads_of
 from verite.progress import count_files
 
 RESULTS = "Task1_"
 HEADS = ("imagesource:", "gsd:")
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     files = text_files(look)
     if not files:
         return None
@@ -42,12 +42,12 @@ def is_truth(words: list[str]) -> bool:
     return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
 
 
-def text_files(look: Look) -> list[Path]:
+def text_files(look: PathProbe) -> list[Path]:
     return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    files = text_files(Look(path))
+    files, why = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
@@ -58,13 +58,13 @@ def read(path: Path, options: Options) -> Annotations:
                             found=file.name, remedy="keep truth apart from predictions")  # fmt: skip
         with rows.tolerance:
             add_results(rows, file) if is_results else add_truth(rows, file)
-    return rows.annotations("dota", layout="xyxy")
+    return rows.annotations("dota", layout="xyxy", why=why)
 
 
 def add_truth(rows: Rows, file: Path) -> None:
     """The lines of one image."""
     rows.add_image(file, file.stem)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         words = line.split()
         if not words or line.startswith(HEADS):
             continue
@@ -82,7 +82,7 @@ def add_truth(rows: Rows, file: Path) -> None:
 def add_results(rows: Rows, file: Path) -> None:
     """The predictions of one class."""
     label = file.stem.removeprefix(RESULTS)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         words = line.split()
         if not words:
             continue
@@ -115,6 +115,11 @@ def write(annotations: Annotations, path: Path) -> None:
         raise ReadError(path, expected="four corners for every object", found=found, remedy="choose another format")
     corners = [" ".join(map(repr, quad)) for quad in quads.reshape(-1, 8).tolist()]
     stems = file_stems(annotations.images, path)
+    if annotations.confidence is not None:
+        check_words(path, stems, "image names")
+    elif results := next((stem for stem in stems if stem.startswith(RESULTS)), None):
+        raise ReadError(path, expected=f"image names that do not begin with {RESULTS}, as files of results do",
+                        found=excerpt(results), remedy="rename it")  # fmt: skip
     with folder_atomically(path) as folder:
         if annotations.confidence is None:
             lines: list[list[str]] = [[] for _ in stems]
@@ -139,7 +144,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class names without blanks", "four corners"}),
-    honours=frozenset({"image_size", "images"}),
+    preserves=HOLDS,
+    requires=frozenset({"class names without blanks", "four corners"}),
+    options=frozenset({"image_size", "images", "split"}),
 )

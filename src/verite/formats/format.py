@@ -5,27 +5,128 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import find_path
+from verite.files import check_file, find_path, reason
+from verite.formats.polygons import bounds_of_runs
 from verite.formats.words import is_number
 from verite.model.annotations import Annotations
+from verite.model.classes import Labels
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
-from verite.model.quads import angle_factor
+from verite.model.polygons import Polygons
+from verite.model.regions import MASK, POLYGON, Regions
+from verite.model.rotated_boxes import angle_factor
 from verite.records import field, record
 
-HEAD = 65_536
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+
+def facts_of(annotations: Annotations) -> set[str]:
+    """The kinds of facts in annotations that a format may be unable to hold."""
+    labels = annotations.labels
+    is_unused = len(np.unique(annotations.label)) < len(labels)
+    present = {
+        "area": annotations.area is not None,
+        "class group": labels.groups is not None,
+        "confidence": annotations.confidence is not None,
+        "classes of whole images": annotations.verdicts is not None and len(annotations.verdicts) > 0,
+        "empty image": len(np.unique(annotations.image)) < len(annotations.images),
+        "keypoints": annotations.regions.has_keypoints,
+        "object id": annotations.ids is not None,
+        "skeleton": labels.skeletons is not None,
+        "unused class": is_unused and labels.names is not None,
+        "unused class id": is_unused and labels.names is None,
+        **facts_of_images(annotations.images),
+        **facts_of_labels(labels),
+        **facts_of_regions(annotations.regions, 1e-9 if annotations.unit == "rel" else 1e-6),
+    }
+    return {fact for fact, there in present.items() if there} | set(annotations.flags)
+
+
+def flags_by_row(annotations: Annotations) -> list[list[str]]:
+    """The names of the flags that each object carries."""
+    found: list[list[str]] = [[] for _ in range(len(annotations))]
+    for name, column in annotations.flags.items():
+        for row in np.flatnonzero(column).tolist():
+            found[row].append(name)
+    return found
+
+
+def facts_of_images(images: Images) -> dict[str, bool]:
+    """Ids, names and sizes; a name without an id is what objects speak of, and always held."""
+    return {
+        "image folder or suffix": any(name != stem(name) for name in images.names or ()),
+        "image id": images.ids is not None,
+        "image name": images.ids is not None and images.names is not None,
+        "image size": bool((images.widths > 0).any()),
+    }
+
+
+def facts_of_labels(labels: Labels) -> dict[str, bool]:
+    """Ids and names of classes; ids that only count from 0 are an order."""
+    has_both = labels.ids is not None and labels.names is not None
+    is_count = labels.ids is not None and np.array_equal(labels.ids, np.arange(len(labels)))
+    return {
+        "class id": has_both and not is_count,
+        "class order": has_both and is_count,
+        "class name": has_both,
+        "class id without a name": labels.names is None,
+    }
+
+
+def facts_of_regions(regions: Regions, tolerance: float) -> dict[str, bool]:
+    """Outlines, and boxes that are more than the box around them."""
+    rings = np.diff(regions.polygons.objects) if regions.polygons is not None else np.zeros(len(regions))
+    is_polygon, is_mask = regions.kinds == POLYGON, regions.kinds == MASK
+    return {
+        "box apart from its mask": has_boxes_apart(regions, np.flatnonzero(is_mask), tolerance),
+        "box apart from its polygon": has_boxes_apart(regions, np.flatnonzero(is_polygon), tolerance),
+        "mask": bool(is_mask.any()),
+        "polygon": bool((is_polygon & (rings == 1)).any()),
+        "polygon beside a mask": bool((is_mask & (rings > 0)).any()),
+        "polygon of several rings": bool((is_polygon & (rings > 1)).any()),
+    }
+
+
+def has_boxes_apart(regions: Regions, rows: NDArray[np.int64], tolerance: float) -> bool:
+    """Is there, among these objects of one kind, a box that is not simply the box around the outline?"""
+    if not len(rows):
+        return False
+    if regions.kinds[rows[0]] == POLYGON and regions.polygons is not None:
+        boxes, around = regions.boxes[rows], bounds_of_polygons(regions.polygons, rows)
+    else:
+        assert regions.runs is not None
+        heights = regions.runs.sizes[:, 0]
+        bounds = [bounds_of_runs(regions.runs[row], int(heights[row])) for row in rows.tolist()]
+        boxes, around = regions.sizes[rows], np.array(bounds)
+    return not np.allclose(boxes, around, rtol=0, atol=tolerance)
+
+
+def bounds_of_polygons(polygons: Polygons, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Corners of the boxes around the polygons of these objects, each of which has one."""
+    chosen = polygons.take(rows)
+    starts = chosen.rings[chosen.objects[:-1]]
+    low, high = (f.reduceat(chosen.points, starts, axis=0) for f in (np.minimum, np.maximum))
+    return np.concatenate([low, high], axis=1)
+
+
+HEAD = 65_536
 
 # The options that a format may honour, and those that a command line takes once for both sides.
 WAYS = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split",
         "masks", "mask_threshold")  # fmt: skip
+
 OFFSETS = ("label_offset", "image_offset")
+
 BOTH_SIDES = ("image_size", "images", "names", "split", "columns", "mask_threshold")
+
 # What the pixels of mask pictures may be, and what that makes of them.
 MASKS = {
     "binary": "one object of all pixels but 0",
@@ -64,12 +165,18 @@ class Options:
         names: str | PathLike[str] | Sequence[str] | None = None,
         **given: Any,
     ) -> Options:
-        """From what a user says, whose paths must be there."""
-        return cls(
-            images=find_path(images) if images is not None else None,
-            names=find_path(names) if isinstance(names, (str, PathLike)) else names,
-            **given,
-        )
+        """From what a user says, whose paths must be there and readable, whether or not a format asks for them."""
+        folder = find_path(images) if images is not None else None
+        if folder is not None and not folder.is_dir():
+            raise ReadError(folder, expected="a folder with pictures", found="a file")
+        if isinstance(names, (str, PathLike)):
+            names = find_path(names)
+            check_file(names)
+            try:
+                names.open("rb").close()
+            except OSError as error:
+                raise ReadError(names, expected="a readable file", found=reason(error)) from None
+        return cls(images=folder, names=names, **given)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -89,6 +196,17 @@ class Options:
         return f"--{side}{name.replace('_', '-')} {value}"
 
     def __post_init__(self) -> None:
+        for name in ("boxes", "coords", "angle", "masks"):
+            if not isinstance(getattr(self, name), (str, type(None))):
+                raise BadParameter(f"{name}: expected a word, found {excerpt(getattr(self, name))}")
+        for name in OFFSETS:
+            offset = getattr(self, name)
+            if isinstance(offset, bool) or not isinstance(offset, Integral) or abs(int(offset)) >= 2**53:
+                raise BadParameter(f"{name}: expected a whole number below 2^53, found {excerpt(offset)}")
+        if not isinstance(self.mask_threshold, (Real, type(None))):
+            raise BadParameter(f"mask threshold: expected a number, found {excerpt(self.mask_threshold)}")
+        if self.image_size is not None:
+            check_image_size(self.image_size)
         if self.boxes is not None:
             layout_name(self.boxes)
         frame_of(self.coords)
@@ -99,8 +217,13 @@ class Options:
             raise BadParameter(f"masks: expected one of {', '.join(MASKS)}, found {self.masks!r}{near}")
         if self.mask_threshold is not None and not 0 < self.mask_threshold <= 1:
             raise BadParameter(f"mask threshold: expected a share above 0 and up to 1, found {self.mask_threshold}")
-        if self.image_size is not None and min(self.image_size) < 1:
-            raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {self.image_size}")
+
+
+def check_image_size(size: Any) -> None:
+    """Two whole numbers above 0."""
+    sides = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else ()
+    if len(sides) != 2 or not all(isinstance(side, Real) and float(side) >= 1 for side in sides):
+        raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
 
 
 @record()
@@ -140,7 +263,7 @@ def frame_of(coords: str | None) -> Frame:
 
 
 @record()
-class Look:
+class PathProbe:
     """A first look at a path: enough to recognise a format, little enough to be quick."""
 
     path: Path
@@ -184,7 +307,7 @@ def is_list(path: Path) -> bool:
     if path.stem not in LISTS:
         return False
     words = next((w for line in head_of(path).splitlines() if (w := line.split())), [])
-    return len(words) < 5 or not all(is_number(word) for word in words[1:])
+    return sum(map(is_number, words)) < 4
 
 
 def head_of(path: Path) -> str:
@@ -223,6 +346,7 @@ NEEDS = (
     "no confidence",
     "rectangles",
 )
+
 # What most readers make use of: the four numbers and what they are measured in.
 FRAMES = frozenset({"boxes", "coords", "image_size", "images"})
 
@@ -234,17 +358,17 @@ class Format:
     name: str
     title: str
     about: str  # a line for the reference: what it is and what is particular about it
-    recognise: Callable[[Look], str | None]  # why a path is of this format; None if it is not
+    recognise: Callable[[PathProbe], str | None]  # why a path is of this format; None if it is not
     read: Callable[[Path, Options], Annotations]
     write: Callable[[Annotations, Path], None] | None = None
-    holds: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts.py
-    needs: frozenset[str] = field(default_factory=frozenset)  # what it cannot be written without: out of NEEDS
-    honours: frozenset[str] = FRAMES  # options that change what is read: out of WAYS
+    preserves: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts.py
+    requires: frozenset[str] = field(default_factory=frozenset)  # what it cannot be written without: out of NEEDS
+    options: frozenset[str] = FRAMES  # options that change what is read: out of WAYS
     suffixes: tuple[str, ...] = ()  # of its files, that of a written one first; none: it is written as a folder
     sides: tuple[str, ...] = ("truth", "pred")  # what may be read from it
 
     def __post_init__(self) -> None:
-        for what, names, known in (("honours", self.honours, WAYS), ("needs", self.needs, NEEDS)):
+        for what, names, known in (("options", self.options, WAYS), ("needs", self.requires, NEEDS)):
             for name in names:
                 if name not in known:
                     raise BadParameter(f"{self.name}: {what}: expected names out of {', '.join(known)}, found {name!r}")
@@ -257,12 +381,12 @@ class Reader(Protocol):
     def title(self) -> str: ...
 
     @property
-    def honours(self) -> frozenset[str]: ...
+    def options(self) -> frozenset[str]: ...
 
 
 def name_unused(reader: Reader, options: Options) -> list[str]:
     """A word on every option that was given and changes nothing."""
-    unused = (name for name in options.given if name not in reader.honours)
+    unused = (name for name in options.given if name not in reader.options)
     return [f"{options.spell(name, '…')} not used: {reader.title} has no use for it" for name in unused]
 
 
@@ -270,7 +394,7 @@ def check_offsets(annotations: Annotations, reader: Reader, options: Options) ->
     """A number to add needs something to be added to."""
     for name, table in (("label_offset", "labels"), ("image_offset", "images")):
         offset = getattr(options, name)
-        if offset and (name not in reader.honours or getattr(annotations, table).ids is None):
+        if offset and (name not in reader.options or getattr(annotations, table).ids is None):
             what, found = name.replace("_", " "), f"only names, as {reader.title} has no ids"
             raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
 
@@ -281,6 +405,22 @@ def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str
 
     for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
         (folder / f"{name}.txt").write_text("".join(image_lines), encoding="utf-8")
+
+
+def check_words(path: Path, names: Sequence[str], what: str = "class names") -> None:
+    """Refuse names with blanks or line ends, for writers that separate words by blanks and objects by lines."""
+    for name in names:
+        if name.split() != [name]:
+            expected = f"{what} without blanks"
+            raise ReadError(path, expected=expected, found=excerpt(name), remedy="rename it or choose another format")
+
+
+def check_ends(path: Path, names: Sequence[str], what: str) -> None:
+    """Refuse names that begin or end with a blank, for formats whose readers strip them."""
+    for name in names:
+        if name.strip() != name:
+            expected = f"{what} without blanks at their ends"
+            raise ReadError(path, expected=expected, found=excerpt(name), remedy="rename it or choose another format")
 
 
 def file_stems(images: Images, path: Path) -> list[str]:

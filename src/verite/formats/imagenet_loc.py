@@ -6,38 +6,99 @@ indices of two corners, again and again. Guesses come best first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
-from verite.errors import ReadError, excerpt
-from verite.files import write_atomically
+from verite.arrays import np
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.files import find_path, read_lines, write_atomically
 from verite.formats.csv_lines import header_columns, read_csv_table
-from verite.formats.format import Format, Look, Options
+from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
+from verite.model.classes import EXCLUDED, ImageLevelLabels
+from verite.model.images import Images
 from verite.model.styles import csv_text
 
+NUMBER_AT_END = re.compile(r"(\d+)$")
+
+
+def read_blacklist(
+    given: str | PathLike[str] | Iterable[str | tuple[str, str]], truth: Annotations, *, with_labels: bool
+) -> ImageLevelLabels:
+    """Positions of excluded images, or of images and classes, in the truth. Images are named, or numbered.
+
+    A number is an id of the truth's images, or the number at the end of a name: 7 is ILSVRC2012_val_00000007.
+    """
+    wanted = "IMAGE CLASS" if with_labels else "IMAGE"
+    numbers = image_numbers(truth.images)
+    classes = {name: i for i, name in enumerate(truth.labels.all_names)}
+    rows = []
+    for where, words in entries(given):
+        if len(words) != (2 if with_labels else 1):
+            raise ReadError(where, expected=wanted, found=excerpt(" ".join(words)))
+        image = truth.images.find(words[0])
+        if image is None and words[0].isdecimal() and len(words[0]) < 20:
+            image = numbers.get(int(words[0]))
+        if image is None:
+            known = map(str, numbers) if words[0].isdecimal() else truth.images.names or ()
+            near = did_you_mean(words[0], known).removeprefix("; ")
+            raise ReadError(where, expected="an image of the truth", found=excerpt(words[0]), remedy=near)
+        if with_labels and words[1] not in classes:
+            continue  # a class without truths: nothing of it counts anyway
+        rows.append((image, classes[words[1]] if with_labels else 0, EXCLUDED))
+    return ImageLevelLabels.of(rows)
+
+
+def entries(given: str | PathLike[str] | Iterable[str | tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Place and words of every line of a file, or of what was given in Python."""
+    if isinstance(given, (str, PathLike)):
+        path: Path = find_path(given)
+        lines = enumerate(read_lines(path), 1)
+        return [(f"{path}:{number}", words) for number, line in lines if (words := line.split())]
+    if not isinstance(given, Iterable):
+        raise BadParameter(f"blacklist: expected a file or a list, found {type(given).__name__}")
+    return [("blacklist", [entry] if isinstance(entry, str) else [str(word) for word in entry]) for entry in given]
+
+
+def image_numbers(images: Images) -> dict[int, int]:
+    """Which image a number means: its id, else the number at the end of its name where only one has it."""
+    if images.ids is not None:
+        return images.index_of_id
+    found: dict[int, int] = {}
+    twice = set()
+    for i, name in enumerate(images.names or ()):
+        match = NUMBER_AT_END.search(name.rpartition(".")[0] if "." in name else name)
+        if match and len(match[1]) < 19:
+            key = int(match[1])
+            if found.setdefault(key, i) != i:
+                twice.add(key)
+    return {key: i for key, i in found.items() if key not in twice}
+
+
 COLUMNS = ("ImageId", "PredictionString")
+
 WORDS = 5
+
 LONGEST = 1 << 24  # characters of one image's predictions
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     if len(header_columns(look, COLUMNS)) == len(COLUMNS) and words_per_object(look) == WORDS:
         return "a CSV file with ImageId and PredictionString, a class and four numbers per object"
     return None
 
 
-def words_per_object(look: Look) -> int:
+def words_per_object(look: PathProbe) -> int:
     """How many words a prediction string has for an object: five in ImageNet's, six in Open Images'.
 
     The first image that has any decides; where its words fit neither, ImageNet's way to spell `ImageId` does.
     """
-    header, *lines = Look(look.files[0]).head.splitlines()
+    header, *lines = PathProbe(look.files[0]).head.splitlines()
     texts = (line.partition(",")[2].replace('"', " ").split() for line in lines)
     words = next((words for words in texts if words), [])
     for count in (WORDS, WORDS + 1):
@@ -75,6 +136,7 @@ def write(annotations: Annotations, path: Path) -> None:
     """Objects of an image by falling confidence, in their order where they have none."""
     need_pixels(annotations, path)
     check_words(path, annotations.labels.all_names)
+    check_ends(path, annotations.images.names or (), "image names")
     confidence = annotations.confidence
     order: Sequence[int] = range(len(annotations))
     if confidence is not None:
@@ -87,13 +149,6 @@ def write(annotations: Annotations, path: Path) -> None:
     rows: list[Sequence[object]] = [COLUMNS]
     rows += ([annotations.images.name(i), " ".join(listed)] for i, listed in enumerate(words))
     write_atomically(path, csv_text(rows))
-
-
-def check_words(path: Path, names: Sequence[str]) -> None:
-    for name in names:
-        if name.split() != [name]:
-            found = excerpt(name)
-            raise ReadError(path, expected="class names without blanks", found=found, remedy="rename it")
 
 
 def number(value: float) -> str:
@@ -111,6 +166,7 @@ HOLDS = frozenset(
         "image name",
     }
 )
+
 FORMAT = Format(
     name="imagenet-loc",
     title="ImageNet localization CSV",
@@ -118,7 +174,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class names without blanks", "no confidence"}),
+    preserves=HOLDS,
+    requires=frozenset({"class names without blanks", "no confidence"}),
     suffixes=(".csv",),
 )

@@ -9,11 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
-from verite.files import folder_atomically, read_text
-from verite.formats.facts import flags_by_row
-from verite.formats.format import Format, Look, Options, file_stems, is_list, write_lines
-from verite.formats.imagenet_loc import check_words
+from verite.files import folder_atomically, read_lines
+from verite.formats.format import (
+    FRAMES,
+    Format,
+    Options,
+    PathProbe,
+    check_words,
+    file_stems,
+    flags_by_row,
+    is_list,
+    write_lines,
+)
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
@@ -25,7 +34,7 @@ NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not 
 IGNORED = "DontCare"
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     lines = look.lines if look.with_suffix(".txt") else []
     fitting = [
         words
@@ -38,8 +47,9 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = Look(path)
+    look = PathProbe(path)
     files = [file for file in look.with_suffix(".txt") if not look.is_folder or not is_list(file)]
+    files, why = files_of_split(path, files, options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
@@ -50,13 +60,13 @@ def read(path: Path, options: Options) -> Annotations:
         rows.notes.append("sizes, places and angles in 3-D left out")
     if rows.flags["ignore"]:
         rows.notes.append(f"{IGNORED} is ignored as a class of its own: what other classes find there still counts")
-    return rows.annotations("kitti", layout="xyxy")
+    return rows.annotations("kitti", layout="xyxy", why=why)
 
 
 def add_file(rows: Rows, file: Path) -> None:
     """The lines of one image."""
     rows.add_image(file, file.stem)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
             with rows.tolerance:
                 add_line(rows, f"{file}:{number}", file.stem, line.split())
@@ -116,6 +126,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class names without blanks"}),
+    preserves=HOLDS,
+    requires=frozenset({"class names without blanks"}),
+    options=FRAMES | {"split"},
 )

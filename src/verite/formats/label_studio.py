@@ -9,31 +9,123 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from verite.errors import ReadError, excerpt
-from verite.faults import UNLABELLED
+from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.document import check_finite, decode
-from verite.formats.format import Format, Look, Options
-from verite.formats.label_studio_brush import decode_brush, encode_brush
-from verite.formats.markup import to_whole
-from verite.formats.outlines import bounds_of_rings, bounds_of_runs, check_ring
+from verite.formats.cvat import image_runs, runs, segments, transpose
+from verite.formats.format import Format, Options, PathProbe
+from verite.formats.json_documents import check_finite, decode
+from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, fractions
+from verite.formats.words import is_plain_number
+from verite.formats.xml import to_whole
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES
 from verite.model.regions import MASK, POLYGON
 
+CHANNELS = 4  # the last one is how opaque a pixel is
+
+WORD = 8
+
+LENGTHS = (3, 4, 8, 16)  # bits, as Label Studio itself chooses them
+
+LONGEST = 1 << LENGTHS[-1]
+
+
+class Bits:
+    """Bits out of bytes, the highest of each byte first."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, count: int) -> int:
+        first, last = self.at, self.at + count
+        if last > 8 * len(self.data):
+            raise EOFError
+        self.at = last
+        chunk = int.from_bytes(self.data[first // 8 : (last + 7) // 8], "big")
+        return chunk >> (-last % 8) & ((1 << count) - 1)
+
+
+def decode_brush(packed: Any, height: int, width: int, where: str) -> NDArray[np.uint32]:
+    """COCO's runs of a mask of this size."""
+    check_mask_size(where, height, width)
+    expected = f"a brush mask of {height} x {width} pixels (V405)"
+    if not isinstance(packed, list) or not all(isinstance(b, int) and 0 <= b < 256 for b in packed):
+        raise ReadError(where, expected=expected, found=excerpt(str(packed), 40))
+    bits = Bits(bytes(packed))
+    try:
+        total, word = bits.take(32), bits.take(5) + 1
+        if total != height * width * CHANNELS:
+            raise ReadError(where, expected=expected, found=f"{total:,} bytes")
+        counts = count_rows(stretches(bits, total, word))
+    except EOFError:
+        raise ReadError(where, expected=expected, found=f"{len(packed):,} bytes, which end too soon") from None
+    return image_runs(counts, (0, 0, width, height), height, width)
+
+
+def stretches(bits: Bits, total: int, word: int) -> Iterator[tuple[bool, int]]:
+    """Pixels row by row: whether the brush was there, and for how many of them."""
+    lengths = [bits.take(4) + 1 for _ in range(4)]
+    at = 0
+    while at < total:
+        is_repeated = bits.take(1)
+        end = min(at + 1 + bits.take(lengths[bits.take(2)]), total)
+        if is_repeated:
+            yield bits.take(word) > 0, end // CHANNELS - at // CHANNELS
+        else:
+            for place in range(at, end):
+                value = bits.take(word)
+                if place % CHANNELS == CHANNELS - 1:
+                    yield value > 0, 1
+        at = end
+
+
+def count_rows(found: Iterator[tuple[bool, int]]) -> NDArray[np.uint32]:
+    """Runs, the first of them background."""
+    counts = [0]
+    for is_there, length in found:
+        if is_there == (len(counts) % 2 == 0):
+            counts[-1] += length
+        elif length:
+            counts.append(length)
+    return np.array(counts, dtype=np.uint32)
+
+
+def encode_brush(counts: NDArray[np.uint32], height: int, width: int) -> list[int]:
+    """A mask as Label Studio packs it."""
+    rows = runs(transpose(segments(counts, height), width, height), width, height)
+    words = [f"{height * width * CHANNELS:032b}{WORD - 1:05b}", *(f"{bits - 1:04b}" for bits in LENGTHS)]
+    for i, length in enumerate(rows.tolist()):
+        words += encode_stretch(length * CHANNELS, "1" * WORD if i % 2 else "0" * WORD)
+    text = "".join(words)
+    text += "0" * (-len(text) % 8)
+    return list(int(text, 2).to_bytes(len(text) // 8, "big"))
+
+
+def encode_stretch(length: int, value: str) -> Sequence[str]:
+    whole, rest = divmod(length, LONGEST)
+    parts = [LONGEST] * whole + [rest] * (rest > 0)
+    return [f"1{len(LENGTHS) - 1:02b}{part - 1:0{LENGTHS[-1]}b}{value}" for part in parts]
+
+
 CORNERS = 64
+
 Size = tuple[int, int]  # height and width
+
 UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the name of an uploaded file
+
 BRUSH = "brushlabels"
+
 KINDS = {"rectanglelabels": "rectangle", "polygonlabels": "polygon", "ellipselabels": "ellipse", BRUSH: "brush"}
 
 
@@ -62,7 +154,7 @@ class Task(msgspec.Struct):
         return [drawn for drawn in self.annotations or self.completions or [] if not drawn.was_cancelled]
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
     if not start.startswith("["):
         return None
@@ -77,7 +169,7 @@ def is_small(start: str) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    head = Look(path).head
+    head = PathProbe(path).head
     is_min = is_small(head) and '"data"' not in head
     tasks = small_tasks(path) if is_min else decode(path, list[Task])
     is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
@@ -184,7 +276,7 @@ def bare(text: str) -> str:
 
 def numbers_of(value: dict[str, Any], keys: tuple[str, ...], where: str) -> list[float]:
     for key in keys:
-        if not isinstance(value.get(key), (int, float)) or isinstance(value[key], bool):
+        if not is_plain_number(value.get(key)):
             found = "none" if key not in value else excerpt(str(value[key]))
             raise ReadError(f"{where}.value", expected=f"a number {key!r}", found=found)
     return [float(value[key]) for key in keys]
@@ -270,6 +362,7 @@ HOLDS = frozenset(
         "polygon",
     }
 )
+
 FORMAT = Format(
     name="label-studio",
     title="Label Studio JSON",
@@ -277,7 +370,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"boxes from left to right", "image size"}),
+    preserves=HOLDS,
+    requires=frozenset({"boxes from left to right", "image size"}),
     suffixes=(".json",),
 )

@@ -17,11 +17,11 @@ import msgspec
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically
-from verite.formats.document import check_finite, decode
-from verite.formats.facts import flags_by_row
-from verite.formats.format import Format, Look, Options, file_stems
-from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
+from verite.formats.json_documents import check_finite, decode
+from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.sizes import check_order, need_pixels
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.regions import POLYGON
@@ -47,11 +47,11 @@ class LabelmeDocument(msgspec.Struct, rename="camel"):
     image_height: int | None = None
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     files = look.with_suffix(".json")
     if not files:
         return None
-    start = Look(files[0]).head.lstrip()
+    start = PathProbe(files[0]).head.lstrip()
     # The embedded picture may come before everything else and fill the whole beginning.
     keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
     if not start.startswith("{") or not keys:
@@ -60,14 +60,14 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    files = Look(path).with_suffix(".json") if path.is_dir() else [path]
+    files, why = files_of_split(path, PathProbe(path).with_suffix(".json") if path.is_dir() else [path], options)
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
         with rows.tolerance:
             add_file(rows, file)
-    return rows.annotations("labelme", layout="xyxy")
+    return rows.annotations("labelme", layout="xyxy", why=why)
 
 
 def add_file(rows: Rows, file: Path) -> None:
@@ -210,7 +210,8 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"boxes from left to right"}),
+    preserves=HOLDS,
+    requires=frozenset({"boxes from left to right"}),
+    options=FRAMES | {"split"},
     sides=("truth",),
 )

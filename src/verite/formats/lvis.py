@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import ReadError
-from verite.faults import Tolerance, is_listing
+from verite.errors import ErrorCollector, ReadError, is_listing
 from verite.formats import coco
-from verite.formats.coco_file import open_coco
-from verite.formats.format import Format, Look, Options, tail_of
+from verite.formats.coco import open_coco
+from verite.formats.format import Format, Options, PathProbe, tail_of
 from verite.model.annotations import Annotations
-from verite.model.ids import positions_in
-from verite.model.labels import Labels
-from verite.model.verdicts import ABSENT, INCOMPLETE, Verdicts
+from verite.model.classes import ABSENT, INCOMPLETE, ImageLevelLabels, Labels
+from verite.model.images import positions_in
 from verite.records import replace
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
 FREQUENCIES = ("r", "c", "f")
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     start = "" if look.is_folder else look.head.lstrip()
     if not start.startswith("{") or coco.recognise(look) is None:
         return None
@@ -57,7 +55,7 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     """COCO's document with what is said about classes in whole images."""
     plain = coco.document(path, file, options)
     images, categories = file.images, file.categories
-    tolerance = Tolerance()
+    tolerance = ErrorCollector()
     for key in LISTS:
         need(path, "images", images, key, tolerance)
     is_grouped = need(path, "categories", categories, "frequency", tolerance)
@@ -67,10 +65,10 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     parts = [verdicts_of(path, images, key, labels.ids - options.label_offset, tolerance) for key in LISTS]
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
     source = replace(plain.source, format="lvis", flaws=tolerance.flaws)
-    return plain.changed(labels=labels, verdicts=Verdicts(*columns), source=source)
+    return plain.changed(labels=labels, verdicts=ImageLevelLabels(*columns), source=source)
 
 
-def need(path: Path, section: str, table: dict[str, Any], key: str, tolerance: Tolerance) -> bool:
+def need(path: Path, section: str, table: dict[str, Any], key: str, tolerance: ErrorCollector) -> bool:
     """Does every record have this key, as it must?"""
     present = table["present"][key]
     is_there = np.full(table["count"], present) if isinstance(present, bool) else present
@@ -82,7 +80,7 @@ def need(path: Path, section: str, table: dict[str, Any], key: str, tolerance: T
 
 
 def verdicts_of(
-    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], tolerance: Tolerance
+    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], tolerance: ErrorCollector
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Image, label and kind of everything in the lists of this name."""
     used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
@@ -98,8 +96,8 @@ def verdicts_of(
 
 def write(annotations: Annotations, path: Path) -> None:
     """COCO's document with LVIS's lists; without verdicts and groups it would not be one."""
-    from verite.formats.coco_write import document_of
-    from verite.formats.document import write_json
+    from verite.formats.coco import document_of
+    from verite.formats.json_documents import write_json
 
     groups = annotations.labels.groups
     if groups is None or not set(groups) <= set(FREQUENCIES) or annotations.verdicts is None:
@@ -126,9 +124,9 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class group", "classes of whole images"}),
-    honours=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
+    preserves=HOLDS,
+    requires=frozenset({"class group", "classes of whole images"}),
+    options=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
     sides=("truth",),
 )

@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, ReadError
 from verite.formats.class_names import class_names
 from verite.formats.format import MASKS, Options
-from verite.formats.picture_names import Rule, name_pictures, picture_files
-from verite.formats.pixels import Pixels, is_soft, read_pixels
-from verite.formats.segments import Segments, join, split
+from verite.formats.label_images import (
+    Pixels,
+    Rule,
+    Segments,
+    is_soft,
+    join,
+    name_pictures,
+    picture_files,
+    read_pixels,
+    split,
+)
 from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import fill, frames_of, outlines_of
 from verite.model.regions import Regions
 from verite.progress import count_files
@@ -205,7 +213,7 @@ def is_curve(picture: Picture) -> bool:
     return count(outlines_of(runs)) == area and count(fill(runs)) >= SPARE * area
 
 
-def count(runs: Runs) -> int:
+def count(runs: RLEMasks) -> int:
     return int(sum(int(runs[i][1::2].sum()) for i in range(len(runs))))
 
 

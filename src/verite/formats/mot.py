@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
-from verite.files import read_text
-from verite.formats.format import Format, Look, Options, head_of
+from verite.files import read_lines, read_text
+from verite.formats.format import Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
 from verite.formats.words import to_numbers
 from verite.model.annotations import Annotations
@@ -37,7 +37,7 @@ FRAMES_AT_MOST = 1_000_000
 LOOKED_AT = 200  # lines that tell truths from predictions
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     files = sequence_files(look.path)
     lines = head_of(files[0]).splitlines()[:20] if files else []
     if lines and all(LINE.fullmatch(line) for line in lines[:-1] or lines):
@@ -58,7 +58,12 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="gt/gt.txt or text files, one per sequence", found="none")
     rows = Rows(path, options)
-    has_truth = is_truth(files[0])
+    kinds = {is_truth(file): file for file in reversed(files)}
+    if len(kinds) > 1:
+        raise ReadError(path, expected="ground truth or results, a file per sequence",
+                        found=f"ground truth ({kinds[True].name}) beside results ({kinds[False].name})",
+                        remedy=f"name the file itself: {kinds[True]} or {kinds[False]}")  # fmt: skip
+    has_truth = True in kinds
     for file in files:
         read_sequence(rows, file, is_truth=has_truth)
     rows.notes.append("tracks left out: boxes are taken frame by frame")
@@ -88,7 +93,7 @@ def is_truth(file: Path) -> bool:
 def read_sequence(rows: Rows, file: Path, *, is_truth: bool) -> None:
     name = sequence_name(file)
     size = add_frames(rows, file, name)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
             with rows.tolerance:
                 add_line(rows, f"{file}:{number}", name, line, size, is_truth=is_truth)

@@ -9,22 +9,130 @@ object. Decimal commas and semicolons as separators occur and are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import binascii
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from verite.errors import ReadError, excerpt
-from verite.files import write_atomically
-from verite.formats.csv_lines import SHORT, header_columns, read_csv_table
-from verite.formats.encoded_masks import decode_mask, parse_side
-from verite.formats.format import Format, Look, Options
+import msgspec
+
+from verite import _core
+from verite.arrays import np
+from verite.csv_files import SHORT, lines_of
+from verite.errors import DataError, ErrorCollector, ReadError, excerpt
+from verite.files import find_path, write_atomically
+from verite.formats.class_names import check_name
+from verite.formats.csv_lines import header_columns, read_csv_table, the_file
+from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
+from verite.formats.imagenet_loc import LONGEST, objects_in, words_per_object
+from verite.formats.json_documents import decode
+from verite.formats.polygons import bounds_of_runs, check_mask_size, parse_runs
 from verite.formats.rows import Rows
-from verite.formats.sizes import check_size, fractions
+from verite.formats.sizes import check_size, fractions, picture
 from verite.formats.words import to_number
-from verite.model.annotations import Annotations
+from verite.model.annotations import Annotations, Source
+from verite.model.classes import ABSENT, PRESENT, Hierarchy, ImageLevelLabels, Labels
+from verite.model.images import Images
+from verite.model.rasters import runs_of
+from verite.model.regions import MASK, Regions
 from verite.model.styles import csv_text
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ONE_PARENT = "give every class one parent (V416)"
+
+
+class Node(msgspec.Struct):
+    LabelName: str
+    Subcategory: list[Node] = []
+
+
+def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
+    """The official JSON: nested `LabelName` and `Subcategory`; `Part` says nothing of kinds. The root is left out."""
+    file = find_path(path)
+    root = decode(file, Node)
+
+    def paths(node: Node, above: tuple[str, ...], place: str) -> Iterator[tuple[str, ...]]:
+        for i, child in enumerate(node.Subcategory):
+            where = f"{place}.Subcategory[{i}]"
+            check_name(f"{file}: {where}.LabelName".replace(": .", ": "), child.LabelName)
+            if child.LabelName in above or child.LabelName == root.LabelName:
+                found = f"{excerpt(child.LabelName)} below itself, a circle"
+                raise ReadError(
+                    f"{file}: {where}".replace(": .", ": "), expected="a tree", found=found, remedy=ONE_PARENT
+                )
+            mine = (*above, child.LabelName)
+            yield mine
+            yield from paths(child, mine, where)
+
+    try:
+        return Hierarchy.of_paths(paths(root, (), ""))
+    except DataError as error:
+        if isinstance(error, ReadError):
+            raise
+        raise ReadError(file, expected="a tree", found=str(error).partition("found ")[2], remedy=ONE_PARENT) from None
+
+
+def read_descriptions(path: str | PathLike[str]) -> dict[str, str]:
+    """`/m/01g317,Person` a line, with or without a header; classes of the same name are told apart by their codes."""
+    file = find_path(path)
+    found: dict[str, str] = {}
+    for number, line in lines_of(file):
+        where = f"{file}:{number}"
+        if number == 1 and [cell.strip().casefold() for cell in line] == ["labelname", "displayname"]:
+            continue
+        if len(line) != 2:
+            raise ReadError(where, expected="CODE,NAME", found=excerpt(",".join(line)))
+        code, name = (cell.strip() for cell in line)
+        check_name(where, code)
+        check_name(where, name)
+        if code in found:
+            raise ReadError(where, expected="each class once", found=f"a second {excerpt(code)}")
+        found[code] = name
+    counts = Counter(found.values())
+    return {code: f"{name} ({code})" if counts[name] > 1 else name for code, name in found.items()}
+
+
+LONGEST_ENCODED = 1 << 26  # bytes of one mask's text, however far it was compressed
+
+
+def decode_mask(text: str, height: int, width: int, where: str) -> NDArray[np.uint32]:
+    """The runs of a mask of this size."""
+    check_mask_size(where, height, width)
+    expected = "a mask: COCO's run-length text, compressed with zlib, in base 64"
+    try:
+        packed = base64.b64decode(text.encode("ascii"), validate=True)
+        unpacker = zlib.decompressobj()
+        plain = unpacker.decompress(packed, LONGEST_ENCODED)
+    except (binascii.Error, zlib.error, UnicodeEncodeError) as error:
+        raise ReadError(where, expected=expected, found=f"{excerpt(text, 30)} ({error})") from None
+    if not unpacker.eof or unpacker.unconsumed_tail:
+        raise ReadError(where, expected=expected, found=f"{excerpt(text, 30)}, which is cut off or far too long")
+    return parse_runs(where, plain.decode("latin-1"), height, width)
+
+
+def encode_mask(runs: NDArray[np.uint32]) -> str:
+    """A mask as a word without blanks."""
+    return base64.b64encode(zlib.compress(_core.encode_runs(np.ascontiguousarray(runs)), 9)).decode()
+
+
+def parse_side(cell: str, where: str, column: str) -> int:
+    """Width or height of an image in a cell."""
+    word = cell.strip().removesuffix(".0")
+    if not word.isdecimal() or len(word) > 9:
+        raise ReadError(where, expected=f"whole pixels in {column}", found=excerpt(cell))
+    return int(word)
+
+
 CORNERS = ("XMin", "YMin", "XMax", "YMax")
+
 REQUIRED = ("ImageID", "LabelName", *CORNERS)
+
 FLAG_COLUMNS = {
     "IsOccluded": "occluded",
     "IsTruncated": "truncated",
@@ -32,21 +140,27 @@ FLAG_COLUMNS = {
     "IsDepiction": "depiction",
     "IsInside": "inside",
 }
+
 SCORES = ("Score", "Conf")
+
 MASKED = ("ImageWidth", "ImageHeight", "Mask")  # the size of the image, and an encoded mask where there is one
+
 COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence", *MASKED)
+
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false", "", "-1", "-1.0")  # -1: nobody looked
-LONGEST = 1 << 24  # characters of a mask
+
+LONGEST_MASK = 1 << 24  # characters of a mask
+
 NO_CONFIDENCE = ("", "1", "1.0")
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     known = header_columns(look, REQUIRED)
     return f"a CSV file with the columns {', '.join(REQUIRED)}" if len(known) == len(REQUIRED) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    longest = LONGEST if header_columns(Look(path), MASKED) else SHORT
+    longest = LONGEST_MASK if header_columns(PathProbe(path), MASKED) else SHORT
     sheet = read_csv_table(path, REQUIRED, COLUMNS, longest=longest)
     if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
         place = f"{sheet.file}:1"
@@ -139,6 +253,7 @@ HOLDS = frozenset(
         *FLAG_COLUMNS.values(),
     }
 )
+
 FORMAT = Format(
     name="openimages",
     title="Open Images CSV",
@@ -146,7 +261,247 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"image size"}),
+    preserves=HOLDS,
+    requires=frozenset({"image size"}),
     suffixes=(".csv",),
+)
+
+IMAGE_LABELS_REQUIRED = ("ImageID", "LabelName", "Confidence")
+
+SAID = {"1": PRESENT, "1.0": PRESENT, "0": ABSENT, "0.0": ABSENT}
+
+
+def recognise_image_labels(look: PathProbe) -> str | None:
+    if len(header_columns(look, IMAGE_LABELS_REQUIRED)) == len(IMAGE_LABELS_REQUIRED) and not header_columns(
+        look, CORNERS
+    ):
+        return "a CSV file with ImageID, LabelName and Confidence, and no boxes"
+    return None
+
+
+def read_image_labels(path: Path, options: Options) -> Annotations:
+    images: dict[str, int] = {}
+    labels: dict[str, int] = {}
+    rows = []
+    tolerance = ErrorCollector()
+    for where, line in read_csv_table(path, IMAGE_LABELS_REQUIRED, IMAGE_LABELS_REQUIRED).records(tolerance):
+        with tolerance:
+            image, label, kind = verdict_of(where, line)
+            rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), kind))
+    none = np.empty(0, dtype=np.int32)
+    return Annotations(
+        images=Images(list(images)),
+        labels=Labels(list(labels)),
+        image=none,
+        label=none,
+        regions=Regions(np.empty((0, 4))),
+        verdicts=ImageLevelLabels.of(rows),
+        unit="rel",
+        source=Source(str(path), "openimages-labels", flaws=tolerance.flaws),
+    )
+
+
+def verdict_of(where: str, line: Mapping[str, str]) -> tuple[str, str, int]:
+    """Image, class, and whether it is there."""
+    image, label, word = (line[name].strip() for name in IMAGE_LABELS_REQUIRED)
+    if not image:
+        raise ReadError(where, expected="the name of an image", found="an empty one")
+    check_name(where, label)
+    if word not in SAID:
+        expected = "1 or 0 in Confidence: is the class in the image or not"
+        raise ReadError(where, expected=expected, found=excerpt(word), remedy="take labels that people verified")
+    return image, label, SAID[word]
+
+
+def write_image_labels(annotations: Annotations, path: Path) -> None:
+    said = annotations.verdicts
+    if said is None or not np.isin(said.kind, (PRESENT, ABSENT)).all():
+        found = "none" if said is None else "others, too"
+        raise ReadError(path, expected="classes that are in whole images or not", found=found)
+    rows: list[Sequence[object]] = [IMAGE_LABELS_REQUIRED]
+    for image, label, kind in zip(said.image, said.label, said.kind, strict=True):
+        rows.append([annotations.images.name(int(image)), annotations.labels.name(int(label)), int(kind == PRESENT)])
+    write_atomically(path, csv_text(rows))
+
+
+IMAGE_LABELS_HOLDS = frozenset(
+    {"class name", "classes of whole images", "empty image", "image folder or suffix", "image name", "unused class"}
+)
+
+IMAGE_LABELS = Format(
+    name="openimages-labels",
+    title="Open Images labels of images",
+    about="which classes people verified in each image, as CSV; annotations without objects",
+    recognise=recognise_image_labels,
+    read=read_image_labels,
+    write=write_image_labels,
+    preserves=IMAGE_LABELS_HOLDS,
+    requires=frozenset({"classes of whole images"}),
+    options=frozenset(),
+    suffixes=(".csv",),
+    sides=("truth",),
+)
+
+CHALLENGE_PREDICTIONS_REQUIRED = ("ImageID", "PredictionString")
+
+SIZES = ("ImageWidth", "ImageHeight")
+
+BOX_WORDS, BOX_WORDING = 6, "LABEL CONFIDENCE XMIN YMIN XMAX YMAX"
+
+MASK_WORDS, MASK_WORDING = 3, "LABEL CONFIDENCE MASK"
+
+
+def recognise_challenge_predictions(look: PathProbe) -> str | None:
+    if len(header_columns(look, CHALLENGE_PREDICTIONS_REQUIRED)) != len(CHALLENGE_PREDICTIONS_REQUIRED):
+        return None
+    if len(header_columns(look, SIZES)) == len(SIZES):
+        return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask per object"
+    if words_per_object(look) == BOX_WORDS:
+        return "a CSV file with ImageID and PredictionString, a label and five numbers per object"
+    return None
+
+
+def read_challenge_predictions(path: Path, options: Options) -> Annotations:
+    sheet = read_csv_table(
+        path, CHALLENGE_PREDICTIONS_REQUIRED, (*CHALLENGE_PREDICTIONS_REQUIRED, *SIZES), longest=LONGEST
+    )
+    has_masks = all(name in sheet.columns for name in SIZES)
+    rows = Rows(path, options)
+    for where, line in sheet.records(rows.tolerance):
+        with rows.tolerance:
+            add_line_challenge_predictions(rows, where, line, has_masks=has_masks)
+    if has_masks:
+        return rows.annotations("openimages-predictions", layout="xywh")
+    return rows.annotations("openimages-predictions", layout="xyxy", coords="rel")
+
+
+def add_line_challenge_predictions(rows: Rows, where: str, line: Mapping[str, str], *, has_masks: bool) -> None:
+    """The objects of one image."""
+    image = line["ImageID"].strip()
+    if has_masks:
+        width, height = (parse_side(line[name], where, name) for name in SIZES)
+        rows.add_image(where, image, width, height)
+        add_masks(rows, where, image, line["PredictionString"], height, width)
+    else:
+        rows.add_image(where, image)
+        for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
+            rows.add(where, image, label, box, confidence)
+
+
+def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width: int) -> None:
+    words = text.split()
+    if len(words) % MASK_WORDS:
+        found = f"{len(words)} words ({excerpt(' '.join(words[-MASK_WORDS:]))} at the end)"
+        raise ReadError(where, expected=f"{MASK_WORDS} words per object, {MASK_WORDING}", found=found)
+    for i in range(0, len(words), MASK_WORDS):
+        label, confidence, mask = words[i : i + MASK_WORDS]
+        runs = decode_mask(mask, height, width, where)
+        score = to_number(confidence, where, f"a number in {MASK_WORDING}")
+        rows.add(where, image, label, bounds_of_runs(runs, height), score, runs=(runs, (height, width)))
+
+
+def write_challenge_predictions(annotations: Annotations, path: Path) -> None:
+    if annotations.confidence is None and len(annotations):
+        raise ReadError(path, expected="predictions", found="objects without confidence")
+    check_words(path, annotations.labels.all_names)
+    check_ends(path, annotations.images.names or (), "image names")
+    kinds = annotations.regions.kinds
+    has_masks = bool(len(annotations)) and bool((kinds == MASK).all())
+    if not has_masks and (kinds == MASK).any():
+        found = f"{int((kinds == MASK).sum())} of {len(kinds)}"
+        raise ReadError(path, expected="masks for all objects or for none", found=found, remedy="write them apart")
+    texts: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    boxes = [] if has_masks else fractions(annotations, path).boxes.tolist()
+    runs = annotations.regions.runs
+    for row, image in enumerate(annotations.image.tolist()):
+        assert annotations.confidence is not None
+        texts[image] += [annotations.labels.name(int(annotations.label[row])), repr(float(annotations.confidence[row]))]
+        if has_masks and runs is not None:
+            texts[image].append(encode_mask(runs[row]))
+        else:
+            texts[image] += map(repr, boxes[row])
+    rows: list[Sequence[object]] = [["ImageID", *(SIZES if has_masks else ()), "PredictionString"]]
+    images = annotations.images
+    for i, words in enumerate(texts):
+        sizes = [int(images.widths[i]), int(images.heights[i])] if has_masks else []
+        rows.append([images.name(i), *sizes, " ".join(words)])
+    write_atomically(path, csv_text(rows))
+
+
+CHALLENGE_PREDICTIONS_HOLDS = frozenset(
+    {
+        "box apart from its polygon",
+        "class name",
+        "confidence",
+        "empty image",
+        "image folder or suffix",
+        "image name",
+        "mask",
+    }
+)
+
+CHALLENGE_PREDICTIONS = Format(
+    name="openimages-predictions",
+    title="Open Images challenge predictions",
+    about="a CSV line per image with a `PredictionString` of boxes or masks",
+    recognise=recognise_challenge_predictions,
+    read=read_challenge_predictions,
+    write=write_challenge_predictions,
+    preserves=CHALLENGE_PREDICTIONS_HOLDS,
+    requires=frozenset({"class names without blanks", "confidence", "image size", "masks for all objects or none"}),
+    suffixes=(".csv",),
+    sides=("pred",),
+)
+
+OPENIMAGES_MASKS_CORNERS = ("BoxXMin", "BoxYMin", "BoxXMax", "BoxYMax")
+
+OPENIMAGES_MASKS_REQUIRED = ("MaskPath", "ImageID", "LabelName", *OPENIMAGES_MASKS_CORNERS)
+
+
+def recognise_openimages_masks(look: PathProbe) -> str | None:
+    if len(header_columns(look, OPENIMAGES_MASKS_REQUIRED)) == len(OPENIMAGES_MASKS_REQUIRED):
+        return f"a CSV file with the columns {', '.join(REQUIRED)}"
+    return None
+
+
+def read_openimages_masks(path: Path, options: Options) -> Annotations:
+    folder = options.images if options.images is not None else the_file(path).parent
+    places = {file.name: file for file in sorted(folder.rglob("*.png"), reverse=True)}
+    rows = Rows(path, options)
+    for where, line in read_csv_table(path, OPENIMAGES_MASKS_REQUIRED, OPENIMAGES_MASKS_REQUIRED).records(
+        rows.tolerance
+    ):
+        with rows.tolerance:
+            name = line["MaskPath"].strip()
+            if name not in places:
+                remedy = f"name the folder of the PNGs with {options.spell('images', 'FOLDER')}"
+                raise ReadError(where, expected=f"a PNG {excerpt(name)} below {folder}", found="none", remedy=remedy)
+            add_line_openimages_masks(rows, where, line, places[name])
+    return rows.annotations("openimages-masks", layout="xyxy")
+
+
+def add_line_openimages_masks(rows: Rows, where: str, line: Mapping[str, str], file: Path) -> None:
+    """An object, its mask in a file."""
+    with picture(file, ["PNG"]) as image:
+        size = image.size
+        pixels = np.asarray(image.convert("L")) > 0
+    name = line["ImageID"].strip()
+    known = rows.images.get(name, size)
+    if known != size:
+        found = f"{size[0]} x {size[1]} in {file}"
+        raise ReadError(where, expected=f"masks of {known[0]} x {known[1]} in {name}", found=found)
+    rows.remember_image(where, name, size)
+    box = [decimal(line[key], where, key) * size[i % 2] for i, key in enumerate(OPENIMAGES_MASKS_CORNERS)]
+    rows.add(where, name, line["LabelName"].strip(), box, runs=(runs_of(pixels[None])[0], (size[1], size[0])))
+
+
+OPENIMAGES_MASKS = Format(
+    name="openimages-masks",
+    title="Open Images segmentation CSV",
+    about="a CSV line per object that names a PNG; the PNGs are beside it or below `images`",
+    recognise=recognise_openimages_masks,
+    read=read_openimages_masks,
+    options=frozenset({"boxes", "images"}),
+    suffixes=(".csv",),
+    sides=("truth",),
 )

@@ -6,19 +6,398 @@ beside it, in the JSON's own folder, or where the user says. Segments are kept a
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from typing import Annotated as Typed
 
-from verite.formats.format import Format, Look, Options, tail_of
-from verite.model.annotations import Annotations
+import msgspec
+
+from verite.arrays import np
+from verite.errors import ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
+from verite.files import folder_atomically
+from verite.formats.class_names import check_name
+from verite.formats.coco import ids_or_count
+from verite.formats.format import Format, Options, PathProbe, file_stems, tail_of
+from verite.formats.json_documents import convert_records, decode, write_json
+from verite.formats.label_images import Segments, join, paint, rows_by_image, split
+from verite.formats.polygons import bounds_of_runs
+from verite.formats.sizes import check_size, picture
+from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
+from verite.model.images import Images
+from verite.model.regions import MASK, Regions
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST_ID = 256**3 - 1
+
+Id = Typed[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # what a column of ids holds
+
+
+class Segment(msgspec.Struct):
+    id: Id
+    category_id: Id
+    area: float | None = None
+    iscrowd: int | bool = 0
+
+
+class Annotated(msgspec.Struct):
+    image_id: Id | str
+    file_name: str
+    segments_info: list[Segment]
+
+
+class PanopticImage(msgspec.Struct):
+    id: Id | str
+    file_name: str | None = None
+    width: Id = 0
+    height: Id = 0
+
+
+class Category(msgspec.Struct):
+    id: Id
+    name: str | None = None
+    isthing: int | bool | None = None
+
+
+class PanopticDocument(msgspec.Struct):
+    annotations: list[Annotated]
+    images: list[PanopticImage] = []
+    categories: list[Category] = []
+
+
+class Loose(msgspec.Struct):
+    annotations: list[Any]
+    images: list[Any] = []
+    categories: list[Any] = []
+
+
+@record(eq=False)
+class Sections:
+    """The records of a document by their numbers, without those that are wrong where that is tolerated."""
+
+    annotations: dict[int, Annotated]
+    images: dict[int, PanopticImage]
+    categories: dict[int, Category]
+
+
+def read_sections(file: Path, tolerance: ErrorCollector) -> Sections:
+    if not is_listing():
+        document = decode(file, PanopticDocument)
+        lists = (document.annotations, document.images, document.categories)
+        return Sections(*(dict(enumerate(records)) for records in lists))
+    loose = decode(file, Loose)
+    return Sections(
+        convert_records(f"{file}: annotations", loose.annotations, Annotated, tolerance),
+        convert_records(f"{file}: images", loose.images, PanopticImage, tolerance),
+        convert_records(f"{file}: categories", loose.categories, Category, tolerance),
+    )
+
+
+def read_panoptic(path: Path, options: Options) -> Annotations:
+    file = the_document(path)
+    tolerance = ErrorCollector()
+    document = read_sections(file, tolerance)
+    pictures = folder_of_pictures(file, options)
+    images, annotated = image_table(file, document, options, tolerance)
+    labels = label_table(file, document, options, tolerance)
+    index = {int(id): i for i, id in enumerate(labels.ids)} if labels.ids is not None else {}
+    parts: list[Segments] = []
+    known: list[int] = []  # the image of each part
+    image: list[int] = []
+    label: list[int] = []
+    listed: list[Segment] = []
+    for row, at in annotated.items():
+        one, place = document.annotations[row], f"{file}: annotations[{row}]"
+        if not are_sound(place, one.segments_info, index, options.label_offset, tolerance):
+            continue
+        with tolerance:
+            wanted = (
+                (int(images.widths[at]), int(images.heights[at]))
+                if images.widths[at]
+                else size_in_truth(images, at, options)
+            )
+            ids = read_ids(place, pictures, one.file_name, wanted)
+            parts.append(segments_of(f"{place} ({one.file_name})", ids, [s.id for s in one.segments_info]))
+            known.append(at)
+            image += [at] * len(one.segments_info)
+            label += [index[s.category_id + options.label_offset] for s in one.segments_info]
+            listed += one.segments_info
+    runs = join(parts)
+    areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
+    notes = area_notes(listed, areas)
+    boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
+    return Annotations(
+        images=with_sizes(images, known, parts),
+        labels=labels,
+        image=np.array(image, dtype=np.int32),
+        label=np.array(label, dtype=np.int32),
+        regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs),
+        area=areas,
+        flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
+        source=Source(str(path), "panoptic", notes=tuple(notes), flaws=tolerance.flaws),
+    )
+
+
+def the_document(path: Path) -> Path:
+    """The JSON file itself, or the only one in a folder."""
+    files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
+    if len(files) != 1:
+        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
+    return files[0]
+
+
+def folder_of_pictures(file: Path, options: Options) -> Path:
+    """Where the PNGs are."""
+    if options.images is not None:
+        return options.images
+    beside = file.with_suffix("")
+    return beside if beside.is_dir() else file.parent
+
+
+def image_table(
+    file: Path, document: Sections, options: Options, tolerance: ErrorCollector
+) -> tuple[Images, dict[int, int]]:
+    """The images, and which of them each annotation is of. Results often list annotations alone."""
+    section = "images" if document.images else "annotations"
+    records = document.images or {row: PanopticImage(a.image_id, None) for row, a in document.annotations.items()}
+    if len({type(one.id) for one in records.values()}) > 1:
+        raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
+    first: dict[int | str, int] = {}
+    for i, one in records.items():
+        with tolerance:
+            if first.setdefault(one.id, i) != i:
+                twice = f"{one.id!r} in {section}[{first[one.id]}] and {section}[{i}]"
+                raise ReadError(file, expected="each image once", found=twice)
+    pictures = [records[i] for i in first.values()]
+    for i, one in zip(first.values(), pictures, strict=True):
+        with tolerance:
+            check_size(f"{file}: images[{i}]", one.width, one.height)
+    keys = list(first)
+    annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, tolerance)
+    with tolerance:
+        check_complete(file, keys, list(annotated.values()), options)
+    named = [one.file_name for one in pictures]
+    is_text = bool(keys) and isinstance(keys[0], str)
+    names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
+    ids = None if is_text else np.array(keys, dtype=np.int64) + options.image_offset
+    sizes = {"widths": [r.width for r in pictures], "heights": [r.height for r in pictures]}
+    if names is None and ids is not None and not len(ids):
+        names = []
+    return Images(names, ids, **sizes), annotated
+
+
+def find_images(
+    file: Path, annotations: Mapping[int, Annotated], index: Mapping[int | str, int], tolerance: ErrorCollector
+) -> dict[int, int]:
+    """Which image each annotation is of; there is one for each image."""
+    found: dict[int, int] = {}
+    seen: set[int | str] = set()
+    for row, one in annotations.items():
+        with tolerance:
+            place = f"{file}: annotations[{row}]"
+            if one.image_id not in index:
+                where = f"{place}.image_id"
+                raise ReadError(where, expected="an id out of images", found=excerpt(one.image_id))
+            if one.image_id in seen:
+                again = f"a second one of image {one.image_id!r}"
+                raise ReadError(place, expected="one annotation an image", found=again)
+            seen.add(one.image_id)
+            found[row] = index[one.image_id]
+    return found
+
+
+def size_in_truth(images: Images, at: int, options: Options) -> tuple[int, int]:
+    """Width and height of an image as the truth has them; 0 × 0 where it does not."""
+    if options.like is None:
+        return 0, 0
+    theirs = options.like.images
+    found = theirs.index_of_id.get(int(images.ids[at])) if images.ids is not None else theirs.find(images.name(at))
+    return (int(theirs.widths[found]), int(theirs.heights[found])) if found is not None else (0, 0)
+
+
+def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[int], options: Options) -> None:
+    """Every image of the truth must have a prediction, be it an empty one: panoptic quality has no other zero."""
+    truth = options.like
+    if truth is None or truth.source.format != "panoptic" or truth.images.ids is None:
+        return
+    there = {key + options.image_offset for i in annotated if isinstance(key := keys[i], int)}
+    used = np.unique(truth.image)
+    missing = [int(id) for id in truth.images.ids[used] if int(id) not in there]
+    if missing:
+        found = f"none for {len(missing)} of {len(used)}, the first is image {missing[0]}"
+        raise ReadError(
+            file,
+            expected="an annotation for every image of the truth",
+            found=found,
+            remedy="write one with an empty segments_info and a black PNG where nothing was found",
+        )
+
+
+def label_table(file: Path, document: Sections, options: Options, tolerance: ErrorCollector) -> Labels:
+    """The classes: the file's own; those of the truth where it lists none."""
+    if not document.categories:
+        truth = options.like
+        if truth is not None and truth.labels.ids is not None:
+            return truth.labels
+        used = sorted({s.category_id for a in document.annotations.values() for s in a.segments_info})
+        return Labels(None, np.array(used, dtype=np.int64) + options.label_offset)
+    names: dict[str, Category] = {}
+    for i, category in document.categories.items():
+        with tolerance:
+            name = category.name or str(category.id)
+            if category.name is not None:
+                check_name(f"{file}: categories[{i}].name", category.name)
+            if any(category.id == other.id for other in names.values()):
+                raise ReadError(f"{file}: categories", expected="each id once", found=f"{category.id!r} twice")
+            if name in names:
+                raise ReadError(f"{file}: categories", expected="each name once", found=f"{name!r} twice")
+            names[name] = category
+    groups = None
+    if all(category.isthing is not None for category in names.values()):
+        groups = [THING if category.isthing else STUFF for category in names.values()]
+    ids = np.array([category.id for category in names.values()], dtype=np.int64)
+    return Labels(list(names), ids + options.label_offset, groups=groups)
+
+
+def are_sound(
+    place: str, segments: Sequence[Segment], index: Mapping[int, int], offset: int, tolerance: ErrorCollector
+) -> bool:
+    """Do segments have ids of their own and classes that there are?"""
+    seen: set[int] = set()
+    for i, segment in enumerate(segments):
+        where = f"{place}.segments_info[{i}]"
+        with tolerance:
+            if not 0 < segment.id <= LARGEST_ID:
+                raise ReadError(f"{where}.id", expected=f"an id from 1 to {LARGEST_ID}", found=str(segment.id))
+            if segment.id in seen:
+                raise ReadError(f"{where}.id", expected="each segment once", found=f"a second {segment.id}")
+            if segment.category_id + offset not in index:
+                near = did_you_mean(str(segment.category_id), map(str, index)).removeprefix("; ")
+                found = str(segment.category_id)
+                raise ReadError(f"{where}.category_id", expected="an id out of categories", found=found, remedy=near)
+            seen.add(segment.id)
+    return len(seen) == len(segments)
+
+
+def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> NDArray[np.uint32]:
+    """The segment of every pixel of a PNG, [row, column]."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0] or "\0" in name:
+        raise ReadError(f"{place}.file_name", expected="the name of a PNG in its folder", found=excerpt(name))
+    path = folder.joinpath(*parts).with_suffix(".png")  # some files name the photograph
+    if not path.is_file():
+        remedy = "name the folder of the PNGs with --truth-images or --pred-images"
+        raise ReadError(f"{place}.file_name", expected=f"a PNG {path}", found="none", remedy=remedy)
+    with picture(path, ["PNG"]) as image:
+        if image.mode not in ("RGB", "RGBA"):
+            raise ReadError(path, expected="a PNG in colour (V409), red + 256 green + 256² blue", found=image.mode)
+        if wanted != (0, 0) and image.size != wanted:
+            found = f"{image.size[0]} x {image.size[1]}"
+            raise ReadError(path, expected=f"the size of its image, {wanted[0]} x {wanted[1]}", found=found)
+        colours = np.asarray(image)
+    ids: NDArray[np.uint32] = colours[..., 0].astype(np.uint32)
+    for channel in (1, 2):
+        ids += colours[..., channel].astype(np.uint32) << np.uint32(8 * channel)
+    return ids
+
+
+def segments_of(place: str, ids: NDArray[np.uint32], listed: Sequence[int]) -> Segments:
+    """The masks of the segments in the order in which they are listed."""
+    found = split(ids)
+    found = found.take(found.values > 0)
+    table = np.array(listed, dtype=np.int64)
+    is_known = np.isin(found.values, table)
+    if not is_known.all():
+        alone = f"{found.values[np.argmin(is_known)]} in the PNG alone"
+        raise ReadError(place, expected="every segment of the PNG in segments_info", found=alone)
+    is_there = np.isin(table, found.values)
+    if not is_there.all():
+        alone = f"none for segment {table[np.argmin(is_there)]}"
+        raise ReadError(place, expected="pixels of every segment of segments_info in the PNG", found=alone)
+    return found.take(np.searchsorted(found.values, table))
+
+
+def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segments]) -> Images:
+    """The images with the sizes of their PNGs."""
+    widths, heights = images.widths.copy(), images.heights.copy()
+    for at, part in zip(annotated, parts, strict=True):
+        heights[at], widths[at] = part.size
+    return Images(images.names, images.ids, widths=widths, heights=heights)
+
+
+def area_notes(listed: Sequence[Segment], areas: NDArray[np.float64]) -> list[str]:
+    """A word where the file says other areas than the PNGs have."""
+    stated = np.array([np.nan if s.area is None else s.area for s in listed])
+    differ = int(np.sum(~np.isnan(stated) & (stated != areas)))
+    return (
+        [f"{differ:,} of {len(listed):,} stated areas are not those of the PNGs, whose pixels count"] if differ else []
+    )
+
+
+def write_panoptic(annotations: Annotations, path: Path) -> None:
+    if not (annotations.regions.kinds == MASK).all():
+        raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
+    images, labels = annotations.images, annotations.labels
+    stems = file_stems(images, path)
+    ids, classes = ids_or_count(images), ids_or_count(labels)
+    records = []
+    with folder_atomically(path.with_suffix("")) as folder:
+        for at, (name, rows) in enumerate(zip(stems, rows_by_image(annotations), strict=True)):
+            pixels = paint(annotations, at, rows, range(1, len(rows) + 1), path)
+            save(pixels, folder / f"{name}.png")
+            segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
+            records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
+        document = {
+            "images": [image_record(annotations, i, ids[i]) for i in range(len(images))],
+            "annotations": records,
+            "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
+        }
+        write_json(path, document)
+
+
+def save(pixels: NDArray[np.uint32], path: Path) -> None:
+    from PIL import Image
+
+    colours = np.stack([pixels >> shift & 255 for shift in (0, 8, 16)], axis=-1).astype(np.uint8)
+    Image.fromarray(colours).save(path, format="PNG")
+
+
+def segment(annotations: Annotations, row: int, number: int, classes: list[int]) -> dict[str, Any]:
+    runs = annotations.regions.runs
+    assert runs is not None
+    return {
+        "id": number,
+        "category_id": classes[annotations.label[row]],
+        "area": int(runs[row][1::2].sum()),
+        "bbox": [int(v) for v in bounds_of_runs(runs[row], int(runs.sizes[row, 0]))],
+        "iscrowd": int(annotations.crowd[row]),
+    }
+
+
+def image_record(annotations: Annotations, i: int, id: int) -> dict[str, Any]:
+    images = annotations.images
+    size = {"width": int(images.widths[i]), "height": int(images.heights[i])}
+    return {"id": id, "file_name": images.name(i), **size}
+
+
+def category(annotations: Annotations, i: int, id: int) -> dict[str, Any]:
+    labels = annotations.labels
+    kind = {"isthing": int(labels.groups[i] == THING)} if labels.groups is not None else {}
+    return {"id": id, "name": labels.name(i), **kind}
+
 
 # What the groups of classes are called that have single objects, and that have none.
 THING, STUFF = "thing", "stuff"
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     if look.is_folder:
         files = look.with_suffix(".json")
-        look = Look(files[0]) if len(files) == 1 else look
+        look = PathProbe(files[0]) if len(files) == 1 else look
     start = "" if look.is_folder else look.head.lstrip()
     if start.startswith("{") and ('"segments_info"' in start or '"segments_info"' in tail_of(look.path)):
         return "a JSON object with segments_info"
@@ -26,13 +405,11 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    from verite.formats.panoptic_read import read_panoptic
 
     return read_panoptic(path, options)
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    from verite.formats.panoptic_write import write_panoptic
 
     write_panoptic(annotations, path)
 
@@ -54,6 +431,7 @@ HOLDS = frozenset(
         "unused class",
     }
 )
+
 FORMAT = Format(
     name="panoptic",
     title="panoptic JSON with PNGs",
@@ -61,7 +439,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class id", "masks that do not overlap"}),
-    honours=frozenset({"image_offset", "images", "label_offset"}),
+    preserves=HOLDS,
+    requires=frozenset({"class id", "masks that do not overlap"}),
+    options=frozenset({"image_offset", "images", "label_offset"}),
 )

@@ -51,8 +51,8 @@ SIDES = {"truth": "truth", "pred": "predictions"}
 def details(formats: list[Format]) -> str:
     """A line per format: the facts it holds, what it cannot be written without, the options it honours."""
     rows = [
-        [f"`{f.name}`", list_names(f.holds) if f.write else "not written", list_names(f.needs), ", ".join(
-            f"`{name}`" for name in sorted(f.honours))]
+        [f"`{f.name}`", list_names(f.preserves) if f.write else "not written", list_names(f.requires), ", ".join(
+            f"`{name}`" for name in sorted(f.options))]
         for f in formats
     ]  # fmt: skip
     return markdown(["name", "holds", "needs", "options"], rows)

@@ -3,20 +3,200 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from verite.errors import ReadError
-from verite.files import PACKED, find_path, read_text
-from verite.records import replace
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, ErrorCollector, ReadError, did_you_mean
+from verite.files import PACKED, find_path, read_lines
+from verite.formats.format import Options
+from verite.model.annotations import FLAGS, Annotations
+from verite.model.classes import ImageLevelLabels
+from verite.model.images import split_of
+from verite.model.rasters import join_regions
 
 if TYPE_CHECKING:
     from verite.formats.format import Options
     from verite.model.annotations import Annotations
 
+
+T = TypeVar("T")
+
+OTHERS = {"val": "valid", "valid": "val", "validation": "val"}  # the same part, as others call it
+
+
+def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expected: str) -> tuple[str, T]:
+    """The part that the user names, or the only one there is."""
+    if not parts:
+        raise ReadError(path, expected=expected, found="none")
+    wanted = options.split
+    if wanted is None:
+        if len(parts) > 1:
+            part = next(iter(parts))
+            spelled = options.spell("split", part)
+            remedy = f"read it with verite.read(…, {spelled})" if options.side is None else f"add {spelled}"
+            if options.side == "pred":  # --split is about the ground truth
+                remedy = f"name one of them instead of {path}"
+            raise ReadError(path, expected="one part of the data set", found=", ".join(parts), remedy=remedy)
+        return next(iter(parts.items()))
+    for name in (wanted, OTHERS.get(wanted, wanted)):
+        if name in parts:
+            return name, parts[name]
+    alike = [name for name in parts if name and split_of(name) == split_of(wanted) is not None]
+    if len(alike) == 1:
+        return alike[0], parts[alike[0]]
+    if list(parts) == [""]:
+        raise BadParameter(f"split: expected none, as {path} has only one part, found {wanted!r}")
+    raise BadParameter(f"split: expected one of {', '.join(parts)}, found {wanted!r}{did_you_mean(wanted, parts)}")
+
+
+def files_of_split(
+    path: Path, files: Sequence[Path], options: Options, *, by_name: bool = False
+) -> tuple[list[Path], str]:
+    """The files of one split, where the folders that they are in are called train, val or test, and a word on which.
+
+    With `by_name` the names of the files tell the splits, if that of every file does: `instances_val2017.json`.
+    """
+    parts: dict[str, list[Path]] = {}
+    for file in files if path.is_dir() else ():
+        folders = [folder for folder in file.relative_to(path).parts[:-1] if split_of(folder)]
+        words = [word for word in re.split(r"[^a-z]+", file.stem.lower()) if split_of(word)] if by_name else []
+        parts.setdefault(next(iter(folders or words), ""), []).append(file)
+    outside = parts.pop("", [])
+    if not parts and options.split is not None and path.is_dir():
+        choose_split(path, {"": outside}, options, expected="splits")
+    if (by_name and outside) or (len(parts) < 2 and options.split is None) or not parts:
+        return list(files), ""
+    name, chosen = choose_split(path, parts, options, expected="splits")
+    return chosen, f"the split {name}"
+
+
+TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
+
+
+def check_one_side(shards: Sequence[Annotations], name: str) -> None:
+    """Files with confidences are predictions, files without are ground truth: not both in one."""
+    kinds = {shard.confidence is not None: shard.source.path for shard in shards if len(shard)}
+    if len(kinds) > 1:
+        raise DataError(
+            f"{name}: expected confidences in every file or in none, found ground truth ({kinds[False]}, without "
+            f"confidences) beside predictions ({kinds[True]}, with confidences); name each file by itself"
+        )
+
+
+def shared_images(shards: Sequence[Annotations]) -> tuple[int, int, list[str]] | None:
+    """The first two files with objects in the same images, and the names of these images; None if there are none."""
+    first: dict[int, int] = {}
+    for place, shard in enumerate(shards):
+        own = np.unique(shard.image).tolist()
+        if twice := [image for image in own if image in first]:
+            other = first[twice[0]]
+            return other, place, [shard.images.name(i) for i in twice if first[i] == other]
+        first |= dict.fromkeys(own, place)
+    return None
+
+
+def check_one_detector(shards: Sequence[Annotations], paths: Sequence[Path], name: str, options: Options) -> None:
+    """Files of predictions for the same images are those of several detectors, or need their owner's word.
+
+    Raises
+    ------
+    DataError
+        If two files have predictions for one image.
+    """
+    is_pred = {shard.confidence is not None for shard in shards if len(shard)}
+    if is_pred != {True} or (shared := shared_images(shards)) is None:
+        return
+    one, two, images = shared
+    if options.side is None:
+        beside = "give a list of the files or {name: file} as predictions"
+    else:
+        listed = " ".join(str(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+        beside = f"name each file as a PRED of its own ({listed})"
+    raise DataError(
+        f"{name}: expected files of one detector with different images, found predictions for {len(images):,} images "
+        f"(the first is {images[0]!r}) in {paths[one].name} and in {paths[two].name}; to evaluate several detectors "
+        f"side by side, {beside}; if all files belong to one detector, list them in a text file, one per line, and "
+        "give @LIST.txt"
+    )
+
+
+def join(shards: Sequence[Annotations], name: str) -> Annotations:
+    """One after the other. Tables grow from shard to shard, so that the last one has those of all."""
+    check_one_side(shards, name)
+    last = shards[-1]
+    check_images(shards, name)
+    columns = {key: column(shards, key) for key in TOGETHER}
+    flags = {
+        flag: np.concatenate([shard.flag(flag) for shard in shards])
+        for flag in FLAGS
+        if any(flag in shard.flags for shard in shards)
+    }
+    notes = dict.fromkeys(note for shard in shards for note in shard.source.notes)
+    tolerance = ErrorCollector()
+    for shard in shards:
+        tolerance.add_all(shard.source.flaws)
+    why = f"{len(shards)} files, {shards[0].source.why}"
+    source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=tolerance.flaws)
+    return Annotations(
+        images=last.images,
+        labels=last.labels,
+        image=np.concatenate([shard.image for shard in shards]),
+        label=np.concatenate([shard.label for shard in shards]),
+        regions=join_regions([shard.regions for shard in shards]),
+        flags=flags,
+        verdicts=join_verdicts(shards),
+        unit=last.unit,
+        source=source,
+        **columns,
+    )
+
+
+def check_images(shards: Sequence[Annotations], name: str) -> None:
+    """Truths of an image stand in one file: its objects would count twice."""
+    if shards[0].confidence is not None:
+        return
+    seen: set[int] = set()
+    for shard in shards:
+        own = set(np.unique(shard.image).tolist())
+        if twice := seen & own:
+            image = shard.images.name(min(twice))
+            raise DataError(
+                f"{shard.source.path}: expected images that no other file of {name} has, found {image!r}; "
+                "is a file there twice?"
+            )
+        seen |= own
+
+
+def column(shards: Sequence[Annotations], key: str) -> Any:
+    """What all say; nothing where one says nothing, but for areas, which are absent one by one."""
+    parts: list[Any] = [getattr(shard, key) for shard in shards if len(shard)]
+    if not parts or all(part is None for part in parts):
+        return None
+    if key == "area":
+        rows = [len(shard) for shard in shards if len(shard)]
+        parts = [np.full(n, np.nan) if part is None else part for part, n in zip(parts, rows, strict=True)]
+    if any(part is None for part in parts):
+        return None
+    joined = np.concatenate(parts)
+    return None if key == "ids" and len(np.unique(joined)) < len(joined) else joined
+
+
+def join_verdicts(shards: Sequence[Annotations]) -> ImageLevelLabels | None:
+    said = [shard.verdicts for shard in shards if shard.verdicts is not None]
+    if not said:
+        return None
+    columns = ("image", "label", "kind")
+    return ImageLevelLabels(*(np.concatenate([getattr(own, name) for own in said]) for name in columns))
+
+
 LETTERS = "*?["
+
 SHARDED = {".json", ".jsonl", ".ndjson", ".parquet"}  # files that may be one of many in a folder
+
 WHOLE = {"coco", "coco-results", "lvis", "results-object", "json-lines", "parquet"}  # formats of many images a file
 
 
@@ -64,7 +244,7 @@ def is_there(text: str) -> bool:
 
 def read_list(path: Path) -> list[Path]:
     """A file a line, seen from the list's own folder; empty lines and those that begin with # are left out."""
-    lines = [line.strip() for line in read_text(find_path(path)).splitlines()]
+    lines = [line.strip() for line in read_lines(find_path(path))]
     words = [line for line in lines if line and not line.startswith("#")]
     if not words:
         raise ReadError(path, expected="a file a line", found="none")
@@ -92,16 +272,30 @@ def read_shards(
     word: Any, options: Options, read_one: Callable[[Path, Options], Annotations], name: str = ""
 ) -> Annotations:
     """Several files as one side: the images of all of them, and the classes, which they share."""
-    paths = find_shards(word) if isinstance(word, (str, os.PathLike)) else [p for w in word for p in find_shards(w)]
-    first = read_one(paths[0], options)
-    shards, last = [first], first
-    for path in paths[1:]:
-        last = read_one(path, replace(options, like=last) if options.like is not None else options)
-        last = last.like(shards[-1])
-        shards.append(last)
-    if len(shards) == 1:
-        return first
-    from verite.formats.joining import join
+    from verite.model.alignment import align
 
+    paths = find_shards(word) if isinstance(word, (str, os.PathLike)) else [p for w in word for p in find_shards(w)]
+    shards = [read_one(paths[0], options)]
+    for path in paths[1:]:
+        last = shards[-1]
+        shard = read_one(path, replace(options, like=last) if options.like is not None else options)
+        shards.append(align(shard, last, by_base_name=False))
+    if len(shards) == 1:
+        return shards[0]
     said = name or (word if isinstance(word, str) else f"{paths[0]} and {len(paths) - 1} more")
+    if not (isinstance(word, str) and is_list(word)):  # a list of files is their owner's word that they are one side
+        check_one_detector(shards, paths, str(said), options)
     return join(shards, str(said))
+
+
+def read_detectors(given: Sequence[Any], read_one: Callable[[Any], Annotations]) -> Annotations | list[Annotations]:
+    """A list of predictions: those of several detectors, or of one, if they are files that share no image."""
+    from verite.model.alignment import align
+
+    preds = [read_one(one) for one in given]
+    if not is_many(given):
+        return preds
+    shards = preds[:1]
+    for pred in preds[1:]:
+        shards.append(align(pred, shards[-1], by_base_name=False))
+    return join(shards, f"{given[0]} and {len(given) - 1} more") if shared_images(shards) is None else preds

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verite.arrays import np
-from verite.errors import ReadError
+from verite.errors import IS_COMMAND_LINE, ReadError, VeriteError, give_sizes
+from verite.files import reason
 from verite.formats.format import frame_of
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PICTURES = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-GIVE_SIZES = "give --image-size WIDTH,HEIGHT or --images FOLDER"
+FEW_PIXELS = 2**24  # are decoded from however few bytes: an empty mask is small
 
 
 def check_size(where: object, width: int, height: int) -> None:
@@ -38,10 +39,19 @@ def check_size(where: object, width: int, height: int) -> None:
         raise ReadError(where, expected="both width and height or neither", found=f"{width} x {height}")
 
 
+def check_claim(path: Path, width: int, height: int) -> None:
+    """A large picture must have bytes for its pixels: decoding a broken one that claims many costs seconds."""
+    size = path.stat().st_size
+    most = max(FEW_PIXELS, limit("pixels_per_byte") * size)
+    if width * height > most:
+        expected = f"at most {most:,} pixels in {size:,} bytes"
+        raise ReadError(path, expected=expected, found=f"{width} x {height}", remedy=remedy("pixels_per_byte"))
+
+
 def need_pixels(annotations: Annotations, path: Path) -> None:
     """A writer's complaint where boxes are fractions of images whose sizes nobody knows."""
     if annotations.unit != "px":
-        raise ReadError(path, expected="boxes in pixels", found="fractions of the image", remedy=GIVE_SIZES)
+        raise ReadError(path, expected="boxes in pixels", found="fractions of the image", remedy=give_sizes())
 
 
 def fractions(annotations: Annotations, path: Path) -> Regions:
@@ -53,7 +63,8 @@ def fractions(annotations: Annotations, path: Path) -> Regions:
     unsized = np.flatnonzero((sizes <= 0).any(axis=1))
     if len(unsized):
         found = f"none for {images.name(int(annotations.image[unsized[0]]))!r}"
-        raise ReadError(path, expected="the size of every image", found=found, remedy=f"{GIVE_SIZES}, or --like TRUTH")
+        like = "--like TRUTH" if IS_COMMAND_LINE.get() else "like=TRUTH"
+        raise ReadError(path, expected="the size of every image", found=found, remedy=f"{give_sizes()}, or {like}")
     return annotations.regions.scale(1 / sizes)
 
 
@@ -112,8 +123,9 @@ def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Ima
             warnings.simplefilter("ignore")  # Pillow's word on size; ours follows
             with Image.open(path, formats=list(formats)) as image:
                 check_size(path, *image.size)
+                check_claim(path, *image.size)
                 yield image
-    except ReadError:
+    except VeriteError:
         raise
     except Image.DecompressionBombError as error:
         found = "".join(letter for letter in str(error).partition(")")[0] if letter.isdecimal())
@@ -121,5 +133,7 @@ def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Ima
         raise ReadError(path, expected=most, found=f"{int(found):,}" if found else "more") from None
     except MemoryError:  # a broken part of a PNG may claim any length
         raise ReadError(path, expected="a picture", found="more bytes than fit into memory") from None
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
-        raise ReadError(path, expected="a picture", found=str(error) or type(error).__name__) from None
+    except Exception as error:  # of broken files Pillow raises whatever its decoders run into
+        found = reason(error) if isinstance(error, OSError) and error.strerror else str(error)
+        found = "one cut off or broken" if isinstance(error, (KeyError, TypeError, AttributeError)) else found
+        raise ReadError(path, expected="a picture", found=found[:200] or type(error).__name__) from None

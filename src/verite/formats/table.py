@@ -8,23 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from verite.faults import Tolerance
-from verite.files import write_atomically
-from verite.formats.column_names import BOX, BOX_SIDES, IMAGE, KNOWN, LABEL, UNREADABLE, box_columns
-from verite.formats.csv_lines import check_width, find_columns, header_columns, lines_of, separator_in, the_file
-from verite.formats.format import Format, Look, Options
-from verite.formats.tables import HONOURS, read_columns
+from verite.csv_files import check_width, lines_of
+from verite.errors import ErrorCollector, ReadError, VeriteError, excerpt
+from verite.files import read_bytes, write_atomically
+from verite.formats.arrow_stream import read_stream
+from verite.formats.csv_lines import find_columns, header_columns, separator_in, the_file
+from verite.formats.format import Format, Options, PathProbe, check_ends
+from verite.formats.tables import BOX, BOX_SIDES, HONOURS, IMAGE, KNOWN, LABEL, UNREADABLE, box_columns, read_columns
 from verite.formats.words import is_number
 from verite.model.annotations import FLAGS, Annotations
-from verite.model.frames import object_columns
+from verite.model.frames import import_pyarrow, object_columns, to_arrow
 from verite.model.styles import csv_text
 
 LONGEST = 131_072
+
 SUFFIXES = (".csv", ".tsv")
+
 TEXTS = ("file_name", "label")  # also where they look like numbers
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     """All columns that are needed; or, of a file that can be nothing else, some: the reader says what is missing."""
     found = header_columns(look, KNOWN)
     needed = (any(name in found for name in IMAGE), any(name in found for name in LABEL))
@@ -39,7 +42,7 @@ def recognise(look: Look) -> str | None:
 def read(path: Path, options: Options) -> Annotations:
     file = the_file(path)
     lines = lines_of(file, LONGEST)
-    tolerance = Tolerance()
+    tolerance = ErrorCollector()
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
     at = find_columns(header, [*KNOWN, *wanted])
@@ -66,7 +69,7 @@ def guess(values: Sequence[str], has_commas: bool = False) -> Any:
     if has_commas and any("," in value for value in values):
         plain = [value.replace(",", ".") for value in values]
         values = plain if all(not value or is_number(value) for value in plain) else values
-    if all(value.lstrip("-").isdecimal() and len(value) < 19 for value in values):
+    if all(value.removeprefix("-").isdecimal() and len(value) < 19 for value in values):
         return np.array([int(value) for value in values], dtype=np.int64)
     if all(not value or is_number(value) for value in values) and any(values):
         return np.array([float(value) if value else np.nan for value in values])
@@ -74,6 +77,8 @@ def guess(values: Sequence[str], has_commas: bool = False) -> Any:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    check_ends(path, annotations.images.names or (), "image names")
+    check_ends(path, annotations.labels.all_names, "class names")
     columns = object_columns(annotations, images=True)
     rows: list[Sequence[object]] = [list(columns)]
     cells = ([None if cell != cell else cell for cell in values.tolist()] for values in columns.values())
@@ -100,6 +105,7 @@ HOLDS = frozenset(
         *FLAGS,
     }
 )
+
 FORMAT = Format(
     name="table",
     title="table as CSV",
@@ -108,7 +114,50 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    honours=HONOURS,
+    preserves=HOLDS,
+    options=HONOURS,
     suffixes=SUFFIXES,
+)
+
+MAGIC = "PAR1"
+
+
+def recognise_parquet(look: PathProbe) -> str | None:
+    return "a file that begins with PAR1" if not look.is_folder and look.head.startswith(MAGIC) else None
+
+
+def read_parquet(path: Path, options: Options) -> Annotations:
+    arrow = import_pyarrow()
+    import pyarrow.parquet
+
+    try:
+        table: Any = pyarrow.parquet.read_table(arrow.BufferReader(read_bytes(path)))
+        columns = read_stream(table)
+    except VeriteError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        found = excerpt(str(error).rpartition(">': ")[2], 120)  # behind the name of the buffer
+        raise ReadError(path, expected="a whole Parquet file", found=found, remedy="was it cut off? (V403)") from None
+    return read_columns(str(path), columns, options, "parquet")
+
+
+def write_parquet(annotations: Annotations, path: Path) -> None:
+    arrow = import_pyarrow()
+    import pyarrow.parquet
+
+    content = arrow.BufferOutputStream()
+    pyarrow.parquet.write_table(to_arrow(annotations, images=True), content)
+    write_atomically(path, content.getvalue().to_pybytes())
+
+
+PARQUET = Format(
+    name="parquet",
+    title="table as Parquet",
+    about="a row per object as in `table`, outlines and a list column `bbox` as well; needs the extra `[parquet]`",
+    recognise=recognise_parquet,
+    read=read_parquet,
+    write=write_parquet,
+    preserves=HOLDS | {"keypoints", "mask", "polygon", "polygon beside a mask", "polygon of several rings"},
+    options=HONOURS,
+    suffixes=(".parquet",),
 )

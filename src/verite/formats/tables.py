@@ -11,45 +11,176 @@ box is an image without objects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Sized
+from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.faults import Tolerance, is_listing
-from verite.formats.building import build, name_numbers, size_images
-from verite.formats.cell_outlines import CellOutlines, is_absent
+from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
+from verite.formats.annotators import annotators_of_columns, with_annotators
 from verite.formats.class_names import check_name, check_names
-from verite.formats.column_names import (
-    BOX,
-    BOX_SIDES,
-    FLAG_NAMES,
-    IMAGE,
-    KNOWN,
-    LABEL,
-    POSE,
-    RINGS,
-    RUN_SIZE,
-    RUNS,
-    SCORE,
-    SIZE,
-    Columns,
-    box_columns,
-    name_image_sizes,
-    numbers_of,
-)
 from verite.formats.format import Options
+from verite.formats.polygons import check_mask_size, check_ring, parse_runs
+from verite.formats.rows import build, name_numbers, size_images
 from verite.formats.sizes import check_size
 from verite.formats.words import is_number
-from verite.model.annotations import Annotations, Source
+from verite.model.annotations import FLAGS, Annotations, Source
+from verite.model.classes import Labels
 from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
-from verite.model.labels import Labels
-from verite.model.outlines import Polygons, Runs
+from verite.model.polygons import Polygons, RLEMasks
 from verite.records import replace
+
+Columns = Mapping[str, Any]
+
+# The first three are those of messages.
+IMAGE = ("image_id", "image", "file_name", "filename", "image_name", "image_path")
+
+LABEL = ("category_id", "label", "class", "class_id", "class_name", "category", "category_name")
+
+SCORE = ("score", "confidence", "conf")
+
+SIZE = ("image_width", "image_height")
+
+BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
+
+# What the four numbers of a box are, by the names of their columns; what is complete first is taken.
+BOXES = (
+    ("xywh", SIDES["xywh"]),
+    ("xyxy", SIDES["xyxy"]),
+    ("xyxy", ("xmin", "ymin", "xmax", "ymax")),
+    ("xyxy", ("x_min", "y_min", "x_max", "y_max")),
+    ("xyxy", ("left", "top", "right", "bottom")),
+    ("xywh", ("left", "top", "width", "height")),
+    ("xywh", ("x", "y", "w", "h")),
+    ("cxcywh", ("cx", "cy", "w", "h")),
+    ("cxcywh", ("cx", "cy", "width", "height")),
+    ("cxcywh", ("x_center", "y_center", "width", "height")),
+)
+
+BOX_SIDES = tuple(dict.fromkeys(side for _, sides in BOXES for side in sides))
+
+UNREADABLE = (POSE, RINGS, RUNS, *RUN_SIZE)  # what no cell of a CSV file holds
+
+FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
+
+KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *BOX_SIDES, BOX, *UNREADABLE, "area", "id", *FLAG_NAMES)
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+
+FOUR = re.compile(rf"\s*[\[(]?\s*({NUMBER})" + rf"\s*[,;\s]\s*({NUMBER})" * 3 + r"\s*[\])]?\s*")
+
+
+def box_columns(names: Columns | Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
+    """The layout of boxes whose four columns are all there, and these."""
+    return next(((layout, sides) for layout, sides in BOXES if all(side in names for side in sides)), None)
+
+
+def numbers_of(box: Any) -> Any:
+    """The four numbers of a cell that is a text, `[1, 2, 3, 4]` as pandas writes a list; others as they are."""
+    found = FOUR.fullmatch(box) if isinstance(box, str) else None
+    return [float(number) for number in found.groups()] if found else box
+
+
+def name_image_sizes(columns: dict[str, Any]) -> tuple[str, ...]:
+    """Corners beside a width and a height: those are the image's, if every box fits into them and none is as large.
+
+    So TensorFlow's tables have it. They get the names of an image's sides; returns what to say of it.
+    """
+    layout, sides = box_columns(columns) or ("", ())
+    if layout != "xyxy" or not {"width", "height"} <= columns.keys() or any(side in columns for side in SIZE):
+        return ()
+    try:
+        left, top, right, bottom, width, height = (
+            np.array(columns[name], dtype=np.float64) for name in (*sides, "width", "height")
+        )
+    except (TypeError, ValueError):
+        return ()
+    are_boxes = ((right - left == width) & (bottom - top == height)).any()
+    if are_boxes or not len(width) or not ((right <= width) & (bottom <= height) & (width % 1 == 0)).all():
+        return ()
+    columns["image_width"], columns["image_height"] = columns.pop("width"), columns.pop("height")
+    return ("width and height taken as the image's, because every box fits into them",)
+
+
+class CellOutlines:
+    """The rings and the mask of every row, as cells give them."""
+
+    def __init__(self, count: int) -> None:
+        self.rings: list[list[Any]] = [[] for _ in range(count)]
+        self.masks: list[Any] = [None] * count
+
+    def take(self, place: str, row: int, value: Any, size: Any) -> None:
+        """A cell: nothing, rings or one ring, runs with their size, or run-length text whose size is beside it."""
+        if is_absent(value):
+            return
+        if isinstance(value, Mapping):
+            self.masks[row] = read_mask(place, value.get("counts"), value.get("size"))
+        elif isinstance(value, (str, bytes)):
+            self.masks[row] = read_mask(place, value, size)
+        else:
+            self.rings[row] = read_rings(place, value)
+
+    def columns(self) -> tuple[Polygons | None, RLEMasks | None]:
+        has_masks = any(mask is not None for mask in self.masks)
+        return Polygons.of(self.rings) if any(self.rings) else None, RLEMasks.of(self.masks) if has_masks else None
+
+
+def is_absent(value: Any) -> bool:
+    """Is a cell empty: None, NaN, pandas' NA, a text or list of no length?"""
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    if value is None or isinstance(value, Sized):
+        return value is None or len(value) == 0
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def read_mask(place: str, counts: Any, size: Any) -> Any:
+    """Runs as text or numbers, and their size."""
+    given = counts.decode("latin-1") if isinstance(counts, bytes) else counts
+    try:
+        runs = given if isinstance(given, str) else np.asarray(given, dtype=np.int64).tolist()
+        height, width = (int(side) for side in size)
+    except (TypeError, ValueError, OverflowError):
+        raise ReadError(place, expected="counts and a size of a mask", found=excerpt(str(counts), 40)) from None
+    check_mask_size(place, height, width)
+    return parse_runs(place, runs, height, width), (height, width)
+
+
+def read_rings(place: str, value: Any) -> list[Any]:
+    """Lists of x, y, …; a single one may stand for itself."""
+    try:
+        lists = [value] if np.ndim(value[0]) == 0 else list(value)
+        rings = [np.asarray(ring, dtype=np.float64).ravel().tolist() for ring in lists]
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+        raise ReadError(place, expected="lists of numbers as rings", found=excerpt(str(value), 40)) from None
+    return [check_ring(place, ring) for ring in rings]
+
+
+def floats_of(value: Any) -> NDArray[np.float64] | None:
+    """The numbers of a cell; None where it holds something else."""
+    if isinstance(value, (str, bytes)):
+        return None
+    try:
+        numbers = np.asarray(value)
+        return None if numbers.dtype.kind == "c" else numbers.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def is_pose(points: NDArray[np.float64]) -> bool:
+    """Are these threes, flat or a row each?"""
+    return points.size % 3 == 0 and (points.ndim == 1 or (points.ndim == 2 and points.shape[1] == 3))
+
+
+MOST_ID = 2**63 - 1  # what a column of ids holds
 
 HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"})
 
@@ -61,16 +192,18 @@ def read_columns(
     format: str = "memory",
     *,
     rows: Sequence[int] | None = None,
-    tolerance: Tolerance | None = None,
+    tolerance: ErrorCollector | None = None,
 ) -> Annotations:
     """The objects of a table, a row each. `name` is what messages call it, `rows` are the numbers they have there."""
     columns, notes = rename(name, given, options)
     table = ColumnRows(name, columns, options, rows)
-    tolerance = tolerance or Tolerance()
+    tolerance = tolerance or ErrorCollector()
     while True:
         try:
             found = table.annotations(options, format)
-            return found.said_to_be(replace(found.source, notes=notes, flaws=tolerance.flaws))
+            found = found.with_source(replace(found.source, notes=notes, flaws=tolerance.flaws))
+            image = next((key for key in IMAGE if key in columns), None)
+            return with_annotators(found, annotators_of_columns(columns, image))
         except WrongRows as wrong:
             if not is_listing():
                 raise wrong.faults[0] from None
@@ -115,6 +248,8 @@ class ColumnRows:
     """The columns of a table, checked as they are asked for."""
 
     def __init__(self, name: str, columns: dict[str, Any], options: Options, rows: Sequence[int] | None) -> None:
+        # An array of several dimensions is a column of cells that are arrays.
+        columns = {key: list(c) if getattr(c, "ndim", 1) > 1 else c for key, c in columns.items()}
         self.name, self.columns, self.options = name, columns, options
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) > 1:
@@ -207,12 +342,19 @@ class ColumnRows:
         """A column of numbers, NaN where there is none."""
         values = self.columns[key]
         try:
-            return np.array([np.nan if v is None else v for v in values] if is_objects(values) else values, np.float64)
-        except (TypeError, ValueError):
+            plain = [np.nan if v is None else v for v in values] if is_objects(values) else values
+            kinds = map(type, plain) if is_objects(values) else (values.dtype.type,)
+            if any(issubclass(kind, (complex, np.complexfloating)) for kind in kinds):
+                raise TypeError("complex numbers, of which numpy would keep the real part")
+            numbers = np.array(plain, np.float64)
+            if numbers.ndim != 1:
+                raise ValueError("cells of several numbers")
+            return numbers
+        except (TypeError, ValueError, OverflowError):
             odd = {i: excerpt(str(v)) for i, v in enumerate(values) if not is_numeric(v)}
             has_comma = any(is_numeric(str(values[i]).replace(",", ".")) for i in odd)
             self.refuse(f"a number in {key}" + (", with a decimal point" if has_comma else ""), odd)
-            raise
+            raise ReadError(self.name, expected=f"numbers in {key}", found="others") from None
 
     def is_whole(self, key: str) -> bool:
         """Are these ids, or texts? Absent ones are told apart later."""
@@ -225,18 +367,23 @@ class ColumnRows:
     def whole(self, key: str) -> NDArray[np.int64]:
         numbers = self.columns[key]
         if getattr(numbers, "dtype", None) is not None and numbers.dtype.kind in "iu":
+            large = np.flatnonzero(numbers > MOST_ID).tolist() if numbers.dtype.kind == "u" else []
+            self.refuse(f"a whole number of 64 bits in {key}", {row: str(numbers[row]) for row in large})
             return np.asarray(numbers).astype(np.int64)
         if is_objects(numbers) and all(isinstance(v, (int, np.integer)) for v in numbers):
+            large = [row for row, v in enumerate(numbers) if not -MOST_ID - 1 <= v <= MOST_ID]
+            self.refuse(f"a whole number of 64 bits in {key}", {row: excerpt(numbers[row]) for row in large})
             return np.array([int(v) for v in numbers], dtype=np.int64)  # not through float64, which holds 53 bits
         plain = self.numbers(key)
         self.refuse(f"a value in {key}", dict.fromkeys(np.flatnonzero(np.isnan(plain)).tolist(), "none"))
+        odd = np.flatnonzero((np.abs(plain) >= 2.0**63) | (plain != np.rint(plain))).tolist()
+        self.refuse(f"a whole number in {key}", {row: f"{plain[row]:g}" for row in odd})
         return plain.astype(np.int64)
 
     def texts(self, key: str) -> NDArray[np.object_]:
         values = self.columns[key]
         odd = {row: value for row, value in enumerate(values) if not isinstance(value, str) or not value}
-        nothing = (None, "")
-        found = {row: "none" if v in nothing or v != v else excerpt(str(v)) for row, v in odd.items()}
+        found = {row: describe(v) for row, v in odd.items()}
         self.refuse(f"a text in {key}", found)
         return np.array([str(value) for value in values], dtype=object)
 
@@ -327,12 +474,14 @@ class ColumnRows:
             missing = [side for side in sides if side not in self.columns]
             expected = f"columns x, y, width, height or x1, y1, x2, y2 or {BOX}"
             raise self.complaint(expected, [*missing, BOX])
-        values = [numbers_of(box) for box in self.columns[BOX]]
-        odd = {row: box for row, box in enumerate(values) if box is None or np.size(box) != 4}
-        self.refuse(f"4 numbers in {BOX}", {row: "none" if b is None else f"{np.size(b)}" for row, b in odd.items()})
-        return "xywh", np.array([np.asarray(box, dtype=np.float64) for box in values]).reshape(-1, 4)
+        values = [None if is_absent(box) else floats_of(numbers_of(box)) for box in self.columns[BOX]]
+        odd = {row: box for row, box in enumerate(values) if box is None or box.size != 4}
+        given = self.columns[BOX]
+        told = {row: describe(given[row]) if box is None else f"{box.size}" for row, box in odd.items()}
+        self.refuse(f"4 numbers in {BOX}", told)
+        return "xywh", np.array([box.ravel() for box in values if box is not None]).reshape(-1, 4)
 
-    def outlines(self) -> tuple[Polygons | None, Runs | None]:
+    def outlines(self) -> tuple[Polygons | None, RLEMasks | None]:
         """Rings and masks, where a row has some."""
         sizes = None
         if RUNS in self.columns:
@@ -354,16 +503,23 @@ class ColumnRows:
     def keypoints(self) -> Keypoints | None:
         if POSE not in self.columns:
             return None
-        values = list(self.columns[POSE])
-        odd = {row: f"{np.size(p)} numbers" for row, p in enumerate(values) if p is not None and np.size(p) % 3}
-        self.refuse(f"x, y and visibility of each point in {POSE}", odd)
-        return Keypoints.of(values) if any(pose is not None and np.size(pose) for pose in values) else None
+        given = list(self.columns[POSE])
+        values = [np.empty(0) if is_absent(pose) else floats_of(pose) for pose in given]
+        odd = {row: pose for row, pose in enumerate(values) if pose is None or not is_pose(pose)}
+        found = {row: excerpt(str(given[row])) if p is None else f"{p.size} numbers" for row, p in odd.items()}
+        self.refuse(f"x, y and visibility of each point in {POSE}", found)
+        return Keypoints.of(values) if any(pose is not None and pose.size for pose in values) else None
 
     def flags(self, key: str) -> NDArray[np.bool_]:
         values = np.nan_to_num(self.numbers(key))
         odd = np.flatnonzero(~np.isin(values, (0, 1))).tolist()
         self.refuse(f"0 or 1 in {key}", {row: str(values[row]) for row in odd})
         return values.astype(np.bool_)
+
+
+def describe(cell: Any) -> str:
+    """A cell that is not what it should be, as messages quote it."""
+    return "none" if is_absent(cell) else excerpt(str(cell))
 
 
 def by_number(**tables: Images | Labels) -> tuple[str, ...]:
@@ -385,7 +541,9 @@ def is_objects(values: Any) -> bool:
 def is_numeric(value: Any) -> bool:
     if isinstance(value, str):
         return is_number(value)
-    return value is None or isinstance(value, (int, float, np.number, np.bool_))
+    if isinstance(value, int):
+        return abs(value) <= float_info.max
+    return value is None or isinstance(value, (float, np.integer, np.floating, np.bool_))
 
 
 def is_whole_float(value: Any) -> bool:

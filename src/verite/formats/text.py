@@ -1,8 +1,9 @@
 """Text folders: one file per image, one object per line.
 
 Truth:       `<class> <x> <y> <w> <h>`;   predictions: `<class> <confidence> <x> <y> <w> <h>`.
-The four numbers are left, top, width and height (`xywh`) unless the user says they are corners (`xyrb`). In relative
-coordinates `xywh` means the centre, as in the tool this format comes from; `ltwh` says left and top there, too.
+The four numbers are left, top, width and height (`xywh`) unless the user says they are corners (`xyrb`). Numbers that
+all lie between 0 and 1 are fractions of the image unless the user says `abs`. In such relative coordinates `xywh` means
+the centre, as in Object-Detection-Metrics, where this format comes from; `ltwh` says left and top there, too.
 Classes may be numbers; `names` then says what they are called.
 """
 
@@ -12,17 +13,36 @@ from dataclasses import replace
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
-from verite.files import folder_atomically, read_text
+from verite.files import folder_atomically, read_lines
 from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Look, Options, file_stems, frame_of, is_list, write_lines
+from verite.formats.format import (
+    FRAMES,
+    Format,
+    Options,
+    PathProbe,
+    check_words,
+    file_stems,
+    frame_of,
+    is_list,
+    write_lines,
+)
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import confidence_place, is_confidence_last, is_number, to_numbers
+from verite.formats.words import (
+    confidence_place,
+    fitting_fractions,
+    is_confidence_last,
+    is_number,
+    leaves_image,
+    to_numbers,
+    why_fractions,
+)
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     if not look.with_suffix(".txt"):
         return None
     lines = look.lines
@@ -32,44 +52,43 @@ def recognise(look: Look) -> str | None:
     if 2 * len(fitting) <= len(lines):
         return None
     why = "text files with a class and 4 numbers per line"
-    if reason := why_relative(lines):
+    if not any(len(words) == 6 for words in fitting):
+        return why
+    place, reason = confidence_place(lines, is_named=True) or ("", "")
+    if place == "after" or (place and lines[0][0].isdecimal()):  # where the reader departs from what is usual
         return f"{why}; {reason}"
-    place = "behind" if is_confidence_last(lines) else "before"
-    return why + (f", confidence {place} them" if any(len(words) == 6 for words in fitting) else "")
+    return f"{why}, confidence {'behind' if is_confidence_last(lines) else 'before'} them"
 
 
-def why_relative(lines: list[list[str]]) -> str:
-    """Why these are fractions of the image with the confidence first; nothing where they are not."""
-    place, reason = confidence_place(lines) or ("", "")
-    return reason if place == "before" else ""
-
-
-def text_files(look: Look) -> list[Path]:
+def text_files(look: PathProbe) -> list[Path]:
     return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = Look(path)
-    files = text_files(look)
+    look = PathProbe(path)
+    files, split = files_of_split(path, text_files(look), options)
     if not files:
         found = "only lists of classes or images" if look.with_suffix(".txt") else "none"
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
-    why, is_last = [], is_confidence_last(look.lines)
+    why, is_last = [split] if split else [], is_confidence_last(look.lines)
     if is_last:
         why.append(
             "confidence taken from the end of the line, as it lies between 0 and 1, and the first number does not"
         )
+    place, _ = confidence_place(look.lines, is_named=True) or ("", "")
     for file in count_files("reading", files):
         with rows.tolerance:
-            add_file(rows, file, -1 if is_last else 0)
+            add_file(rows, file, -1 if is_last or place == "after" else 0)
     coords = options.coords
-    if coords is None and why_relative(look.lines):
+    if coords is None and (reason := why_fractions(rows.boxes)):
         coords = "rel"
-        why.append("coordinates taken as fractions of the image, because all lie between 0 and 1")
+        why.append(f"coordinates taken as fractions of the image, because {reason}")
     is_centre = frame_of(coords).is_relative and options.boxes in (None, "xywh")
     if not options.boxes:
+        if coords == "rel":
+            check_centres(rows)
         meaning = "centre, width and height" if is_centre else "left, top, width and height"
         why.append(f"numbers taken as {meaning}, the default")
     if is_centre:
@@ -77,10 +96,25 @@ def read(path: Path, options: Options) -> Annotations:
     return rows.annotations("text", layout="xywh", coords=coords or "abs", why="; ".join(why))
 
 
+def check_centres(rows: Rows) -> None:
+    """Refuse fractions that leave the image as centre and size, and do not under another layout."""
+    fitting = fitting_fractions(rows.boxes)
+    if not fitting or "cxcywh" in fitting:
+        return
+    leaving = sum(map(leaves_image, rows.boxes))
+    remedy = " or ".join(rows.options.spell("boxes", layout) for layout in fitting)
+    raise ReadError(
+        rows.path,
+        expected="fractions of the image as centre, width and height, the default",
+        found=f"{leaving:,} of {len(rows.boxes):,} boxes that leave their image so",
+        remedy=f"none does with {remedy}",
+    )
+
+
 def add_file(rows: Rows, file: Path, place: int) -> None:
     """The lines of one image; `place` is that of the confidence among the numbers of a line."""
     rows.add_image(file, file.stem)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
             with rows.tolerance:
                 add_line(rows, file, number, line, place)
@@ -115,11 +149,7 @@ def class_name(where: str, word: str, rows: Rows) -> str:
 def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
     names = annotations.labels.all_names
-    blank = next((name for name in names if name.split() != [name]), None)
-    if blank is not None:
-        raise ReadError(
-            path, expected="class names without blanks", found=excerpt(blank), remedy="choose another format"
-        )
+    check_words(path, names)
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
     for row, box in enumerate(annotations.regions.sizes.tolist()):
         words = [names[annotations.label[row]], *(repr(v) for v in box)]
@@ -148,7 +178,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"class names without blanks"}),
-    honours=FRAMES | {"label_offset", "names"},
+    preserves=HOLDS,
+    requires=frozenset({"class names without blanks"}),
+    options=FRAMES | {"label_offset", "names", "split"},
 )

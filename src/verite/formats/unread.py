@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from verite.formats.format import Look
+from verite.formats.format import PathProbe
 from verite.records import record
 
 EXPORT = "export it as COCO JSON with the tool it comes from"
@@ -16,32 +16,32 @@ class Unread:
     """A format that is known by sight only."""
 
     title: str
-    recognise: Callable[[Look], bool]
+    recognise: Callable[[PathProbe], bool]
     remedy: str = EXPORT
 
 
-def begins(*starts: str) -> Callable[[Look], bool]:
+def begins(*starts: str) -> Callable[[PathProbe], bool]:
     return lambda look: look.head.startswith(starts)
 
 
-def has_keys(*keys: str) -> Callable[[Look], bool]:
+def has_keys(*keys: str) -> Callable[[PathProbe], bool]:
     """A JSON document with all of these keys near its beginning."""
     return lambda look: look.head.lstrip()[:1] in ("{", "[") and all(f'"{key}"' in look.head for key in keys)
 
 
-def has_suffix(*suffixes: str) -> Callable[[Look], bool]:
+def has_suffix(*suffixes: str) -> Callable[[PathProbe], bool]:
     return lambda look: any(
         re.search(rf"\.({'|'.join(suffixes)})(-\d+-of-\d+)?$", p.name.lower()) for p in look.files[:50]
     )
 
 
-def is_utf16(look: Look) -> bool:
+def is_utf16(look: PathProbe) -> bool:
     """Letters with an empty byte each, as some programs on Windows save texts; a mark of two bytes may go before."""
     start = look.head.lstrip("\ufffd\x00")[:40]
     return len(start) > 3 and start[1::2].count("\x00") == len(start) // 2
 
 
-def is_web_page(look: Look) -> bool:
+def is_web_page(look: PathProbe) -> bool:
     return look.head.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
 
 
@@ -80,6 +80,6 @@ UNREAD = (
 )
 
 
-def name_unread(look: Look) -> Unread | None:
+def name_unread(look: PathProbe) -> Unread | None:
     """What a path is, if it is one of these."""
     return next((format for format in UNREAD if format.recognise(look)), None)

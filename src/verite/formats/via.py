@@ -7,7 +7,6 @@ of the usual names (`label`, `class`, `name`, `type`, `category`).
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -16,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from verite.errors import ReadError, excerpt
-from verite.faults import UNLABELLED
+from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.formats.csv_lines import header_columns, read_csv_table
-from verite.formats.document import check_finite, decode, write_json
-from verite.formats.format import Format, Look, Options
-from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.format import Format, Options, PathProbe, check_ends
+from verite.formats.json_documents import ANYWHERE, check_finite, decode, decode_bytes, write_json
+from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
+from verite.formats.words import is_plain_number
 from verite.model.annotations import Annotations
 from verite.model.regions import POLYGON
 
@@ -50,7 +49,7 @@ class Project(msgspec.Struct):
 Placed = tuple[str, str, Region]  # where it stands, its image, and the region
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     if len(header_columns(look, COLUMNS)) == len(COLUMNS):
         return f"a CSV file with {COLUMNS[3]}"
     start = "" if look.is_folder else look.head.lstrip()
@@ -63,7 +62,7 @@ def recognise(look: Look) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
-    is_table = not path.is_dir() and not Look(path).head.lstrip().startswith("{")
+    is_table = not path.is_dir() and not PathProbe(path).head.lstrip().startswith("{")
     regions = list(table_regions(path, rows) if is_table or path.is_dir() else document_regions(path, rows))
     attribute = class_attribute(path, [region for _, _, region in regions if kind_of(region) in READERS])
     for where, image, region in regions:
@@ -83,7 +82,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def document_regions(path: Path, rows: Rows) -> Iterable[Placed]:
     """Of a project, or of an export, which is the project's table of images alone."""
-    is_project = '"_via_img_metadata"' in Look(path).head
+    is_project = '"_via_img_metadata"' in PathProbe(path).head
     pictures = decode(path, Project).pictures if is_project else decode(path, dict[str, ViaImage])
     for key, picture in pictures.items():
         rows.add_image(f"{path}: {key}", picture.filename)
@@ -104,8 +103,8 @@ def table_regions(path: Path, rows: Rows) -> Iterable[Placed]:
 def parse_cell(text: str, where: str, column: str) -> dict[str, Any]:
     """JSON in a cell."""
     try:
-        found = json.loads(text or "{}")
-    except ValueError:
+        found = decode_bytes(Path(where), (text or "{}").encode("utf-8", "replace"), nan_in=ANYWHERE)
+    except ReadError:
         found = None
     if not isinstance(found, dict):
         raise ReadError(where, expected=f"a JSON object in {column}", found=excerpt(text))
@@ -141,7 +140,7 @@ def class_of(region: Region, attribute: str) -> str:
 
 def numbers_of(shape: dict[str, Any], keys: tuple[str, ...], where: str) -> list[float]:
     for key in keys:
-        if not isinstance(shape.get(key), (int, float)) or isinstance(shape.get(key), bool):
+        if not is_plain_number(shape.get(key)):
             found = "none" if key not in shape else excerpt(str(shape[key]))
             raise ReadError(f"{where}.shape_attributes", expected=f"a number {key!r}", found=found)
     return [float(shape[key]) for key in keys]
@@ -192,6 +191,7 @@ def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)
+    check_ends(path, annotations.labels.all_names, "class names")
     images = annotations.images
     regions: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
     for row, image in enumerate(annotations.image.tolist()):
@@ -239,8 +239,8 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"boxes from left to right"}),
+    preserves=HOLDS,
+    requires=frozenset({"boxes from left to right"}),
     suffixes=(".json", ".csv"),
     sides=("truth",),
 )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from io import BytesIO
+from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import DataError, ReadError
-from verite.files import check_file, find_path
+from verite.arrays import np
+from verite.errors import DataError, ReadError, excerpt
+from verite.files import check_file, find_path, read_bytes
 from verite.formats.sizes import picture
 from verite.limits import limit
 from verite.limits import remedy as raise_limit
-from verite.model.spacing import Spacing
-from verite.model.volumes import Volume
+from verite.model.shapes import Spacing, Volume
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NIFTI = (".nii", ".nii.gz")
 TIFF = (".tif", ".tiff")
@@ -112,7 +114,7 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
 
 
 def check_voxels(place: Path, shape: tuple[int, ...]) -> None:
-    if int(np.prod(shape, dtype=np.int64)) > limit("image_pixels"):
+    if prod(map(int, shape)) > limit("image_pixels"):
         most = f"at most {limit('image_pixels'):,} voxels"
         found = " x ".join(map(str, shape))
         raise ReadError(place, expected=most, found=found, remedy=raise_limit("image_pixels"))
@@ -127,7 +129,7 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
     import nibabel
 
     try:
-        image: Any = nibabel.load(place)
+        image: Any = nibabel.load(place, mmap=False)  # a map would follow what is written to the file later
         check_voxels(place, image.shape)
         values = np.asanyarray(image.dataobj)
         zooms = image.header.get_zooms()[:3]
@@ -135,19 +137,32 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
     except ReadError:
         raise
     except Exception as error:  # whatever a broken file makes of it
-        raise ReadError(place, expected="a NIfTI volume", found=str(error).splitlines()[0][:200] or "none") from None
+        raise ReadError(place, expected="a NIfTI volume", found=str(error)[:200] or "none") from None
     if len(zooms) < 3 or not all(0 < float(zoom) < 1e9 for zoom in zooms):
         raise ReadError(place, expected="a spacing above 0 in the header", found=f"{zooms}", remedy="give --spacing")
     return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms)), affine
 
 
 def read_array(place: Path) -> NDArray[Any]:
+    """An array as numpy saves it, in memory: a map would follow what is written to the file later, or die of it."""
+    data = read_bytes(place)
+    stream = BytesIO(data)
+    expected = "an array as numpy saves it"
     try:
-        values: NDArray[Any] = np.load(place, allow_pickle=False, mmap_mode="r")
-        check_voxels(place, values.shape)
-        return np.asarray(values)
-    except (OSError, ValueError, EOFError) as error:
-        raise ReadError(place, expected="an array as numpy saves it", found=str(error).splitlines()[0]) from None
+        version = np.lib.format.read_magic(stream)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = header(stream)
+    except Exception as error:  # numpy evaluates the header as Python and lets out whatever that makes of it
+        raise ReadError(place, expected=expected, found=str(error)[:200] or type(error).__name__) from None
+    check_voxels(place, shape)
+    size, start = prod(shape), stream.tell()
+    if dtype.kind not in "biuf" or min(shape, default=0) < 0:
+        raise ReadError(place, expected="an array of numbers", found=excerpt(f"{dtype}, shape {shape}"))
+    if len(data) - start < size * dtype.itemsize:
+        found = f"{len(data) - start:,} bytes for {size:,} voxels of {dtype}"
+        raise ReadError(place, expected=expected, found=found, remedy="was it cut off? (V403)")
+    values = np.frombuffer(data, dtype, size, start).reshape(shape, order="F" if is_fortran else "C")
+    return values if values.flags.aligned else values.copy()
 
 
 def read_pages(place: Path) -> NDArray[Any]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from verite.errors import ReadError, excerpt
-from verite.files import read_text
-from verite.formats.format import Format, Look, Options, head_of
+from verite.files import read_lines
+from verite.formats.format import FRAMES, Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.words import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
@@ -21,7 +22,7 @@ TRUTH, PRED = 10, 5
 INVALID, OCCLUDED = 7, 8  # places of these numbers
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     files = look.with_suffix(".txt")
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
@@ -40,19 +41,19 @@ def recognise(look: Look) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    files = Look(path).with_suffix(".txt")
+    files, why = files_of_split(path, PathProbe(path).with_suffix(".txt"), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
         with rows.tolerance:
             read_faces(rows, file)
-    return rows.annotations("wider", layout="xywh")
+    return rows.annotations("wider", layout="xywh", why=why)
 
 
 def read_faces(rows: Rows, file: Path) -> None:
     """The images of a file, each followed by its faces."""
-    lines = [(i, line.strip()) for i, line in enumerate(read_text(file).splitlines(), start=1) if line.strip()]
+    lines = [(i, line.strip()) for i, line in enumerate(read_lines(file), start=1) if line.strip()]
     at = 0
     while at < len(lines):
         number, image = lines[at]
@@ -92,5 +93,6 @@ FORMAT = Format(
     about="the path of an image, the number of its faces, a line per face; predictions are a file per image",
     recognise=recognise,
     read=read,
+    options=FRAMES | {"split"},
     suffixes=(".txt",),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import float_info
 from typing import Literal, cast
 
 from verite.errors import ReadError, excerpt
@@ -14,6 +15,15 @@ def is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_plain_number(value: object) -> bool:
+    """Is this a number that float64 holds? JSON has integers of any length, and true and false are none.
+
+    >>> [is_plain_number(value) for value in (1, 0.5, True, "1", 10**400)]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def to_number(word: str, where: str, expected: str = "a number") -> float:
@@ -40,19 +50,60 @@ def to_numbers(words: Sequence[str], where: str, expected: str = "a number") -> 
 # How far a fraction may leave 0..1: rounding, and boxes drawn to the very edge.
 TOLERANCE = 0.01
 MANY = 0.1  # share of the boxes that leave the image under either reading, before another layout is thought of
+STRAY, BEYOND = 0.05, 2.0  # share of the fractions that may lie outside 0..1, and how far
 
 
-def is_relative(words: Sequence[str]) -> bool:
-    """A class number and fractions of the image?"""
-    if len(words) < 5 or not words[0].isdecimal():
+def is_relative(words: Sequence[str], *, is_named: bool = False) -> bool:
+    """A class number (`is_named`: any class) and fractions of the image?"""
+    if len(words) < 5 or not (is_named or words[0].isdecimal()):
         return False
-    return all(is_number(word) and -TOLERANCE <= float(word) <= 1 + TOLERANCE for word in words[1:])
+    return all(is_number(word) and is_fraction(float(word)) for word in words[1:])
 
 
-def relative_lines(lines: Sequence[Sequence[str]]) -> list[list[float]]:
+def is_fraction(number: float) -> bool:
+    """Does a number lie between 0 and 1, apart from rounding?"""
+    return -TOLERANCE <= number <= 1 + TOLERANCE
+
+
+def relative_lines(lines: Sequence[Sequence[str]], *, is_named: bool = False) -> list[list[float]]:
     """The numbers of the lines that are relative, if most lines are; else none."""
-    found = [[float(word) for word in words[1:]] for words in lines if is_relative(words)]
+    found = [[float(word) for word in words[1:]] for words in lines if is_relative(words, is_named=is_named)]
     return found if 2 * len(found) > len(lines) else []
+
+
+def why_fractions(boxes: Sequence[Sequence[float]]) -> str:
+    """Why the numbers of these boxes are fractions of the image; "" where they may be pixels.
+
+    No box in pixels lies within the first pixel of its image with a corner or a side between two whole numbers, so
+    that a single box is evidence. A few numbers may leave 0..1, as those of predictions that were not clipped.
+
+    >>> why_fractions([[0.25, 0.5, 0.1, 0.2]]), why_fractions([[0, 0, 1, 1]])
+    ('all 4 numbers lie between 0 and 1', '')
+    """
+    numbers = [number for box in boxes for number in box]
+    inside = sum(map(is_fraction, numbers))
+    if inside < (1 - STRAY) * len(numbers) or not all(abs(number) <= BEYOND for number in numbers):
+        return ""
+    if all(number.is_integer() for number in map(float, numbers)):
+        return ""
+    if inside == len(numbers):
+        return f"all {len(numbers):,} numbers lie between 0 and 1"
+    return f"{inside:,} of {len(numbers):,} numbers lie between 0 and 1, and none is above {BEYOND:g}"
+
+
+def fitting_fractions(boxes: Sequence[Sequence[float]]) -> list[str]:
+    """The layouts in which boxes in fractions stay in their image, of those that are written: centre and size first.
+
+    >>> fitting_fractions([[0.1, 0.1, 0.2, 0.9]]), fitting_fractions([[0.5, 0.5, 0.2, 0.2]])
+    (['xyxy', 'ltwh'], ['cxcywh', 'ltwh'])
+    """
+    most = MANY * len(boxes)
+    leaving = {
+        "cxcywh": sum(map(leaves_image, boxes)),
+        "xyxy": 0 if all(map(is_corners, boxes)) else len(boxes),
+        "ltwh": sum(max(x + width, y + height) > 1 + TOLERANCE for x, y, width, height in boxes),
+    }
+    return [layout for layout, count in leaving.items() if count <= most]
 
 
 def leaves_image(box: Sequence[float]) -> bool:
@@ -76,14 +127,17 @@ def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
     return 2 * above > len(numbers) and all(0 <= n[-1] <= 1 for n in numbers)
 
 
-def confidence_place(lines: Sequence[Sequence[str]]) -> tuple[Literal["before", "after"], str] | None:
+def confidence_place(
+    lines: Sequence[Sequence[str]], *, is_named: bool = False
+) -> tuple[Literal["before", "after"], str] | None:
     """Where the confidence of relative lines stands, and why; None where most lines have none.
 
     A line of a class and five fractions is `class cx cy w h confidence` to YOLO, `class confidence cx cy w h` to
-    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO. Where
-    many do under both, numbers that are corners in one place and not in the other tell.
+    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO, or for
+    the text format where classes may have names (`is_named`). Where many do under both, numbers that are corners in
+    one place and not in the other tell.
     """
-    numbers = relative_lines(lines)
+    numbers = relative_lines(lines, is_named=is_named)
     six = [n for n in numbers if len(n) == 5]
     if not six or 2 * len(six) <= len(numbers):
         return None
@@ -95,6 +149,6 @@ def confidence_place(lines: Sequence[Sequence[str]]) -> tuple[Literal["before", 
             where = cast(Literal["before", "after"], fitting[0])
             return where, f"confidence {where} the box, because all {len(six)} boxes are corners then"
     counts = f"of {len(six)} boxes {after} leave the image if the confidence comes last, {before} if it comes first"
-    if before < after:
+    if before < after or (is_named and before == after):
         return "before", f"confidence before the box, because {counts}"
     return "after", f"confidence after the box, because {counts}"

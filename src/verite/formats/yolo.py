@@ -9,30 +9,88 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from verite.errors import ReadError, excerpt
-from verite.files import folder_atomically, read_text
+from verite.files import folder_atomically, read_lines
 from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Look, Options, file_stems, head_of, is_list, write_lines
-from verite.formats.outlines import bounds_of_rings, check_ring
+from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, head_of, is_list, write_lines
+from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
+from verite.formats.shards import files_of_split
 from verite.formats.sizes import check_order, fractions, pictures_in
 from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
-from verite.formats.yolo_keypoints import Shape, find_shape, split_keypoints
 from verite.model.annotations import Annotations
+from verite.model.keypoints import VISIBLE
 from verite.model.layouts import layout_name, spell_as
 from verite.model.regions import POLYGON, Regions
 from verite.progress import count_files
 
+# In a line, [17, 3], or in lines of their own behind dashes.
+SHAPE = re.compile(r"^\s*kpt_shape\s*:[\s\[(-]*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])\b", re.MULTILINE)
+
+Shape = tuple[int, int]  # how many keypoints, how many numbers each
+
+
+def shape_in(files: Iterable[Path]) -> Shape | None:
+    """The `kpt_shape` of the first of these files that has one."""
+    for file in files:
+        if file.suffix in (".yaml", ".yml") and file.is_file() and (found := SHAPE.search(head_of(file))):
+            return int(found[1]), int(found[2])
+    return None
+
+
+def shape_of_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
+    """The shape that lines betray: all as long, and every third number behind the box a visibility, some of them 2."""
+    lengths = {len(words) for words in lines}
+    if len(lengths) != 1:
+        return None
+    count, rest = divmod(lengths.pop() - 5, 3)
+    if count < 1 or rest or not all(is_number(word) for words in lines for word in words):
+        return None
+    seen = {float(word) for words in lines for word in words[7::3]}
+    return (count, 3) if seen <= {0.0, 1.0, 2.0} and 2.0 in seen else None
+
+
+def shape_of_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
+    """As many keypoints as the truth has, if lines are long enough for them."""
+    truth = options.like.regions.keypoints if options.like is not None else None
+    if truth is None or not lines:
+        return None
+    count, lengths = int(truth.counts.max()), {len(words) - 5 for words in lines}
+    return next(((count, each) for each in (3, 2) if lengths <= {count * each, count * each + 1}), None)
+
+
+def find_shape(files: Iterable[Path], lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
+    """The shape of keypoints; None where lines are boxes or outlines."""
+    named = [options.names] if isinstance(options.names, Path) else []
+    return shape_in([*named, *files]) or shape_of_truth(lines, options) or shape_of_lines(lines)
+
+
+def split_keypoints(where: str, numbers: Sequence[float], shape: Shape) -> tuple[list[float], float | None]:
+    """x, y and visibility of each point behind the box, and the confidence where there is one."""
+    count, each = shape
+    wanted = count * each
+    if len(numbers) not in (wanted, wanted + 1):
+        expected = f"a class, 4 numbers and {count} keypoints of {each} numbers, as kpt_shape says (V420)"
+        raise ReadError(where, expected=expected, found=f"{len(numbers) + 5} words")
+    points = []
+    for i in range(0, wanted, each):
+        x, y, *seen = numbers[i : i + each]
+        points += [x, y, *(seen or [0.0 if min(x, y) < 0 else VISIBLE])]  # below zero: Ultralytics' way to say unknown
+    return points, numbers[wanted] if len(numbers) > wanted else None
+
+
 NAMES_FILES = ("classes.txt", "obj.names", "data.yaml", "data.yml", "dataset.yaml", "dataset.yml")
+
 LAYOUT = "cxcywh"
 
 
-def recognise(look: Look) -> str | None:
+def recognise(look: PathProbe) -> str | None:
     if look.is_folder:
         marker = next((name for name in NAMES_FILES[1:] if (look.path / name).is_file()), None)
         folder = next((p.name for p in label_folders(look.path)), None)
@@ -58,12 +116,12 @@ def label_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     folders = label_folders(path)
-    found = [p for folder in folders for p in sorted(folder.rglob("*.txt"))] or Look(path).with_suffix(".txt")
+    found = [p for folder in folders for p in sorted(folder.rglob("*.txt"))] or PathProbe(path).with_suffix(".txt")
     return [p for p in found if p.is_file() and not p.name.startswith(".") and not is_list(p)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    files = label_files(path)
+    files, split = files_of_split(path, label_files(path), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     names, origin = class_names(options, *names_files(path))
@@ -76,6 +134,7 @@ def read(path: Path, options: Options) -> Annotations:
     if options.images is None and options.image_size is None:
         rows.pictures_beside = pictures_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
+    why = f"{split}; {why}" if split else why
     why += f"; {shape[0]} keypoints of {shape[1]} numbers behind each box" if shape is not None else ""
     return rows.annotations("yolo", layout=layout, coords="rel", why=why)
 
@@ -88,7 +147,7 @@ def first_lines(files: Sequence[Path]) -> list[list[str]]:
 def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
     """The lines of one image."""
     rows.add_image(file, file.stem)
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
             with rows.tolerance:
                 add_line(rows, file, number, line.split(), layout, shape)
@@ -232,6 +291,7 @@ HOLDS = frozenset(
         "unused class",
     }
 )
+
 FORMAT = Format(
     name="yolo",
     title="YOLO txt",
@@ -240,7 +300,66 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    holds=HOLDS,
-    needs=frozenset({"boxes from left to right", "image size"}),
-    honours=FRAMES | {"label_offset", "names"},
+    preserves=HOLDS,
+    requires=frozenset({"boxes from left to right", "image size"}),
+    options=FRAMES | {"label_offset", "names", "split"},
+)
+
+
+def recognise_yolo_pose(look: PathProbe) -> str | None:
+    if not label_files(look.path) if look.is_folder else look.path.suffix.lower() != ".txt":
+        return None
+    shape = shape_in(names_files(look.path))
+    if shape is not None:
+        return f"text files beside a data.yaml with kpt_shape {list(shape)}"
+    shape = shape_of_lines(look.lines)
+    is_pose = shape is not None and all(0 <= float(word) <= 1.01 for words in look.lines for word in words[1:5])
+    return f"text files with a class number, a box and {shape[0]} keypoints per line" if shape and is_pose else None
+
+
+def read_yolo_pose(path: Path, options: Options) -> Annotations:
+    found = read(path, options)
+    if len(found) and not found.regions.has_keypoints:
+        remedy = "say how many there are as kpt_shape: [17, 3]"
+        raise ReadError(path, expected="kpt_shape in data.yaml, or lines of a box and keypoints", found="neither",
+                        remedy=remedy)  # fmt: skip
+    return found.with_source(replace(found.source, format="yolo-pose"))
+
+
+def write_yolo_pose(annotations: Annotations, path: Path) -> None:
+    """labels/*.txt and data.yaml with kpt_shape; objects without a pose have points that are not labelled."""
+    regions, keypoints = fractions(annotations, path), annotations.regions.keypoints
+    counts = set(keypoints.counts.tolist()) - {0} if keypoints is not None else set()
+    if len(counts) != 1:
+        found = "none" if not counts else f"{sorted(counts)} in different objects"
+        raise ReadError(path, expected="as many keypoints in every object", found=found)
+    count, scaled = counts.pop(), regions.keypoints
+    assert scaled is not None
+    numbers = class_numbers(annotations, path)
+    lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
+    boxes = spell_as(regions.boxes, LAYOUT).tolist()
+    for row, image in enumerate(annotations.image):
+        values = [*boxes[row], *(scaled[row].ravel().tolist() or [0.0] * (3 * count))]
+        if annotations.confidence is not None:
+            values.append(float(annotations.confidence[row]))
+        lines[image].append(" ".join([str(numbers[annotations.label[row]]), *map(repr, values)]) + "\n")
+    stems = file_stems(annotations.images, path)
+    with folder_atomically(path) as folder:
+        (folder / "labels").mkdir()
+        write_lines(folder / "labels", stems, lines)
+        names = annotations.labels.names or [str(i) for i in range(max(numbers, default=0) + 1)]
+        text = f"kpt_shape: [{count}, 3]\n{yaml_of(tuple(names))}"
+        (folder / "data.yaml").write_text(text, encoding="utf-8")
+
+
+YOLO_POSE = Format(
+    name="yolo-pose",
+    title="YOLO pose txt",
+    about="as `yolo`, with `x y visibility` of each keypoint behind the box; `kpt_shape` in `data.yaml`",
+    recognise=recognise_yolo_pose,
+    read=read_yolo_pose,
+    write=write_yolo_pose,
+    preserves=(HOLDS | {"keypoints", "box apart from its polygon"}) - {"polygon", "class id without a name"},
+    requires=frozenset({"image size", "keypoints"}),
+    options=FORMAT.options,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from verite.csv_files import lines_of
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.files import find_path, read_text
+from verite.files import find_path
 from verite.interpretation.taxonomy import Taxonomy, read_taxonomy
-from verite.model.display import Display, Part
-from verite.model.labels import Labels
-from verite.model.tables import Table
+from verite.model.classes import Labels
+from verite.model.tables import Display, Part, Table
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -54,7 +52,10 @@ class ClassDistances(Display):
     ) -> ClassDistances:
         """From a square matrix, checked: numbers from 0 to 1, 0 on the diagonal, symmetric unless said otherwise."""
         place = where if where is not None else "class distances"
-        values = np.array(matrix, dtype=np.float64)
+        try:
+            values = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ReadError(place, expected="a matrix of numbers from 0 to 1", found=excerpt(str(error))) from None
         if values.shape != (len(names), len(names)):
             raise ReadError(place, expected=f"a matrix of {len(names)} × {len(names)}", found=str(values.shape))
         check(tuple(names), values, symmetric, place)
@@ -206,6 +207,9 @@ def of_mapping(given: Mapping[str, Mapping[str, float]], symmetric: bool) -> Cla
     rows = []
     for name in names:
         row = given[name]
+        if not isinstance(row, Mapping):
+            found = f"{type(row).__name__} for {excerpt(str(name))}"
+            raise ReadError("class distances", expected="a mapping from classes to numbers for each class", found=found)
         absent = [other for other in names if other not in row and other != name]
         if absent:
             raise ReadError(
@@ -219,12 +223,7 @@ def of_mapping(given: Mapping[str, Mapping[str, float]], symmetric: bool) -> Cla
 
 def read_matrix(path: Path, *, symmetric: bool = True) -> ClassDistances:
     """From CSV: class names as header and as first column, in any order of rows."""
-    text = read_text(path)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in text.split("\n", 1)[0] else ","
-    try:
-        lines = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1) if any(row)]
-    except csv.Error as error:
-        raise ReadError(path, expected="comma-separated values", found=str(error)) from None
+    lines = [(number, row) for number, row in lines_of(path) if any(row)]
     if len(lines) < 2:
         raise ReadError(path, expected="a header with class names and a row for each class", found="no such rows")
     names = [name.strip() for name in lines[0][1][1:]]

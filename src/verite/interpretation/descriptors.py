@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError
 from verite.files import find_path
+from verite.formats.sizes import picture
 from verite.interpretation.class_distances import ClassDistances
 
 Points = NDArray[np.float32]  # [n, 128]: what each point of a picture looks like
@@ -115,16 +116,10 @@ def vision() -> Any:
 
 def grey(path: Path) -> NDArray[np.uint8]:
     """A picture without its colours, read by Pillow, which refuses decompression bombs."""
-    from PIL import Image
-
-    try:
-        with Image.open(path, formats=FORMATS) as image:
-            small = image.convert("L")
-            small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-            return np.asarray(small, dtype=np.uint8)
-    except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ReadError(path, expected="a picture", found=reason) from None
+    with picture(path, FORMATS) as image:
+        small = image.convert("L")
+        small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+        return np.asarray(small, dtype=np.uint8)
 
 
 def shared_points(mine: Points, theirs: Points, ratio: float) -> float:

@@ -11,29 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.evaluation.floors import sure_enough
+from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.prepare import prepare
-from verite.evaluation.redrawing import draw_ratio
+from verite.evaluation.settings import above_threshold
 from verite.interpretation.class_distances import ClassDistances, class_distances
-from verite.interpretation.localization import localization_metric, localization_score
-from verite.interpretation.overlaps import find_overlaps
 from verite.interpretation.score import (
+    InterpretSettings,
     Objects,
     Possible,
     Ruling,
     ScoreRules,
+    find_overlaps,
     judge,
+    localization_metric,
+    localization_score,
     recognition_score,
 )
-from verite.interpretation.settings import InterpretSettings
 from verite.interpretation.trace import Thing, Trace
 from verite.metrics.localize import refuse_fractions
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
-from verite.model.display import Part
 from verite.model.images import known_images
-from verite.model.results import Results, Taken, choose_threshold
-from verite.model.tables import Table, show_cell
+from verite.model.results import Matches, Results, choose_threshold
+from verite.model.tables import Part, Table, show_cell
 from verite.pairs.objects import ignored_truths, mean_of, overlap_of
 from verite.protocols.protocol import protocol
 from verite.signature import Signature
@@ -187,7 +187,7 @@ class InterpretationResults(Results):
         found[self.judged.matches.pred] = True
         return found
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what it was matched with, the best overlap first where it may be several."""
         threshold = self.how.rules.least
         choose_threshold((threshold,), iou)
@@ -198,7 +198,7 @@ class InterpretationResults(Results):
         asked[self.truth_rows] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.pred_rows[~self.excused | self.is_matched]] = True
-        return Taken(threshold, asked, taken, claims=claims)
+        return Matches(threshold, asked, taken, claims=claims)
 
     def is_error(self, score: str) -> bool:
         return True
@@ -397,7 +397,7 @@ def is_sure(side: Annotations, settings: InterpretSettings) -> NDArray[np.bool_]
     """Which objects are left when weak ones are cut; those that do not say how sure they are stay."""
     if settings.confidence is None or side.confidence is None:
         return np.ones(len(side), dtype=np.bool_)
-    found: NDArray[np.bool_] = sure_enough(side, settings.confidence) | side.flag("unscored")
+    found: NDArray[np.bool_] = above_threshold(side, settings.confidence) | side.flag("unscored")
     return found
 
 

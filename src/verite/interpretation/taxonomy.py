@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from verite.errors import ReadError, excerpt
 from verite.files import find_path, read_text
+from verite.formats.json_documents import check_depth
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,21 @@ def of_json(text: str, path: Path) -> Taxonomy:
     import json
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise ReadError(path, expected="each name once", found=f"{excerpt(name)} twice")
+        twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
+        if twice is not None:
+            raise ReadError(path, expected="each name once", found=f"{excerpt(twice)} twice")
         return dict(pairs)
 
+    check_depth(path, text.encode())
     try:
         document = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise ReadError(f"{path}:{error.lineno}", expected="JSON", found=error.msg) from None
-    except RecursionError:
-        raise ReadError(path, expected="a tree of classes", found="objects nested too deeply") from None
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, ReadError):
+            raise
+        found = "a number of thousands of digits" if isinstance(error, ValueError) else "objects nested too deeply"
+        raise ReadError(path, expected="a tree of classes", found=found) from None
     if isinstance(document, dict) and document and all(isinstance(v, str) or v is None for v in document.values()):
         return Taxonomy(document, str(path))
     parents: dict[str, str | None] = {}
@@ -121,7 +127,7 @@ def of_text(text: str, path: Path) -> Taxonomy:
     """One name a line, indented more than what it is a kind of; # starts a remark."""
     parents: dict[str, str | None] = {}
     above: list[tuple[int, str]] = []  # depth and name of the line's ancestors
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(StringIO(text, newline=None), 1):
         bare = line.split("#", 1)[0].rstrip()
         if not bare:
             continue

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
-from verite.interpretation.score import Objects, Possible, ScoreRules, judge
-from verite.interpretation.settings import ALPHA, Matching
-from verite.model.display import Display, Part
-from verite.model.tables import Table
+from verite.interpretation.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
+from verite.model.tables import Display, Part, Table
 
 Floats = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import DataError, ReadError
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.model.tables import Table
 from verite.records import record
 
 if TYPE_CHECKING:
-    from verite.leaderboards.pool import Pool
+    from verite.leaderboards.simulation import Pool
     from verite.model.annotations import Annotations
     from verite.truth_errors.detection import Detection
 
@@ -101,6 +101,9 @@ class AuditVerdicts:
 def read_verdicts(source: str | PathLike[str] | Sequence[AuditRow], truth: Annotations) -> AuditVerdicts:
     """The rows of a table, or of a leaderboard's own list, that have a verdict."""
     place = str(source) if isinstance(source, (str, PathLike)) else "audit"
+    if not isinstance(source, (str, PathLike, Sequence)) or not all(hasattr(row, "verdict") for row in (
+        () if isinstance(source, (str, PathLike)) else source)):  # fmt: skip
+        raise BadParameter(f"audit: expected a table or a leaderboard's own rows, found {excerpt(source)}")
     rows = read_rows(source) if isinstance(source, (str, PathLike)) else list(source)
     said = [row for row in rows if row.verdict in ("right", "wrong")]
     positions = [find_record(row, truth, place) if row.kind != "missing" else -1 for row in said]
@@ -108,29 +111,22 @@ def read_verdicts(source: str | PathLike[str] | Sequence[AuditRow], truth: Annot
 
 
 def read_rows(path: str | PathLike[str]) -> list[AuditRow]:
-    import csv
+    """The rows of an `audit.csv`."""
+    from verite.csv_files import read_csv
 
-    from verite.files import find_path, read_text
-
-    place = find_path(path)
-    table = list(csv.reader(read_text(place).splitlines()))
     needed = [name for name in COLUMNS if name not in ("influence", "reason")]
-    head = table[0] if table else []
-    if not set(needed) <= set(head):
-        found = ",".join(head) or "nothing"
-        raise ReadError(f"{place}:1", expected=f"the columns {','.join(COLUMNS)}", found=found)
     rows = []
-    for number, cells in enumerate(table[1:], 2):
-        row = dict(zip(head, cells, strict=False))
-        verdict, kind = row.get("verdict", "").strip().lower(), row.get("kind", "")
+    for where, row in read_csv(path, f"the columns {','.join(COLUMNS)}", needed).records():
+        verdict, kind = row["verdict"].strip().lower(), row["kind"]
         if verdict not in VERDICTS:
-            raise ReadError(f"{place}:{number}", expected="right, wrong, unsure or nothing", found=repr(verdict))
+            raise ReadError(where, expected="right, wrong, unsure or nothing", found=excerpt(verdict))
         if kind not in KINDS:
-            raise ReadError(f"{place}:{number}", expected=f"the kind {', '.join(KINDS)}", found=repr(kind))
+            raise ReadError(where, expected=f"the kind {', '.join(KINDS)}", found=excerpt(kind))
         try:
             box = [float(row[side]) for side in ("x", "y", "width", "height")]
-        except (KeyError, ValueError):
-            raise ReadError(f"{place}:{number}", expected="four numbers of a box", found=",".join(cells)) from None
+        except ValueError:
+            found = excerpt(",".join(row.values()))
+            raise ReadError(where, expected="four numbers of a box", found=found) from None
         made = AuditRow.of(row["image"], row["label"], box, kind, 0.0, row.get("reason", ""))
         rows.append(replace(made, verdict=verdict))
     return rows

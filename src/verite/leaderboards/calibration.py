@@ -15,15 +15,14 @@ import numpy as np
 from verite.errors import BadParameter, DataError
 from verite.leaderboards.leaderboard import evaluate_one, rank_results
 from verite.leaderboards.result import WIDTH
-from verite.model.display import Display, Part
 from verite.model.results import to_json
-from verite.model.tables import Table
+from verite.model.tables import Display, Part, Table
 from verite.signature import Signature
 from verite.statistics.calibration import Bin, bin_columns, bin_pairs
-from verite.statistics.places import TIE
+from verite.statistics.standings import TIE
 
 if TYPE_CHECKING:
-    from verite.leaderboards.settings import LeaderboardSettings
+    from verite.leaderboards.leaderboard import LeaderboardSettings
     from verite.model.annotations import Annotations
     from verite.truth_errors.detection import Detection
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.evaluation.changes import Changes
+from verite.evaluation.evaluation import Changes
 from verite.leaderboards.audit import AuditRow
 from verite.records import record
-from verite.statistics.places import TIE
+from verite.statistics.standings import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.leaderboards.board import Board
-    from verite.leaderboards.draws import TruthDraws
-    from verite.leaderboards.settings import LeaderboardSettings
+    from verite.leaderboards.leaderboard import LeaderboardSettings
+    from verite.leaderboards.result import Board
+    from verite.leaderboards.simulation import TruthDraws
     from verite.model.annotations import Annotations
     from verite.truth_errors.detection import Detection
 
@@ -45,7 +45,7 @@ def influence(results: Any, metric: str, rows: NDArray[Any], threads: int | None
     offsets, none = np.arange(len(rows) + 1, dtype=np.int64), np.zeros(len(rows) + 1, np.int64)
     empty = np.zeros(0, np.int32)
     changes = Changes(None, rows.astype(np.int32), offsets, empty, empty, none, empty, none)
-    drawn = results.evaluation.draw_means([results.part_of(metric)], None, changes, threads)[:, 0]
+    drawn = results.evaluation.bootstrap_means([results.mean_query(metric)], None, changes, threads)[:, 0]
     return np.asarray(drawn - results.scores[metric].value)
 
 
@@ -55,7 +55,8 @@ def influence_of_adding(results: Any, metric: str, truths: TruthDraws, candidate
     added = [[len(truths.truth) + int(i)] for i in candidates]
     changes = Changes.of(truths.fixed_table, added=added)
     return np.asarray(
-        results.evaluation.draw_means([results.part_of(metric)], None, changes)[:, 0] - results.scores[metric].value
+        results.evaluation.bootstrap_means([results.mean_query(metric)], None, changes)[:, 0]
+        - results.scores[metric].value
     )
 
 
@@ -69,7 +70,7 @@ def find_flips(
     truths: TruthDraws | None,
 ) -> Flips:
     """Of all neighbours of a board."""
-    from verite.leaderboards.draws import sort_records
+    from verite.leaderboards.simulation import sort_records
     from verite.progress import begin
 
     rows = sort_records(truth, np.flatnonzero(asked))
@@ -147,7 +148,7 @@ def count_to_flip(pair: Sequence[Any], metric: str, rows: Any, change: Floats, g
 def gaps_without(pair: Sequence[Any], metric: str, order: Any, sizes: Sequence[int]) -> Floats:
     """The gap of two detectors without the first so many truths of an order."""
     changes = Changes.of(removed=[order[:size] for size in sizes])
-    one, two = (each.evaluation.draw_means([each.part_of(metric)], None, changes)[:, 0] for each in pair)
+    one, two = (each.evaluation.bootstrap_means([each.mean_query(metric)], None, changes)[:, 0] for each in pair)
     return np.asarray(one - two)
 
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verite.errors import BadParameter, DataError, did_you_mean
-from verite.formats import read
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
+from verite.formats import list_shards, read
+from verite.formats.coco import read_image_records
 from verite.leaderboards.audit import AuditVerdicts, read_verdicts
-from verite.leaderboards.board import Board
-from verite.leaderboards.columns import groups_of
-from verite.leaderboards.confusion import count_confusions, read_confusions
-from verite.leaderboards.draws import TruthDraws, sort_pool
+from verite.leaderboards.bootstrap import check_redrawable, draw_images
 from verite.leaderboards.flips import Flips, find_flips
-from verite.leaderboards.pool import Pool, Unexplained, find_unexplained, keep_verified, pool_file
-from verite.leaderboards.resampling import check_redrawable, draw_images
-from verite.leaderboards.result import Leaderboard
-from verite.leaderboards.settings import NONE, LeaderboardSettings
+from verite.leaderboards.result import Board, Leaderboard
+from verite.leaderboards.simulation import (
+    Pool,
+    TruthDraws,
+    UnmatchedDetections,
+    count_confusions,
+    find_unexplained,
+    keep_verified,
+    pool_file,
+    read_confusions,
+    sort_pool,
+)
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
-from verite.model.joining import join_regions
+from verite.model.rasters import join_regions
 from verite.model.results import Results, system_name
 from verite.progress import begin
 from verite.protocols import protocol_named
+from verite.protocols.keypoints import Sigmas
+from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 from verite.signature import Signature
 from verite.threads import thread_count, use_threads
 from verite.truth_errors.detection import Detection
@@ -33,9 +44,128 @@ from verite.truth_errors.detection import Detection
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.model.annotations import Annotations
+
     Floats = NDArray[np.float64]
+
+
+Which = Literal["coco", "voc", "lvis"]
+
+NONE = "none"
+
+
+class Level(Number[float, float]):
+    """A probability that is neither 0 nor 1."""
+
+    def hold(self, value: Any) -> float:
+        from verite.statistics.intervals import check_level
+
+        level = float(super().hold(value))
+        check_level(level)
+        return level
+
+
+class Groups(Setting[Any, Any]):
+    """Images, none, a column of them, or a group for each."""
+
+    def spell(self, value: Any) -> object:
+        return value if isinstance(value, str) else "given"
+
+
+class LeaderboardSettings(EvaluationSettings):
+    """Whose numbers, what is drawn, and how often."""
+
+    protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
+    on: Option[On] = on_setting()
+    sigmas: Setting[Any, Any] = Sigmas(omit_default=True)
+    metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
+        ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],
+        metavar="NAME", is_signed=False,
+    )  # fmt: skip
+    missing_from: Setting[Any, Any] = Groups(
+        "pool", "Candidates for missing objects: the detectors' own boxes (pool), a file, or none.",
+        metavar="pool|FILE|none",
+    )  # fmt: skip
+    confusion: Setting[str | Path | None, Any] = FileOrContent(
+        None, "Table recorded,CLASS…: where wrong labels move to.", default_text="the detectors' own confusions"
+    )
+    resample: Setting[Any, Any] = Groups(
+        "images", "What is drawn again: images, groups of images (a column), or none.", metavar="images|COLUMN|none"
+    )
+    draws: Option[int] = Count(1000, "How many truths and sets of images are drawn.")
+    seed: Option[int] = Whole(0, "Of the draws.")
+    level: Option[float] = Level(0.95, "Probability with which intervals and places hold.")
+    audit_size: Option[int] = Count(100, "At most so many records to check first.", is_signed=False)
+    threads: Option[int | None] = THREADS
+    parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # draws need everything at once
+
+    def check(self) -> None:
+        if self.sigmas is not None and self.on != "keypoints":
+            raise type(self).sigmas.refuse("nothing but with on=keypoints", self.sigmas)
+        if self.protocol == "voc" and self.on not in ("box", "rotated"):
+            raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
+        if self.protocol == "lvis" and self.on not in ("box", "mask"):
+            raise type(self).on.refuse("box or mask with LVIS", self.on)
+
+
+WORDS = {"shared": "image, label"}  # what else may be said besides a column
+
+
+def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
+    """The group of each image: a key of the images of a COCO file, `FILE.csv:COLUMN` with a column `image`, or a
+    sequence with a value for each image.
+    """
+    if not isinstance(given, str):
+        values = np.asarray(given)
+        if values.ndim != 1:
+            raise BadParameter(f"{purpose}: expected a group for each image, found {excerpt(given)}")
+        if len(values) != len(truth.images):
+            raise BadParameter(
+                f"{purpose}: expected a group for each of {len(truth.images)} images, found {len(values)}"
+            )
+        return values
+    path, _, column = given.rpartition(":")
+    if path:
+        return read_column(truth, path, column, purpose)
+    records = read_image_records(truth.source)
+    known = sorted({key for record in records.values() for key in record})
+    if given not in known:
+        listed = ", ".join(known) or "no columns"
+        raise BadParameter(
+            f"{purpose}: expected {WORDS.get(purpose, 'images')}, a column of the truth's images ({listed}) or "
+            f"FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
+        )
+    missing = [truth.images.name(i) for i in range(len(truth.images)) if given not in records.get(key_of(truth, i), {})]
+    if missing:
+        raise DataError(f"{purpose}: expected {given!r} for every image, found none for {missing[0]!r}")
+    return np.array([str(records[key_of(truth, i)][given]) for i in range(len(truth.images))])
+
+
+def key_of(truth: Annotations, image: int) -> int | str:
+    return int(truth.images.ids[image]) if truth.images.ids is not None else truth.images.name(image)
+
+
+def read_column(truth: Annotations, path: str, column: str, purpose: str) -> NDArray[Any]:
+    """A column of a table that names images."""
+    from verite.csv_files import read_csv
+
+    table = read_csv(path, f"the columns image and {column}", ("image", column))
+    values: dict[int, str] = {}
+    for _, row in table.records():
+        image = truth.images.find(row["image"])
+        if image is not None:
+            values[image] = row[column]
+    missing = [i for i in range(len(truth.images)) if i not in values]
+    if missing:
+        name = truth.images.name(missing[0])
+        raise DataError(f"{table.path}: expected a row for every image ({purpose}), found none for {name!r}")
+    return np.array([values[i] for i in range(len(truth.images))])
+
+
 BLOCK = 50  # draws that are held at a time
+
 CORE_DOUBTS = {"images": (True, False), "errors": (False, True), "both": (True, True)}
+
 LEFT_OUT = 100  # draws of a pool without one detector's own boxes
 
 
@@ -44,7 +174,8 @@ def leaderboard(
 ) -> Leaderboard:
     """How likely the order of detectors by a published score survives errors of the truth, other images, and both.
 
-    `predictions` are a mapping from names, or several files or annotations; or `truth` is a list of results of one
+    `predictions` are a mapping from names, several files or annotations, or a folder or glob of such files; or
+    `truth` is a list of results of one
     protocol. `metrics` are scores of the protocol (one matching serves them all), `errors` what may be wrong with the
     truth (`vt.truth_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
     Settings: protocol, on, sigmas, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads,
@@ -67,11 +198,20 @@ def leaderboard(
 
 def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) -> dict[str, Results]:
     """The results of every detector, by name."""
+    several = truth if predictions is None else predictions
+    if not isinstance(several, (Iterable, PathLike)):
+        raise BadParameter(f"leaderboard: expected several detectors, found {type(several).__name__}")
     if predictions is None:
         given = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
+        for one in given:
+            if not isinstance(one, Results):
+                found = f"no predictions, and {type(one).__name__} as one of the results"
+                raise BadParameter(f"leaderboard: expected predictions, or results of one protocol, found {found}")
         names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in given])
         return dict(zip(names, given, strict=True))
     record = truth if isinstance(truth, Annotations) else read(truth)
+    if isinstance(predictions, (str, PathLike)):
+        predictions = list_shards(predictions)
     values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
     preds = [one if isinstance(one, Annotations) else read(one, like=record) for one in values]
     if isinstance(predictions, Mapping):
@@ -163,6 +303,8 @@ class Contenders:
         self.asked = results[0].evaluation.outcomes().is_asked
         self.threads = thread_count(settings.threads)
         self.verdicts = read_verdicts(audit, self.truth) if audit is not None else AuditVerdicts()
+        if not isinstance(errors, (Detection, type(None))):
+            raise BadParameter(f"errors: expected the rates of verite.truth_errors, found {excerpt(errors)}")
         self.errors = self.verdicts.complete(Detection() if errors is None else errors)
         self.has_errors = not self.errors.is_none or bool(len(self.verdicts))
         self.groups = self.find_groups()
@@ -192,11 +334,11 @@ class Contenders:
         self.candidates = objects.like(self.truth)
         return sort_pool(keep_verified(pool_file(self.truth, self.candidates, preds), self.truth), self.truth)
 
-    def find_unexplained(self) -> Unexplained:
+    def find_unexplained(self) -> UnmatchedDetections:
         """Not kept: it is as large as all predictions together."""
         return find_unexplained(self.truth, [one.evaluation.pred for one in self.results])
 
-    def pool_members(self, boxes: Unexplained, members: Sequence[int]) -> Pool:
+    def pool_members(self, boxes: UnmatchedDetections, members: Sequence[int]) -> Pool:
         return sort_pool(keep_verified(boxes.pool(members), self.truth), self.truth)
 
     def make_draws(self, pool: Pool | None) -> TruthDraws:
@@ -258,9 +400,9 @@ class Contenders:
                 count = min(BLOCK, draws - first)
                 weights, changes = self.draw_block(first, count)
                 for i, one in enumerate(self.results):
-                    parts = [one.part_of(metric) for metric in self.metrics]
+                    parts = [one.mean_query(metric) for metric in self.metrics]
                     asked = [CORE_DOUBTS[doubt] for doubt in doubts]
-                    found[first : first + count, :, i] = one.evaluation.draw_doubts(
+                    found[first : first + count, :, i] = one.evaluation.simulate_means(
                         parts, weights, changes, asked, self.threads
                     )
                     advance(count)
@@ -279,7 +421,7 @@ class Contenders:
         truths = self.truths.with_errors(self.errors.scale(factor))
         changes = truths.changes(0, draws)
         found = [
-            one.evaluation.draw_means([one.part_of(self.metrics[0])], None, changes, self.threads)[:, 0]
+            one.evaluation.bootstrap_means([one.mean_query(self.metrics[0])], None, changes, self.threads)[:, 0]
             for one in self.results
         ]
         return np.stack(found, axis=1)
@@ -308,8 +450,8 @@ class Contenders:
         assert self.truths is not None
         assert pool is not None
         changes = self.truths.with_errors(replace(self.errors, favours=None), pool).changes(0, count)
-        parts = [(self.results[i], [self.results[i].part_of(self.metrics[0])]) for i in members]
-        return [float(one.evaluation.draw_means(part, None, changes, self.threads).mean()) for one, part in parts]
+        parts = [(self.results[i], [self.results[i].mean_query(self.metrics[0])]) for i in members]
+        return [float(one.evaluation.bootstrap_means(part, None, changes, self.threads).mean()) for one, part in parts]
 
     def find_flips(self, board: Board) -> Flips:
         return find_flips(board, self.results, self.truth, self.asked, self.errors, self.settings, self.truths)

@@ -7,8 +7,8 @@ from math import inf, pi
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import ratio
-from verite.metrics.record import Empty, Variant
+from verite.metrics.metric import Empty, Variant
+from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
 
 ROBIN = "D'Angelo, Herbin, Ratiéville, Robin challenge evaluation principles and metrics, 2006"
@@ -95,7 +95,7 @@ def robin_cor(p: Pairs) -> Array:
 
 
 @localization(
-    on="box", bounds=(0, inf), best=0, symmetric=True, unit="px", aliases=["center_distance"],
+    on="box", bounds=(0, inf), best=0, symmetric=True, unit="px", aliases=["center_distance"], points=True,
     empty=Empty(truth="diagonal", pred="diagonal", both=0),
     cite="Hemery et al., GRETSI 2009: what remains where a result is only a point",
 )  # fmt: skip
@@ -104,8 +104,12 @@ def centre_distance(p: Pairs) -> Array:
 
     sqrt((x_pred - x_truth)² + (y_pred - y_truth)²)
 
+    A box without an area is a point: only its place counts.
+
     >>> import verite as vt
     >>> vt.metric("centre_distance")([0, 0, 4, 4], [3, 4, 7, 8])
+    5.0
+    >>> vt.metric("centre_distance")([0, 0, 0, 0], [3, 4, 3, 4])
     5.0
     """
     return np.hypot(*(centre(p.pred_box) - centre(p.truth_box)).T)

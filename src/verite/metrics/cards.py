@@ -10,12 +10,9 @@ from typing import Any
 
 from verite.errors import UnknownMetric, did_you_mean, excerpt
 from verite.metrics.catalogue import metric, records
-from verite.metrics.metric import Metric, spell_best
-from verite.metrics.names import spell_metric, word_of
-from verite.metrics.record import Record, spell_settled
-from verite.model.display import Display, Part
+from verite.metrics.metric import Metric, Record, spell_best, spell_metric, spell_settled, word_of
 from verite.model.results import to_json
-from verite.model.tables import Table
+from verite.model.tables import Display, Part, Table
 
 WIDTH = 110
 ON = {

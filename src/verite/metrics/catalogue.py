@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from verite.errors import BadParameter, UnknownMetric, VeriteError, did_you_mean, excerpt
-from verite.metrics.metric import Metric
-from verite.metrics.names import parse
-from verite.metrics.record import Record, make_record
-from verite.metrics.two_masks import over_masks, plain_name, takes_two
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, UnknownMetric, VeriteError, did_you_mean, excerpt
+from verite.metrics.metric import Metric, Record, make_record, parse
+from verite.model.polygons import RLEMasks
+from verite.model.rasters import array_of
+from verite.pairs import Array, Pairs
 
-SHELVES = ("box", "contour", "contour_distance", "region", "partition", "surface")
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+METRIC_MODULES = ("box", "contour", "contour_distance", "region", "partition")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 RECORDS: dict[str, Record] = {}
+
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}  # folded alias: name and parameters
 
 
@@ -36,6 +43,7 @@ def localization(**facts: Any) -> Callable[[F], F]:
     variants  values of its parameter `variant`, each with a sentence
     distance  does it measure distances, in pixels or in the unit of a spacing? Usually where its unit is px or px²
     volumes   is it defined in three dimensions, too?
+    points    is it defined for boxes without an area? Usually two of them are refused
     image     does it need the size of the image?    labels  is it defined for images of several objects?
 
     >>> import numpy as np
@@ -89,7 +97,7 @@ def records() -> dict[str, Record]:
 
 @cache
 def stock() -> None:
-    for shelf in SHELVES:
+    for shelf in METRIC_MODULES:
         import_module(f"verite.metrics.{shelf}")
 
 
@@ -164,3 +172,57 @@ def import_function(path: str) -> Callable[..., Any]:
 def every_metric() -> list[Metric]:
     """Every declared metric at its defaults."""
     return [Metric(record, record.check({})) for record in records().values()]
+
+
+def takes_two(function: Callable[..., Any]) -> bool:
+    """Does a function want two regions, rather than pairs of them?"""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in kinds and p.default is p.empty for p in parameters) == 2
+
+
+def plain_name(function: Callable[..., Any]) -> str:
+    found = getattr(function, "__name__", type(function).__name__)
+    return found if found.isidentifier() else "own"
+
+
+class Masks:
+    """One side of many pairs as arrays; a mask that is asked for again is not drawn again."""
+
+    def __init__(self, runs: RLEMasks, rows: NDArray[np.integer]) -> None:
+        self.runs, self.rows = runs, rows
+        self.last: tuple[int, NDArray[np.bool_]] | None = None
+
+    def __getitem__(self, i: int) -> NDArray[np.bool_]:
+        row = int(self.rows[i])
+        if self.last is None or self.last[0] != row:
+            mask = array_of(self.runs, row)
+            mask.flags.writeable = False  # it may be shown again
+            self.last = row, mask
+        return self.last[1]
+
+
+def over_masks(function: Callable[..., Any]) -> Callable[..., Array]:
+    """A function of two masks as one of many pairs."""
+
+    def measure(pairs: Pairs, **parameters: Any) -> Array:
+        truth, pred = (Masks(RLEMasks(*side[:3]), side[3]) for side in pairs.sides())
+        found = np.empty(len(pairs))
+        for i in range(len(pairs)):
+            value = function(truth[i], pred[i], **parameters)
+            try:
+                found[i] = value
+            except (TypeError, ValueError):
+                name = plain_name(function)
+                raise DataError(f"{name}: expected a number for two masks, found {type(value).__name__}") from None
+        return found
+
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    pairs = inspect.Parameter("pairs", inspect.Parameter.POSITIONAL_ONLY)
+    measure.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
+    measure.__doc__, measure.__name__ = function.__doc__, plain_name(function)
+    measure.__module__ = getattr(function, "__module__", None) or "own"
+    return measure

@@ -8,8 +8,8 @@ import numpy as np
 
 from verite.errors import BadParameter
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import ratio
-from verite.metrics.record import Bounds, Empty, Variant
+from verite.metrics.metric import Bounds, Empty, Variant
+from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
 
 CHABRIER = "Chabrier, Contribution à l'évaluation de performances en segmentation d'images, thesis, Orléans 2005"

@@ -2,36 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isnan, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from verite.errors import BadParameter, DataError
-from verite.evaluation.floors import highest_floor
+from verite import _core
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, give_sizes
+from verite.evaluation.bootstrap import draw_ratio
+from verite.evaluation.evaluation import Candidates, box_candidates
 from verite.evaluation.prepare import Checks, prepare
-from verite.evaluation.redrawing import draw_ratio
-from verite.evaluation.settings import Ignored, Pixel, PolygonRule, Regions
+from verite.evaluation.settings import (
+    ComparisonSettings,
+    Ignored,
+    Pixel,
+    PolygonRule,
+    Regions,
+    above_threshold,
+    highest_floor,
+)
 from verite.formats import Readable, read_pair
 from verite.formats.volumes import are_volumes
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric, measure
-from verite.metrics.objects import MatchedObjects, are_single
-from verite.metrics.objects import match as match_objects
-from verite.metrics.settings import LocalizeSettings, Match, Unmatched
 from verite.model.annotations import Annotations
-from verite.model.display import Part
-from verite.model.results import Results, Taken, choose_threshold
-from verite.model.tables import Table
+from verite.model.regions import BOX
+from verite.model.results import Matches, Results, choose_threshold
+from verite.model.shapes import Spacing
+from verite.model.tables import Part, Table
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import mean_of, pairs_of
+from verite.pairs.objects import ignored_truths, kinds, mean_of, overlap_of, pairs_of, uses_boxes
 from verite.records import record
+from verite.settings import Choice, Number, Option, Setting
 from verite.signature import Signature, spell
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Match = Literal["greedy", "image"]
+
+Unmatched = Literal["leave", "score"]
+
+
+class SpacingSetting(Setting[Any, Spacing | None]):
+    """One number for both, two, or their text with a unit."""
+
+    def hold(self, value: Any) -> Spacing:
+        return Spacing.of(value)
+
+    def spell(self, value: Any) -> object:
+        return None if value is None else str(value)
+
+
+class LocalizeSettings(ComparisonSettings):
+    match: Option[Match | None] = Choice(
+        None,
+        "Which objects are one: those that overlap most, or the ones of an image whatever their overlap.",
+        Match,
+        default_text="image for pictures of one mask each, else greedy",
+    )
+    iou: Option[float] = Number(
+        0.5,
+        "Overlap from which a prediction and a truth are one object; 0 is any overlap.",
+        least=0,
+        most=1,
+        short="-t",
+    )
+    spacing: Setting[Any, Spacing | None] = SpacingSetting(
+        None,
+        "How far apart rows and columns lie, e.g. 0.7,0.7 (mm) or 3,3um: distances are in that unit.",
+        metavar="ROWS,COLUMNS",
+        default_text="distances in pixels",
+    )
+    unmatched: Option[Unmatched | None] = Choice(
+        None,
+        "Missed and spurious objects: count them, or also score them as empty regions.",
+        Unmatched,
+        default_text="leave; score with --match image",
+    )
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An image without a mask on one side is an answer, and a bad one."""
+        match = given.get("match") or "greedy"
+        return {"match": match, "unmatched": "score" if match == "image" else "leave"}
+
+
+MASK_PICTURES = "mask-pictures"
+
+SOME = 5e-324  # objects that share nothing never match, whatever the threshold
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedObjects:
+    """Objects of both sides, by their rows: truth[i] with pred[i], and those that stayed alone."""
+
+    truth: NDArray[np.int64]
+    pred: NDArray[np.int64]
+    overlap: NDArray[np.float64]
+    missed: NDArray[np.int64]  # truths without a prediction
+    spurious: NDArray[np.int64]  # predictions without a truth
+
+
+def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
+    """In the order of falling confidence each prediction takes the free truth of its image and label it overlaps most.
+
+    A prediction that finds none but reaches the threshold with an ignored truth is neither matched nor spurious.
+    """
+    if settings.match == "image":
+        return match_images(truth, pred, settings)
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    order = np.argsort(-np.nan_to_num(confidence, nan=-np.inf), kind="stable")
+    if settings.confidence is not None:
+        order = order[above_threshold(pred, settings.confidence)[order]]
+    candidates = with_region_overlaps(truth, pred, settings)
+    ignored = ignored_truths(truth, settings)
+    pair = _core.match_candidates(candidates.arrays, order, ignored, max(settings.iou, SOME))
+    taken = np.append(candidates.truth, np.int32(-1))[pair].astype(np.int64)
+    found = np.flatnonzero((taken >= 0) & ~np.append(ignored, False)[taken])
+    missed = ~ignored
+    missed[taken[found]] = False
+    return MatchedObjects(
+        truth=taken[found],
+        pred=found,
+        overlap=candidates.overlap[pair[found]],
+        missed=np.flatnonzero(missed),
+        spurious=np.sort(order[taken[order] < 0]),
+    )
+
+
+def are_single(*sides: Annotations) -> bool:
+    """Are these pictures of one mask each?"""
+    return all(
+        side.source.format == MASK_PICTURES and len(side.labels) == 1 and len(np.unique(side.image)) == len(side)
+        for side in sides
+    )
+
+
+def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
+    """The truth and the prediction of each image and label, whatever they share."""
+    ignored = ignored_truths(truth, settings)
+    labels = max(len(pred.labels), len(truth.labels))
+    places = []
+    for side, kept in ((truth, ~ignored), (pred, np.ones(len(pred), np.bool_))):
+        rows = np.flatnonzero(kept)
+        place = side.image[rows].astype(np.int64) * labels + side.label[rows]
+        used, first, number = np.unique(place, return_index=True, return_counts=True)
+        if len(used) < len(rows):
+            odd = int(side.image[rows[first[np.argmax(number)]]])
+            raise DataError(
+                f"{side.source.path or 'annotations'}: expected one object of a class an image (match image), found "
+                f"{number.max()} in {side.images.name(odd)!r}; match greedy takes those that overlap most"
+            )
+        places.append((used, rows[first]))
+    (mine, truths), (theirs, preds) = places
+    both, one, two = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    truth_rows, pred_rows = truths[one], preds[two]
+    overlap = overlap_of(pairs_of(truth, pred, truth_rows, pred_rows, settings)) if len(both) else np.empty(0)
+    return MatchedObjects(
+        truth_rows, pred_rows, overlap, np.setdiff1d(truths, truth_rows), np.setdiff1d(preds, pred_rows)
+    )
+
+
+def with_region_overlaps(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> Candidates:
+    """Pairs of one image and label whose boxes overlap, by the overlap of what is compared: boxes or pixels."""
+    pixel = 1.0 if settings.pixel == "plus1" else 0.0
+    candidates = box_candidates(truth, pred, pixel=pixel, threads=thread_count())
+    owner, rows = candidates.pred, candidates.truth.astype(np.int64)
+    are_boxes = (kinds(truth, rows) == BOX) & (kinds(pred, owner) == BOX)
+    needs = np.flatnonzero(~are_boxes & ~uses_boxes(truth, pred, rows, owner, settings.regions))
+    if not len(needs):
+        return candidates
+    overlap = candidates.overlap.copy()
+    overlap[needs] = overlap_of(pairs_of(truth, pred, rows[needs], owner[needs], settings))
+    return replace(candidates, overlap=overlap)
+
 
 MOST_COLUMNS = 6  # metrics beside each other in a table of classes
+
 STATES = ("matched", "missed", "spurious")
 
 
@@ -99,12 +248,15 @@ def localize(
     truth, pred = read_pair(truth, pred)
     if match is None and are_single(truth, pred):
         settings = settings.change(match="image", unmatched=unmatched or "score")
-    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ap=False)
+    threshold_note = settings.describe_threshold(pred)
     truth, pred = settings.choose(truth, pred)
     if all:
         chosen += [m for m in fitting_metrics(truth, pred) if m not in chosen]
     refuse_fractions(truth, chosen)
-    return LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, findings)
+    results = LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, findings)
+    results.threshold_note = threshold_note
+    return results
 
 
 def fitting_metrics(truth: Annotations, pred: Annotations) -> list[Metric]:
@@ -121,7 +273,7 @@ def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
         if chosen.record.on != "region" or chosen.needs_image:
             raise DataError(
                 f"{chosen.name}: expected boxes in pixels, found fractions of images whose size is not known; "
-                "give --image-size WIDTH,HEIGHT or --images FOLDER"
+                f"{give_sizes()}"
             )
 
 
@@ -195,7 +347,7 @@ class LocalizationResults(Results):
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found; ignored ones were not asked for."""
         choose_threshold((self.settings.iou,), iou)
         taken = np.full(len(self.truth), -1, dtype=np.int64)
@@ -204,7 +356,7 @@ class LocalizationResults(Results):
         asked[self.matched.missed] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Taken(self.settings.iou, asked, taken, highest_floor(self.settings.confidence), claims)
+        return Matches(self.settings.iou, asked, taken, highest_floor(self.settings.confidence), claims)
 
     @property
     def names(self) -> tuple[str, ...]:

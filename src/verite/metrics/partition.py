@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import DISTANCE, ratio, turn
-from verite.metrics.record import Empty, Variant
+from verite.metrics.metric import Empty, Variant
+from verite.metrics.region import DISTANCE, ratio, turn
 from verite.pairs import Array, Pairs
 
 MARTIN = "Martin, Fowlkes, Tal, Malik, A database of human segmented natural images, ICCV 2001"

@@ -7,14 +7,36 @@ from math import inf
 import numpy as np
 
 from verite.metrics.catalogue import localization
-from verite.metrics.ratios import DISTANCE, ratio, turn
-from verite.metrics.record import Empty, Variant
+from verite.metrics.metric import Empty, Variant
 from verite.pairs import Array, Pairs
 
+# How a metric that is printed as a similarity is offered both ways.
+DISTANCE = "0 is perfect"
+
+
+def ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
+    """part / whole, and `otherwise` where whole is 0.
+
+    >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
+    return np.divide(part, whole, out=np.full(shape, otherwise), where=np.asarray(whole) != 0)
+
+
+def turn(distance: Array, variant: str) -> Array:
+    """A distance as it is, or as the similarity 1 - distance."""
+    return 1 - distance if variant == "similarity" else distance
+
+
 PASCAL = "Everingham et al., The Pascal Visual Object Classes Challenge, IJCV 2010"
+
 HENRICSSON = "Henricsson, Baltsavias, 3-D building reconstruction with ARUBA, 1997"
+
 YASNOFF = "Yasnoff, Mui, Bacus, Error measures for scene segmentation, Pattern Recognition 1977"
+
 WOLF = "Wolf, Jolion, Object count/area graphs, IJDAR 2006"
+
 EXCHANGED = "truth and pred exchanged, as the comparative study of 2010 prints and ran it"
 
 

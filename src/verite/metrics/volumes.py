@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.checks.coverage import no_predictions
+from verite.checks.check import Finding
+from verite.checks.predictions import no_predictions
+from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values
 from verite.errors import BadParameter, DataError
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
 from verite.formats.volumes import pair_cases, read_volume
-from verite.metrics.localize import LocalizationResults, Measured
+from verite.metrics.localize import LocalizationResults, LocalizeSettings, Measured
 from verite.metrics.metric import Metric, measure
-from verite.metrics.settings import LocalizeSettings
 from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.model.labels import Labels
 from verite.model.regions import Regions
-from verite.model.spacing import Spacing
-from verite.model.volumes import Volume
+from verite.model.shapes import Spacing, Volume
 from verite.pairs import Pairs
 from verite.pairs.objects import overlap_of
 from verite.progress import begin
@@ -64,16 +64,35 @@ def localize_volumes(
     chosen = list(dict.fromkeys(metrics))
     cases = pair_cases(truth, pred)
     found = []
+    inverted: list[str] = []
     with begin("comparing", len(cases), "volumes") as advance:
         for case, (mine, theirs) in cases.items():
-            found.append(measure_case(case, *read_case(mine, theirs, spacing, mask_threshold), chosen))
+            read = read_case(mine, theirs, spacing, mask_threshold)
+            found.append(measure_case(case, *read, chosen))
+            inverted += [case] if is_inverted(*(side.values != 0 for side in read)) else []
             advance(1)
     labels = name_values(sorted({v for one in found for side in one.frames for v in side}), names)
     paths = [str(side) if isinstance(side, (str, Path)) else "" for side in (truth, pred)]
     sides = [gather(found, k, labels, path) for k, path in enumerate(paths)]
     settings = LocalizeSettings(match="image", spacing=common_spacing(found), name=name, checks="off")
     findings = [no_predictions(len(sides[0]))] if len(sides[0]) and not len(sides[1]) else []
+    missing = [case for case, (_, theirs) in cases.items() if theirs is None]
+    findings += find_odd_volumes([one.frames for one in found], missing, inverted)
     return LocalizationResults(settings, chosen, sides[0], sides[1], findings, look_up(found, sides, chosen))
+
+
+def find_odd_volumes(
+    frames: Sequence[tuple[Mapping[int, Any], ...]], missing: Sequence[str], inverted: Sequence[str]
+) -> list[Finding]:
+    """Cases without a prediction, inverted masks, and label values that the two sides do not share."""
+    found = []
+    if missing and len(missing) < len(frames):
+        message = f"{len(missing):,} of {len(frames):,} cases have no prediction file and count as predicted empty"
+        remedy = "was the model run on all cases? name files alike on both sides"
+        found.append(Finding("V413", "warning", message, len(missing), tuple(missing), remedy))
+    found += describe_inverted(inverted, len(frames) - len(missing), "cases")
+    found += name_disjoint_values(*(sorted({value for one in frames for value in one[side]}) for side in (0, 1)))
+    return found
 
 
 def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> tuple[Volume, Volume]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from verite.arrays import np
-from verite.errors import DataError
+from verite.errors import DataError, excerpt, give_sizes
 from verite.model.annotations import Annotations
-from verite.model.ids import Positions, positions_in
-from verite.model.images import Images, stem
-from verite.model.labels import Labels
-from verite.model.skeletons import Skeleton
+from verite.model.classes import Labels
+from verite.model.images import Images, Positions, path_parts, positions_in, split_of, stem
+from verite.model.keypoints import Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Images | Labels)
 
 
-def align(pred: Annotations, truth: Annotations) -> Annotations:
-    """Predictions with the truth's images and labels; those the truth does not know are added behind."""
+def align(pred: Annotations, truth: Annotations, *, by_base_name: bool = True) -> Annotations:
+    """Predictions with the truth's images and labels; those the truth does not know are added behind.
+
+    Without `by_base_name`, images of the same base name in differing folders are different images: so it is among
+    files of one dataset.
+    """
     if pred.images is truth.images and pred.labels is truth.labels and pred.unit == truth.unit:
         return pred
     images, labels, columns, verdicts = pred.images, pred.labels, pred.columns, pred.verdicts
     notes = list(pred.source.notes)
     if images is not truth.images:
-        found, note = match_images(images, truth.images)
+        found, note = match_images(images, truth.images, pred.source.path or "images", by_base_name=by_base_name)
         images, new = extend(truth.images, images, found, extend_images)
         columns = columns.move(images=new)
         verdicts = verdicts.move(new, np.arange(len(labels))) if verdicts is not None else None
@@ -43,22 +48,135 @@ def align(pred: Annotations, truth: Annotations) -> Annotations:
     return in_unit(aligned, truth)
 
 
-def match_images(mine: Images, theirs: Images) -> tuple[Positions, list[str]]:
-    """For each of my images its position among theirs, by name where both have names, else by id."""
+def match_images(
+    mine: Images, theirs: Images, where: object = "images", *, by_base_name: bool = True
+) -> tuple[Positions, list[str]]:
+    """For each of my images its position among theirs, by name where both have names, else by id.
+
+    Raises
+    ------
+    DataError
+        If two of my names stand for one of their images, or one of mine may be several of theirs.
+    """
     if mine.names is not None and theirs.names is not None:
-        return positions(map(theirs.find, mine.names)), []
+        found = positions(map(theirs.index_of_name.get, mine.names))
+        if by_base_name and np.any(found < 0):
+            return found, match_path_ends(mine.names, theirs.names, found, where)
+        return found, []
     if not mine.has_names and (not theirs.has_names or theirs.ids is not None):
         return by_id(mine, theirs), []
     if mine.names is None:
         assert mine.ids is not None
         assert theirs.names is not None
-        numbers = {n: i for i, name in enumerate(theirs.names) if (n := to_id(stem(name))) is not None}
+        numbers: dict[int, int] = {}
+        wanted = set(mine.ids.tolist())
+        for i, name in enumerate(theirs.names):
+            number = to_id(stem(name))
+            if number is not None and number in wanted and numbers.setdefault(number, i) != i:
+                raise ambiguous(where, f"the image id {number}", [theirs.names[numbers[number]], name])
         return positions(numbers.get(int(id)) for id in mine.ids), ["image ids taken as the numbers in file names"]
-    ids = (to_id(stem(name)) for name in mine.names)
-    numbers = theirs.index_of_id
-    return positions(None if id is None else numbers.get(id) for id in ids), [
-        "numbers in file names taken as image ids"
+    ids = [to_id(stem(name)) for name in mine.names]
+    found = positions(None if id is None else theirs.index_of_id.get(id) for id in ids)
+    first: dict[int, int] = {}
+    for row, at in enumerate(found.tolist()):
+        if at >= 0 and first.setdefault(at, row) != row:
+            raise twice(where, [mine.names[first[at]], mine.names[row]], f"the image id {ids[row]}")
+    return found, ["numbers in file names taken as image ids"]
+
+
+Parts = tuple[str, ...]
+
+
+def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions, where: object) -> list[str]:
+    """Fills in the images that no equal name was found for: by the end of their paths, without the suffix.
+
+    The end is the base name where base names are one-to-one over all images of both sides, else with as many folders as
+    it takes to tell images apart: frame 1 of one sequence is not frame 1 of another. Returns a note that names two
+    folders whose images were matched by their base names.
+    """
+    left = np.flatnonzero(found < 0).tolist()
+    paths, known = [path_parts(name) for name in mine], [path_parts(name) for name in theirs]
+    depth = depth_that_distinguishes(set(paths), set(known))
+    rows_of_end: dict[Parts, list[int]] = {}
+    rows_of_base: dict[str, list[int]] = {}
+    for i, parts in enumerate(known):
+        rows_of_end.setdefault(parts[-depth:], []).append(i)
+        rows_of_base.setdefault(parts[-1], []).append(i)
+    row_on: dict[int, int] = {at: row for row, at in enumerate(found.tolist()) if at >= 0}
+    for row in left:
+        rows = rows_of_end.get(paths[row][-depth:], [])
+        if len(rows) > 1:
+            raise ambiguous(where, repr(mine[row]), [theirs[i] for i in rows])
+        if rows:
+            if rows[0] in row_on:
+                raise twice(where, [mine[row_on[rows[0]]], mine[row]], repr(theirs[rows[0]]))
+            check_folders(where, mine[row], theirs[rows[0]])
+            row_on[rows[0]] = row
+            found[row] = rows[0]
+    claimed = Counter(paths[row][-1] for row in left if found[row] < 0)
+    for row in left if depth > 1 else ():
+        base = paths[row][-1]
+        free = [i for i in rows_of_base.get(base, []) if i not in row_on] if found[row] < 0 else []
+        if free and claimed[base] > 1:
+            names = [mine[other] for other in left if found[other] < 0 and paths[other][-1] == base]
+            raise twice(where, names, repr(theirs[free[0]]))
+        if len(free) > 1:
+            raise ambiguous(where, repr(mine[row]), [theirs[i] for i in free])
+    apart = [row for row in left if found[row] >= 0 and are_apart(paths[row], known[found[row]])]
+    if not apart:
+        return []
+    first = apart[0]
+    return [
+        f"{len(apart):,} images matched by their file names alone, in folders of other names: {mine[first]!r} with "
+        f"{theirs[found[first]]!r} of the ground truth"
     ]
+
+
+def are_apart(one: Parts, other: Parts) -> bool:
+    """Are these in folders, of which the innermost have different names?"""
+    return len(one) > 1 and len(other) > 1 and one[-2] != other[-2]
+
+
+def depth_that_distinguishes(*tables: set[Parts]) -> int:
+    """How many parts of a path, from its end, tell all paths of every table apart."""
+    depth, longest = 1, max((len(parts) for paths in tables for parts in paths), default=1)
+    while depth < longest and any(len({parts[-depth:] for parts in paths}) < len(paths) for paths in tables):
+        depth += 1
+    return depth
+
+
+def check_folders(where: object, mine: str, theirs: str) -> None:
+    """Equal base names in folders that are counted (`seq-02` and `seq-04`) or that are splits are different images."""
+    one, two = (path_parts(name)[-2:-1] for name in (mine, theirs))
+    if not one or not two or one == two:
+        return
+    splits = {split_of(one[0]), split_of(two[0])}
+    counted = [re.sub(r"\d+", "#", folder) for folder in (*one, *two)]
+    if counted[0] == counted[1] or (None not in splits and len(splits) == 2):
+        raise DataError(
+            f"{where}: expected images of the ground truth, found {excerpt(mine)}, where the ground truth has "
+            f"{excerpt(theirs)}: the same base name in another folder; evaluate the ground truth of the same folder, "
+            "or spell the names alike if these are the same images"
+        )
+
+
+def twice(where: object, names: Sequence[str], image: str) -> DataError:
+    return DataError(
+        f"{where}: expected one name for each image, found {list_names(names)} for {image} of the ground truth; keep "
+        "the predictions of other folders, sequences or detectors apart, or spell the names as the ground truth does"
+    )
+
+
+def ambiguous(where: object, name: str, images: Sequence[str]) -> DataError:
+    return DataError(
+        f"{where}: expected names that stand for one image, found {name}, which may be {list_names(images)} of the "
+        "ground truth; spell the names with their folders, as the ground truth does"
+    )
+
+
+def list_names(names: Sequence[str]) -> str:
+    shown = " and ".join(excerpt(name) for name in names[:2])
+    return shown if len(names) < 3 else f"{shown} and {len(names) - 2} more"
 
 
 def match_labels(mine: Labels, theirs: Labels) -> tuple[Positions, list[str]]:
@@ -152,7 +270,7 @@ def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
         raise DataError(
             f"{pred.source.path or 'predictions'}: expected the size of every image (the {relative} are fractions of "
             f"the image, the {other} pixels), found none for {pred.images.name(int(pred.image[unsized[0]]))!r}; "
-            f"{remedy}give --image-size WIDTH,HEIGHT or --images FOLDER"
+            f"{remedy}{give_sizes()}"
         )
     factors = np.stack([widths, heights], axis=1).astype(np.float64)
     regions = pred.regions.scale(factors if pred.unit == "rel" else 1 / factors)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, did_you_mean, excerpt
+from verite.model.classes import Labels
+from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
-from verite.model.labels import Labels
 from verite.model.regions import Regions
 from verite.records import field, record
 
@@ -19,12 +20,57 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import ArrayLike, NDArray
 
-    from verite.faults import Flaw
-    from verite.model.verdicts import Verdicts
+    from verite.errors import SkippedRecord
+    from verite.model.classes import ImageLevelLabels
+
+
+Constant = tuple[str, int, int]  # what it is, how many bytes, their digest
+
+
+def digest_of(annotations: Annotations, *, with_outlines: bool) -> str:
+    """Sixteen characters that stand for every fact, polygons and masks only if asked for."""
+    with translate_core_errors():
+        objects = annotations.columns.facts(with_outlines)
+    facts = [*unit_facts(annotations), *annotations.images.table.facts(), *label_facts(annotations), *objects]
+    lines = [f"{name}:{size}:{digest:016x}" for name, size, digest in facts]
+    return f"{_core.digest(chr(10).join(lines).encode()):016x}"
+
+
+def fact(name: str, column: Any) -> Constant:
+    """Of bytes, or of an array."""
+    return name, memoryview(column).nbytes, _core.digest(column)
+
+
+def unit_facts(annotations: Annotations) -> Iterator[Constant]:
+    if annotations.unit != "px":
+        yield fact("unit", annotations.unit.encode())
+
+
+def label_facts(annotations: Annotations) -> Iterator[Constant]:
+    """Of classes, and of what is said about them in whole images."""
+    labels = annotations.labels
+    yield fact("labels", repr(labels.all_names).encode())
+    if labels.groups is not None:
+        yield fact("groups", repr(labels.groups).encode())
+    if labels.skeletons is not None:
+        yield fact("skeletons", repr(labels.skeletons).encode())
+    if annotations.verdicts is not None:
+        for name in ("image", "label", "kind"):
+            yield fact(f"verdict {name}", getattr(annotations.verdicts, name))
+
 
 # What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
 # among others that have one.
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
+
+
+@record()
+class Annotators:
+    """Several annotators of the same images: the key that names them, the objects of each, the images of several."""
+
+    key: str
+    counts: tuple[tuple[str, int], ...]
+    images: int
 
 
 @record()
@@ -35,8 +81,10 @@ class Source:
     format: str = ""
     why: str = ""
     notes: tuple[str, ...] = ()
-    flaws: tuple[Flaw, ...] = ()  # records that were left out
+    flaws: tuple[SkippedRecord, ...] = ()  # records that were left out
     by_number: tuple[str, ...] = ()  # which of "images" and "labels" the objects name by number
+    annotators: Annotators | None = None  # where several annotated the same images
+    layout: str | None = None  # what the four numbers of boxes are, where the user said so
 
 
 @record(eq=False)
@@ -61,12 +109,12 @@ class Annotations:
     ids: NDArray[np.int64] | None = None
     flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     labelled: NDArray[np.int32] | None = None  # keypoints that the file says are labelled; -1 where it does not say
-    verdicts: Verdicts | None = None  # what is said about classes in whole images
+    verdicts: ImageLevelLabels | None = None  # what is said about classes in whole images
     unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
     source: Source = field(default_factory=Source)
 
     def __post_init__(self) -> None:
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         own = vars(self)
         given = {name: own.pop(name) for name in ("regions", *COLUMNS, "flags")}
@@ -94,7 +142,7 @@ class Annotations:
         images: Images,
         labels: Labels,
         *,
-        verdicts: Verdicts | None = None,
+        verdicts: ImageLevelLabels | None = None,
         unit: Literal["px", "rel"] = "px",
         source: Source | None = None,
     ) -> Annotations:
@@ -116,7 +164,7 @@ class Annotations:
         kept = {name: getattr(self, name) for name in ("columns", "images", "labels", "verdicts", "unit", "source")}
         return Annotations.over(**(kept | changes))
 
-    def said_to_be(self, source: Source) -> Annotations:
+    def with_source(self, source: Source) -> Annotations:
         """The same objects with another word on where they came from."""
         return self.changed(source=source)
 
@@ -212,7 +260,7 @@ class Annotations:
 
     def take(self, rows: ArrayLike) -> Annotations:
         """These objects, in this order; images and labels stay."""
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         return self.changed(columns=self.columns.take(freeze(rows, "int64")))
 
@@ -240,6 +288,8 @@ class Annotations:
 
     def like(self, truth: Annotations) -> Annotations:
         """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
+        if not isinstance(truth, Annotations):
+            raise BadParameter(f"like: expected annotations, found {excerpt(truth)}")
         if self.images is truth.images and self.labels is truth.labels and self.unit == truth.unit:
             return self
         from verite.model.alignment import align
@@ -247,7 +297,7 @@ class Annotations:
         return align(self, truth)
 
     def _repr_html_(self) -> str:
-        from verite.model.fates import show_annotations
+        from verite.model.outcomes import show_annotations
         from verite.model.styles import render
 
         return render(show_annotations(self), "html")
@@ -280,20 +330,18 @@ class Annotations:
     @cached_property
     def digest(self) -> str:
         """Sixteen characters that stand for every fact in it."""
-        from verite.model.digests import digest_of
 
         return digest_of(self, with_outlines=True)
 
     @cached_property
     def box_digest(self) -> str:
         """The same for every fact but polygons and masks: all that an evaluation of boxes depends on."""
-        from verite.model.digests import digest_of
 
         return digest_of(self, with_outlines=False)
 
 
 def restore(
-    columns: _core.Columns, images: Images, labels: Labels, verdicts: Verdicts | None, unit: Any, source: Source
+    columns: _core.Columns, images: Images, labels: Labels, verdicts: ImageLevelLabels | None, unit: Any, source: Source
 ) -> Annotations:
     """What a pickle holds."""
     return Annotations.over(columns, images, labels, verdicts=verdicts, unit=unit, source=source)
@@ -309,7 +357,7 @@ COLUMNS = {
 }
 
 
-def make_when_asked(name: str, make: Callable[[Annotations], object]) -> None:
+def lazy_column(name: str, make: Callable[[Annotations], object]) -> None:
     """A field of annotations that is not stored, but made of the columns and kept when somebody asks for it."""
     made = cached_property(make)
     made.__set_name__(Annotations, name)
@@ -317,5 +365,6 @@ def make_when_asked(name: str, make: Callable[[Annotations], object]) -> None:
 
 
 for name in (*COLUMNS, "flags"):
-    make_when_asked(name, lambda annotations, name=name: getattr(annotations.columns, name))  # type: ignore[misc]
-make_when_asked("regions", lambda annotations: Regions.over(annotations.columns.regions))
+    lazy_column(name, lambda annotations, name=name: getattr(annotations.columns, name))  # type: ignore[misc]
+
+lazy_column("regions", lambda annotations: Regions.over(annotations.columns.regions))

@@ -8,9 +8,8 @@ from typing import Any
 
 import verite
 from verite.errors import BadParameter, NotComparable
-from verite.model.display import Display, Part
 from verite.model.results import Results, digest_for, to_json
-from verite.model.tables import ABSENT, Table
+from verite.model.tables import ABSENT, Display, Part, Table
 from verite.records import record
 from verite.signature import Signature
 

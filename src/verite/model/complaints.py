@@ -24,7 +24,7 @@ FIELDS = {
 
 
 @contextmanager
-def in_our_words(path: object = "") -> Iterator[None]:
+def translate_core_errors(path: object = "") -> Iterator[None]:
     """What the core complains about in this block as a `ReadError`; segmentations may be read long after their file."""
     try:
         yield

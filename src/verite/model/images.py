@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite import _core
 from verite.arrays import np
@@ -16,7 +16,38 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
 
+
+Ids: TypeAlias = "NDArray[np.int64]"
+
+Positions: TypeAlias = "NDArray[np.int32]"  # -1: not in the table
+
+# A direct look-up table is used as long as it is not much longer than what is looked up.
+SPREAD = 16
+
+SMALL = 1 << 20
+
+
+def positions_in(table: Ids, ids: Ids) -> Positions:
+    """The position of each id in a table of distinct ids; -1 where it is not there.
+
+    >>> positions_in(np.array([7, 3]), np.array([3, 7, 5]))
+    array([ 1,  0, -1], dtype=int32)
+    """
+    return _core.find_positions(ids, table)[0]
+
+
+def is_dense(span: int, count: int) -> bool:
+    return span < max(SMALL, SPREAD * count)
+
+
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
+
+SPLITS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
+    **dict.fromkeys(("test", "testing"), "test"),
+    **{word: word for word in ("trainval", "minival", "test-dev", "testdev", "test-challenge")},
+}  # folders that are one part of a dataset, and which
 
 
 def stem(name: str) -> str:
@@ -27,6 +58,25 @@ def stem(name: str) -> str:
     """
     path = PurePosixPath(name.replace("\\", "/"))
     return path.stem if path.suffix.lower() in IMAGE_SUFFIXES else path.name
+
+
+def path_parts(name: str) -> tuple[str, ...]:
+    """The folders of an image's name and its stem.
+
+    >>> path_parts("val/0042.jpg"), path_parts("C:\\\\photos\\\\0042")
+    (('val', '0042'), ('C:', 'photos', '0042'))
+    """
+    *folders, _ = name.replace("\\", "/").split("/")
+    return (*(folder for folder in folders if folder not in ("", ".")), stem(name))
+
+
+def split_of(folder: str) -> str | None:
+    """The part of a dataset that a folder is named after, if it is.
+
+    >>> split_of("val2017"), split_of("valid"), split_of("images")
+    ('val', 'val', None)
+    """
+    return SPLITS.get(folder.lower().rstrip("0123456789").rstrip("_-"))
 
 
 class Images:
@@ -40,7 +90,7 @@ class Images:
         widths: ArrayLike | None = None,
         heights: ArrayLike | None = None,
     ) -> None:
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         if names is None and ids is None:
             raise BadParameter("images: expected names or ids, found neither")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter
-from verite.model.freeze import freeze
 from verite.model.layouts import Floats
-from verite.model.ragged import Ints, offsets_of
+from verite.model.ragged import Ints, freeze, offsets_of
 from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 VISIBLE = 2.0  # COCO's word for a point that is seen; 1: labelled but hidden, 0: not labelled
 
@@ -77,3 +78,84 @@ def points_of(given: Any) -> Floats:
     if points.ndim > 2 or points.size % 3 or (points.ndim == 2 and points.shape[1] != 3):
         raise BadParameter(f"keypoints: expected x, y and visibility of each point, found shape {points.shape}")
     return points.reshape(-1, 3)
+
+
+# The standard deviation of where people place each point, in parts of the root of an object's area (COCO, CrowdPose).
+SIGMAS = {
+    "coco": tuple(
+        tenths / 10.0
+        for tenths in (.26, .25, .25, .35, .35, .79, .79, .72, .72, .62, .62, 1.07, 1.07, .87, .87, .89, .89)
+    ),
+    "crowdpose": tuple(
+        tenths / 10.0 for tenths in (.79, .79, .72, .72, .62, .62, 1.07, 1.07, .87, .87, .89, .89, .79, .79)
+    ),
+}  # fmt: skip
+
+# Left and right of COCO's seventeen and CrowdPose's fourteen points, for files that do not name them.
+KNOWN_PAIRS = {
+    17: tuple((i, i + 1) for i in range(1, 17, 2)),
+    14: tuple((i, i + 1) for i in range(0, 12, 2)),
+}
+
+SIDES = (("left", "right"), ("l_", "r_"), ("_l", "_r"))
+
+
+@record()
+class Skeleton:
+    """The keypoints of one class: names, pairs that are joined, and sigmas; what is not known is empty."""
+
+    names: tuple[str, ...] = ()
+    edges: tuple[tuple[int, int], ...] = ()  # positions of points, counted from 0
+    sigmas: tuple[float, ...] = ()
+
+    @property
+    def mirrored(self) -> tuple[int, ...]:
+        """For each point the one on the other side of the body, or itself; empty where names do not tell.
+
+        >>> Skeleton(names=("nose", "left_eye", "right_eye")).mirrored
+        (0, 2, 1)
+        """
+        index = {name.lower(): i for i, name in enumerate(self.names)}
+        other = list(range(len(self.names)))
+        for name, i in index.items():
+            for left, right in SIDES:
+                swapped = name.replace(left, right) if left in name else name.replace(right, left)
+                if swapped != name and swapped in index:
+                    other[i] = index[swapped]
+                    break
+        return tuple(other) if any(i != j for i, j in enumerate(other)) else ()
+
+
+def check_sigmas(values: Sequence[float], what: str = "sigmas") -> tuple[float, ...]:
+    """One positive number for each keypoint."""
+    sigmas = tuple(float(value) for value in values)
+    odd = next((value for value in sigmas if not (value > 0 and isfinite(value))), None)
+    if not sigmas or odd is not None:
+        raise BadParameter(f"{what}: expected a number above 0 for each keypoint, found {odd if sigmas else 'none'}")
+    return sigmas
+
+
+def spell_sigmas(sigmas: Sequence[float]) -> str:
+    """The name of well-known ones, others number by number.
+
+    >>> spell_sigmas(SIGMAS["crowdpose"]), spell_sigmas([0.05, 0.1])
+    ('crowdpose', '0.05,0.1')
+    """
+    known = next((name for name, values in SIGMAS.items() if values == tuple(sigmas)), None)
+    return known or ",".join(f"{sigma:g}" for sigma in sigmas)
+
+
+def mirrors_of(skeletons: Sequence[Skeleton] | None, counts: Sequence[int]) -> list[list[int]]:
+    """For each class and point the one on the other side, by names or as in COCO; nothing where nobody knows.
+
+    >>> mirrors_of([Skeleton(names=("left", "right"))], [2]), mirrors_of(None, [3])
+    ([[1, 0]], [[]])
+    """
+    found = []
+    for i, count in enumerate(counts):
+        named = list(skeletons[i].mirrored) if skeletons is not None else []
+        other = list(range(count)) if count in KNOWN_PAIRS else []
+        for left, right in KNOWN_PAIRS.get(count, ()):
+            other[left], other[right] = right, left
+        found.append(named if len(named) == count else other)
+    return found

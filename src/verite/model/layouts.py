@@ -6,11 +6,47 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
+from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
+@record()
+class Words:
+    """What sentences, axes and titles say."""
+
+    one: str
+    many: str
+    overlap: str
+
+    def at(self, overlap: float) -> str:
+        """
+        >>> words_of("keypoints").at(0.5)
+        'OKS 0.5'
+        """
+        return f"{self.overlap} {overlap:g}"
+
+
+BOXES = Words("box", "boxes", "IoU")
+
+MASKS = Words("mask", "masks", "IoU")
+
+WORDS = {
+    "mask": MASKS,
+    "boundary": MASKS,
+    "keypoints": Words("pose", "poses", "OKS"),
+    "rotated": Words("rotated box", "rotated boxes", "rotated IoU"),
+}
+
+
+def words_of(similarity: str) -> Words:
+    """Of what `--on` says, or of a similarity of the core; boxes of every kind are boxes."""
+    return WORDS.get(similarity, BOXES)
+
+
 Floats: TypeAlias = "NDArray[np.float64]"
+
 Kept = Literal["xyxy", "xywh"]
 
 LAYOUTS = {
@@ -20,6 +56,7 @@ LAYOUTS = {
     "yxyx": "top, left, bottom, right",
     "yxhw": "top, left, height, width",
 }
+
 ALIASES = {"xyrb": "xyxy", "xyx2y2": "xyxy", "ltrb": "xyxy", "ltwh": "xywh", "voc": "xyxy", "coco": "xywh"}
 
 
@@ -29,7 +66,7 @@ def layout_name(name: str) -> str:
     >>> layout_name("xyrb")
     'xyxy'
     """
-    layout = ALIASES.get(name, name)
+    layout = ALIASES.get(name, name) if isinstance(name, str) else str(name)
     if layout not in LAYOUTS:
         known = [*LAYOUTS, *ALIASES]
         raise BadParameter(f"box layout: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")

@@ -7,24 +7,30 @@ x1 <= j + 1/2 < x2. Polygons follow COCO's own rule, corners rounded to fifths o
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from verite import _core
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, VeriteError, did_you_mean
 from verite.limits import limit, remedy
-from verite.model.outlines import Runs
+from verite.model.keypoints import Keypoints
+from verite.model.polygons import Polygons, RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 PolygonRule = Literal["coco", "centre"]
+
 RULES = ("coco", "centre")
-Sizes = NDArray[np.int32]  # [n, 2] height and width
+
+Sizes: TypeAlias = "NDArray[np.int32]"  # [n, 2] height and width
 
 
-def rasterise(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Runs:
+def rasterise(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> RLEMasks:
     """Every region as the pixels it covers in an image of its size.
 
     >>> from verite.model.regions import Regions
@@ -48,7 +54,19 @@ def rasterise(regions: Regions, sizes: Sizes, rule: PolygonRule = "coco") -> Run
     return join_runs(parts).take(back)
 
 
-def part_runs(regions: Regions, kind: int, sizes: Sizes, rule: PolygonRule) -> Runs:
+@contextmanager
+def refuse_odd_outlines() -> Iterator[None]:
+    """What the core refuses to draw, as a polygon of too many crossings or runs that do not add up, as a DataError."""
+    try:
+        yield
+    except VeriteError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+@refuse_odd_outlines()
+def part_runs(regions: Regions, kind: int, sizes: Sizes, rule: PolygonRule) -> RLEMasks:
     """Regions of one kind as runs."""
     sizes = np.ascontiguousarray(sizes, dtype=np.int32)
     if kind == MASK:
@@ -66,15 +84,15 @@ def part_runs(regions: Regions, kind: int, sizes: Sizes, rule: PolygonRule) -> R
         drawn = _core.polygon_runs(points, polygons.rings, polygons.objects, sizes, rule == "coco")
     else:
         drawn = _core.box_runs(regions.boxes, sizes)
-    return Runs(*drawn, sizes)
+    return RLEMasks(*drawn, sizes)
 
 
-def join_runs(parts: list[Runs]) -> Runs:
+def join_runs(parts: list[RLEMasks]) -> RLEMasks:
     """One column of masks after the other."""
     counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
     lengths = [np.diff(part.objects) for part in parts] or [np.empty(0, np.int64)]
     sizes = [part.sizes for part in parts] or [np.empty((0, 2), np.int32)]
-    return Runs(np.concatenate(counts), offsets_of(np.concatenate(lengths)), np.concatenate(sizes))
+    return RLEMasks(np.concatenate(counts), offsets_of(np.concatenate(lengths)), np.concatenate(sizes))
 
 
 def check_sizes(sizes: Sizes) -> None:
@@ -87,7 +105,8 @@ def check_sizes(sizes: Sizes) -> None:
         raise DataError(f"an image: expected {most}, found {found}; {remedy('image_side')}")
 
 
-def runs_of(masks: NDArray[np.bool_] | NDArray[np.uint8]) -> Runs:
+@refuse_odd_outlines()
+def runs_of(masks: NDArray[np.bool_] | NDArray[np.uint8]) -> RLEMasks:
     """Masks given as an array [object, row, column]; anything but 0 is object.
 
     >>> runs_of(np.array([[[0, 1], [0, 1]]], dtype=bool)).counts
@@ -97,25 +116,29 @@ def runs_of(masks: NDArray[np.bool_] | NDArray[np.uint8]) -> Runs:
     sizes = np.tile(size.clip(max=2**31 - 1).astype(np.int32), (len(masks), 1))
     check_sizes(sizes)
     data = np.ascontiguousarray(masks).view(np.uint8)
-    return Runs(*_core.mask_runs(data), sizes)
+    return RLEMasks(*_core.mask_runs(data), sizes)
 
 
-def array_of(runs: Runs, i: int) -> NDArray[np.bool_]:
+@refuse_odd_outlines()
+def array_of(runs: RLEMasks, i: int) -> NDArray[np.bool_]:
     """Mask i as an array [row, column]."""
     return _core.mask_pixels(runs.arrays, i).view(np.bool_)
 
 
-def outlines_of(runs: Runs) -> Runs:
+@refuse_odd_outlines()
+def outlines_of(runs: RLEMasks) -> RLEMasks:
     """The contour of each mask: its pixels with a 4-neighbour outside it, the border of the image being outside."""
-    return Runs(*_core.outline_runs(runs.counts, runs.objects, runs.sizes), runs.sizes)
+    return RLEMasks(*_core.outline_runs(runs.counts, runs.objects, runs.sizes), runs.sizes)
 
 
-def fill(outlines: Runs) -> Runs:
+@refuse_odd_outlines()
+def fill(outlines: RLEMasks) -> RLEMasks:
     """Curves of pixels together with what they enclose."""
-    return Runs(*_core.filled_runs(outlines.counts, outlines.objects, outlines.sizes), outlines.sizes)
+    return RLEMasks(*_core.filled_runs(outlines.counts, outlines.objects, outlines.sizes), outlines.sizes)
 
 
-def frames_of(runs: Runs) -> NDArray[np.float64]:
+@refuse_odd_outlines()
+def frames_of(runs: RLEMasks) -> NDArray[np.float64]:
     """Corners of the smallest box around each mask, all 0 where it is empty."""
     return _core.run_frames(runs.counts, runs.objects, runs.sizes)
 
@@ -127,3 +150,38 @@ def spell_size(size: NDArray[np.int32]) -> str:
     '640 × 480'
     """
     return f"{size[1]} × {size[0]}"
+
+
+def join_regions(parts: Sequence[Regions]) -> Regions:
+    """One region after the other, each with the polygon, mask and pose it has.
+
+    >>> len(join_regions([Regions([[0, 0, 1, 1]]), Regions([[2, 2, 3, 3], [4, 4, 5, 5]])]))
+    3
+    """
+    boxes = np.concatenate([part.sizes for part in parts])
+    polygons = runs = None
+    if any(part.polygons is not None for part in parts):
+        found = [part.polygons or no_polygons(len(part)) for part in parts]
+        rings = offsets_of(np.concatenate([np.diff(one.rings) for one in found]))
+        objects = offsets_of(np.concatenate([np.diff(one.objects) for one in found]))
+        polygons = Polygons(np.concatenate([one.points for one in found]), rings, objects)
+    if any(part.runs is not None for part in parts):
+        masks = [part.runs or no_runs(len(part)) for part in parts]
+        objects = offsets_of(np.concatenate([np.diff(one.objects) for one in masks]))
+        sizes = np.concatenate([one.sizes for one in masks])
+        runs = RLEMasks(np.concatenate([one.counts for one in masks]), objects, sizes)
+    keypoints = None
+    if any(part.keypoints is not None for part in parts):
+        poses = [part.keypoints or Keypoints.of([None] * len(part)) for part in parts]
+        points = np.concatenate([one.points for one in poses])
+        keypoints = Keypoints(points, offsets_of(np.concatenate([one.counts for one in poses])))
+    boxed = [np.ones(len(part), dtype=np.bool_) if part.boxed is None else part.boxed for part in parts]
+    return Regions(boxes, "xywh", polygons=polygons, runs=runs, boxed=np.concatenate(boxed), keypoints=keypoints)
+
+
+def no_polygons(count: int) -> Polygons:
+    return Polygons(np.zeros((0, 2)), np.zeros(1, np.int64), np.zeros(count + 1, np.int64))
+
+
+def no_runs(count: int) -> RLEMasks:
+    return RLEMasks(np.zeros(0, np.uint32), np.zeros(count + 1, np.int64), np.zeros((count, 2), np.int32))

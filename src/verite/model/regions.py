@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter
-from verite.model.complaints import in_our_words
+from verite.model.complaints import translate_core_errors
 from verite.model.layouts import Floats, Kept, keep_layout, layout_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.keypoints import Keypoints
-    from verite.model.outlines import Polygons, Runs
+    from verite.model.polygons import Polygons, RLEMasks
 
 BOX, POLYGON, MASK = 0, 1, 2
 
@@ -34,12 +34,12 @@ class Regions:
         layout: str = "xyxy",
         *,
         polygons: Polygons | None = None,
-        runs: Runs | None = None,
+        runs: RLEMasks | None = None,
         boxed: NDArray[np.bool_] | None = None,
         keypoints: Keypoints | None = None,
     ) -> None:
         """`boxed` says which objects came with a box; those of the others were put around what they have."""
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         values, kept = lay_out(boxes, layout)
         try:
@@ -94,20 +94,20 @@ class Regions:
         return self.native.boxes_as("xywh")
 
     @cached_property
-    def outlines(self) -> tuple[Polygons | None, Runs | None]:
+    def outlines(self) -> tuple[Polygons | None, RLEMasks | None]:
         """Polygons and run-length masks, of those objects that have them."""
-        from verite.model.outlines import Polygons, Runs
+        from verite.model.polygons import Polygons, RLEMasks
 
-        with in_our_words():
+        with translate_core_errors():
             polygons, runs = self.native.shapes()
-        return Polygons(*polygons) if polygons else None, Runs(*runs) if runs else None
+        return Polygons(*polygons) if polygons else None, RLEMasks(*runs) if runs else None
 
     @property
     def polygons(self) -> Polygons | None:
         return self.outlines[0]
 
     @property
-    def runs(self) -> Runs | None:
+    def runs(self) -> RLEMasks | None:
         return self.outlines[1]
 
     @property
@@ -140,13 +140,13 @@ class Regions:
 
     def take(self, rows: ArrayLike) -> Regions:
         """The regions of these objects."""
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         return Regions.over(self.native.take(freeze(rows, "int64")))
 
     def scale(self, factors: ArrayLike) -> Regions:
         """Boxes, polygons, keypoints of object i stretched by factors[i] = (x, y). Masks are of pixels and stay."""
-        from verite.model.freeze import freeze
+        from verite.model.ragged import freeze
 
         return Regions.over(self.native.scale(freeze(factors, "float64")))
 
@@ -157,7 +157,7 @@ class Regions:
 
 def lay_out(boxes: ArrayLike, layout: str) -> tuple[Floats, Kept]:
     """Boxes of any layout in one that is kept."""
-    from verite.model.freeze import freeze
+    from verite.model.ragged import freeze
 
     values = np.asarray(boxes, dtype=np.float64)
     if values.size == 0:

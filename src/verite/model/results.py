@@ -11,18 +11,17 @@ from verite.arrays import np
 from verite.errors import BadParameter, UnknownMetric, did_you_mean
 from verite.files import without_suffix
 from verite.model.annotations import Annotations
-from verite.model.display import Display, Part
-from verite.model.quads import is_turned
-from verite.model.tables import Table, show_cell
-from verite.model.words import BOXES, Words, words_of
+from verite.model.layouts import BOXES, Words, words_of
+from verite.model.rotated_boxes import is_turned
+from verite.model.tables import Display, Part, Table, show_cell
 from verite.records import record
 from verite.signature import Signature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.model.fates import Fates
-    from verite.model.labels import Labels
+    from verite.model.classes import Labels
+    from verite.model.outcomes import ObjectOutcomes
 
 
 @record()
@@ -55,7 +54,7 @@ class Score:
 
 
 @record(eq=False)
-class Taken:
+class Matches:
     """Which objects of a truth were to be found, and what found them."""
 
     iou: float  # overlap from which on a prediction may take an object
@@ -71,6 +70,7 @@ class Results(Display):
     `results["AP"]` is one of the scores.
     """
 
+    threshold_note = ""  # how many predictions a confidence threshold leaves, where one was asked for
     SLACK = 0.0  # added to the number of predictions that precision divides by
 
     def __init__(
@@ -134,13 +134,13 @@ class Results(Display):
         """The protocol's own keys of the JSON document."""
         raise NotImplementedError
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found, at one of the thresholds (None: at the only one)."""
         raise BadParameter(
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
 
-    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+    def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         """How many right predictions each recall needs at which precision is read; AP of a class is its mean there."""
         raise BadParameter(
             f"results: expected evaluations that read precision at recalls, such as vt.coco's, found {self.protocol}"
@@ -167,9 +167,9 @@ class Results(Display):
         """
         return verite.analyse(self, **settings)
 
-    def objects(self, iou: float | None = None) -> Fates:
+    def objects(self, iou: float | None = None) -> ObjectOutcomes:
         """What became of every truth and every prediction, at one of the thresholds; for pandas, polars and Arrow."""
-        from verite.model.fates import fates_of
+        from verite.model.outcomes import fates_of
 
         return fates_of(self, iou)
 
@@ -204,6 +204,7 @@ class Results(Display):
         is_rotated = is_turned(self.truth) or is_turned(self.pred)
         hint = "boxes are rotated; the upright ones around them were compared, see --on rotated"
         return [
+            *([self.threshold_note] if self.threshold_note else []),
             *(["the truth has no objects: there is nothing to be found"] if has_nothing else []),
             *([hint] if is_upright and is_rotated else []),
             *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []),

@@ -2,20 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt
-from verite.model.outlines import Polygons, Runs
+from verite.model.polygons import Polygons, RLEMasks
 from verite.model.rasters import Sizes, fill, frames_of, runs_of
 from verite.model.regions import Regions
+from verite.records import record
 
-NO_BOX = (0.0, 0.0, 0.0, 0.0)
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+WRITTEN = re.compile(r"\s*(?P<steps>[^a-zA-Zµμ]*(?:[eE][-+]?\d+[^a-zA-Zµμ]*)*?)\s*(?P<unit>[a-zA-Zµμ]*)\s*")
+
+USUAL = "mm"
+
+
+@record()
+class Spacing:
+    """The distance between the middles of neighbouring pixels along each axis: rows, then columns, as DICOM and numpy
+    count; of volumes planes, rows and columns. One number serves all; none, if each volume has its own.
+
+    >>> Spacing.of("0.7,0.5"), str(Spacing.of(2)), str(Spacing.of("3,3 um"))
+    (Spacing(steps=(0.7, 0.5), unit='mm'), '2mm', '3,3um')
+    """
+
+    steps: tuple[float, ...]
+    unit: str = USUAL
+
+    @classmethod
+    def of(cls, given: Any) -> Spacing:
+        """From a number, several, or their text with or without a unit."""
+        if isinstance(given, Spacing):
+            return given
+        unit, steps = USUAL, given
+        if isinstance(given, str):
+            found = WRITTEN.fullmatch(given)
+            steps, unit = (found["steps"].split(","), found["unit"] or USUAL) if found else ([], USUAL)
+        try:
+            numbers = [float(step) for step in steps] if isinstance(steps, Iterable) else [float(steps)]
+        except (TypeError, ValueError):
+            numbers = []
+        if len(numbers) not in (1, 2, 3) or not all(0 < n < 1e9 and isfinite(n) for n in numbers):
+            expected = "ROWS,COLUMNS above 0, e.g. 0.7,0.7 (mm) or 3,3um"
+            raise BadParameter(f"spacing: expected {expected}, found {excerpt(given)}")
+        return cls(tuple(numbers), unit)
+
+    def along(self, axes: int) -> tuple[float, ...]:
+        """A number for each of so many axes."""
+        if len(self.steps) not in (1, axes):
+            raise BadParameter(f"spacing: expected a number for each of {axes} axes, found {len(self.steps)}")
+        return self.steps if len(self.steps) == axes else self.steps * axes
+
+    @property
+    def plane(self) -> tuple[float, float]:
+        """Down and across."""
+        down, across = self.along(2)
+        return down, across
+
+    def __str__(self) -> str:
+        return (",".join(f"{step:.12g}" for step in self.steps) or "each its own ") + self.unit
+
+
+@record(eq=False)
+class Volume:
+    """A mask or labels in three dimensions, how far apart voxels lie along each axis of the array, and where."""
+
+    values: NDArray[Any]
+    spacing: Spacing | None = None
+    affine: NDArray[np.float64] | None = None  # from voxels to millimetres, as NIfTI says; None where nobody does
+
+    @classmethod
+    def of(cls, given: Any, spacing: Any = None) -> Volume:
+        """From an array of truth values or whole numbers; one number for the spacing serves all axes."""
+        apart = None if spacing is None else Spacing.of(spacing)
+        if isinstance(given, Volume):
+            return given if apart is None else cls(given.values, apart, given.affine)
+        values = np.asarray(given)
+        if values.ndim != 3 or values.dtype.kind not in "biu" or not values.size:
+            found = f"{values.dtype} {values.shape}"
+            raise BadParameter(f"volume: expected truth values or whole numbers [plane, row, column], found {found}")
+        return cls(values, apart)
+
+    @property
+    def steps(self) -> tuple[float, float, float]:
+        """How far apart voxels lie along each axis, 1 where nobody says."""
+        plane, row, column = (1.0, 1.0, 1.0) if self.spacing is None else self.spacing.along(3)
+        return plane, row, column
+
+    def is_beside(self, other: Volume) -> bool:
+        """Do the voxels of both lie at the same places, as far as anybody said?"""
+        if self.affine is None or other.affine is None:
+            return True
+        return np.allclose(self.affine, other.affine, rtol=1e-4, atol=1e-2)
+
+
+NO_BOX = (0.0, 0.0, -1.0, -1.0)  # no object; a point has a width and a height of 0
+
 LABEL_METRICS = "gce, lce, hamming, hafiane1, hafiane2 or vinet"
 
 
@@ -119,7 +208,7 @@ class Shapes:
 
     regions: Regions
     sizes: Sizes  # height and width of each region's image, 0 where it does not say
-    outlines: Runs | None = None  # contours that were given; an object without one has no runs
+    outlines: RLEMasks | None = None  # contours that were given; an object without one has no runs
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -227,7 +316,7 @@ def of_mapping(thing: Mapping[str, Any], what: str) -> Shapes:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         raise DataError(f"{what}: expected COCO's size and counts, found {reason}") from None
-    masks = Runs.of([(runs, (height, width))])
+    masks = RLEMasks.of([(runs, (height, width))])
     return Shapes(Regions(frames_of(masks), runs=masks), masks.sizes)
 
 
@@ -253,12 +342,99 @@ def join_shapes(parts: Sequence[Shapes]) -> Shapes:
         Regions(
             np.concatenate([part.regions.boxes for part in parts]),
             polygons=Polygons.of(polygons) if any(polygons) else None,
-            runs=Runs.of(runs) if any(r is not None for r in runs) else None,
+            runs=RLEMasks.of(runs) if any(r is not None for r in runs) else None,
         ),
         np.concatenate([part.sizes for part in parts]),
-        Runs.of(outlines) if any(o is not None for o in outlines) else None,
+        RLEMasks.of(outlines) if any(o is not None for o in outlines) else None,
     )
 
 
-def size_of(runs: Runs) -> tuple[int, int]:
+def size_of(runs: RLEMasks) -> tuple[int, int]:
     return int(runs.sizes[0, 0]), int(runs.sizes[0, 1])
+
+
+Floats: TypeAlias = "NDArray[np.float64]"
+
+
+def is_image(thing: Any) -> bool:
+    """Pixels in rows and columns, numbered or not."""
+    return isinstance(thing, np.ndarray) and thing.ndim == 2 and thing.dtype.kind in "biu" and not is_point_list(thing)
+
+
+def is_label_image(thing: Any) -> bool:
+    """An image of whole numbers with more than one object in it."""
+    return is_image(thing) and not is_binary(thing)
+
+
+def has_label_images(things: Any) -> bool:
+    """Does a list or an array [n, row, column] hold a label image?"""
+    is_list = isinstance(things, Sequence) or (isinstance(things, np.ndarray) and things.ndim == 3)
+    return is_list and any(is_label_image(thing) for thing in things)
+
+
+def number(values: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """The image with its objects counted from 0 and the background last, and how many objects there are.
+
+    Objects count in the order in which a reader meets them, whatever their numbers: where two couples of objects share
+    as many pixels, a metric that has to choose must not look at the numbers.
+    """
+    low, high = int(values.min()), int(values.max())
+    if high - low <= 2**16 + values.size and high < 2**62:
+        where = values.astype(np.intp) - low
+        met = np.full(high - low + 1, -1, dtype=np.intp)
+        met[where.ravel()[::-1]] = np.arange(values.size)[::-1]  # of several pixels the last that is told stays
+        found = np.flatnonzero(met >= 0)
+        first, is_object = met[found], found + low != 0
+    else:
+        labels, first, where = np.unique(values, return_index=True, return_inverse=True)
+        found, is_object = np.arange(len(labels)), labels != 0
+    objects = int(is_object.sum())
+    number = np.full(int(found[-1]) + 1, objects, dtype=np.int64)
+    number[found[is_object][np.argsort(first[is_object])]] = np.arange(objects)
+    return number[where.reshape(values.shape)], objects
+
+
+def crop(*images: NDArray[Any]) -> list[NDArray[Any]]:
+    """The part of the images in which any of them has an object, at least one pixel."""
+    is_used = np.logical_or.reduce([image != 0 for image in images])
+    rows, columns = (np.flatnonzero(is_used.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return [image[:1, :1] for image in images]
+    return [image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] for image in images]
+
+
+def overlap_table(truth: NDArray[Any], pred: NDArray[Any]) -> Floats:
+    """Pixels shared by region i of the truth and region j of the pred; the background is the last of each.
+
+    >>> overlap_table(np.array([[1, 1, 0]]), np.array([[2, 0, 0]]))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    (mine, rows), (theirs, columns) = (number(image) for image in crop(truth, pred))
+    flat = np.bincount((mine * (columns + 1) + theirs).ravel(), minlength=(rows + 1) * (columns + 1))
+    flat[-1] += truth.size - mine.size
+    return flat.reshape(rows + 1, columns + 1).astype(np.float64)
+
+
+def stack(tables: Sequence[Floats]) -> Floats:
+    """Tables of different sizes in one array: regions that do not exist have no pixels."""
+    rows = max((table.shape[0] for table in tables), default=2)
+    columns = max((table.shape[1] for table in tables), default=2)
+    out = np.zeros((len(tables), rows, columns))
+    for i, table in enumerate(tables):
+        out[i, : table.shape[0] - 1, : table.shape[1] - 1] = table[:-1, :-1]
+        out[i, -1, : table.shape[1] - 1] = table[-1, :-1]
+        out[i, : table.shape[0] - 1, -1] = table[:-1, -1]
+        out[i, -1, -1] = table[-1, -1]
+    return out
+
+
+def table_of_one(areas: Floats, pixels: Floats) -> Floats:
+    """The tables of pairs of one object each, from the areas of truth, pred and both and the pixels of the image."""
+    truth, pred, shared = areas.T
+    out = np.empty((len(pixels), 2, 2))
+    out[:, 0, 0] = shared
+    out[:, 0, 1] = truth - shared
+    out[:, 1, 0] = pred - shared
+    out[:, 1, 1] = pixels - truth - pred + shared
+    return out

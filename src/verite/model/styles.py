@@ -12,11 +12,50 @@ from math import isnan
 from typing import Any
 
 from verite.errors import one_line
-from verite.model.display import Part, Verbatim
-from verite.model.elements import Markup, element, escape, join_elements
-from verite.model.tables import Bar, Table, show_cell
+from verite.model.tables import Bar, Part, Table, Verbatim, show_cell
 from verite.records import record
 from verite.signature import Signature
+
+# What means something to HTML, and what a browser shows as nothing: controls become their pictures.
+SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\x7f": "␡"}
+
+PICTURES = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}
+
+HIDDEN = {chr(code): "\ufffd" for code in (*range(0x80, 0xA0), *range(0xD800, 0xE000))}
+
+ESCAPES = str.maketrans(SPECIAL | PICTURES | HIDDEN)
+
+VOID = frozenset({"br", "hr", "img", "meta", "link", "input", "wbr"})
+
+
+class Markup(str):
+    """Text that is HTML already. Only :func:`element` and :func:`join_elements` make it."""
+
+    __slots__ = ()
+
+
+def escape(text: str) -> Markup:
+    """Text as HTML shows it.
+
+    >>> escape("<b onclick='x'>")
+    '&lt;b onclick=&#39;x&#39;&gt;'
+    """
+    return text if isinstance(text, Markup) else Markup(text.translate(ESCAPES))
+
+
+def join_elements(*children: str) -> Markup:
+    """Several pieces after each other."""
+    return Markup("".join(escape(child) for child in children))
+
+
+def element(name: str, /, *children: str, **attributes: str | int) -> Markup:
+    """An element; `class_` and `for_` are attributes whose names Python keeps for itself.
+
+    >>> element("p", "1 < 2 ", element("b", "yes"), class_="verite-note")
+    '<p class="verite-note">1 &lt; 2 <b>yes</b></p>'
+    """
+    listed = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(str(v))}"' for key, v in attributes.items())
+    return Markup(f"<{name}{listed}>" + ("" if name in VOID else f"{join_elements(*children)}</{name}>"))
 
 
 @record()
@@ -67,8 +106,11 @@ def text_lines(text: str) -> str:
 
 # What Markdown and GitHub leave alone inside a cell: words and numbers. `@user`, `#12`, `GH-26`, `www.` are not words.
 NUMBER = r"(?<=\d)\.(?=\d)|[<>](?=\d)|(?<![^\W_])[+-](?=\d)|(?<=\de)[+-](?=\d)"
+
 PLAIN = re.compile(rf"(?:[^\W_]|[ %(),=≥≤≠±×│…–★·]|✓(?:\+/-|[+-])?|{NUMBER})*")
+
 LINKED = re.compile(r"[@#\\`]|://|\bwww\.|\bGH-|\n", re.IGNORECASE)
+
 MEANT = re.compile(r"([*_\[\]<>~|!&])|^(?=[-+=]|\d+[.)])")
 
 
@@ -143,11 +185,13 @@ MATHS = {
     "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega",
     "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ω": "Omega",
 }  # fmt: skip
+
 LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {c: rf"$\{name}$" for c, name in MATHS.items()} | {
     "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\texttt{\char34}", "`": r"\textasciigrave{}",
     "–": r"\textendash{}", "─": r"\textendash{}", "│": r"\textbar{}", "…": r"\ldots{}", "₀": "$_0$", "ᵢ": "$_i$",
 }  # fmt: skip
+
 BAR_EM, BAR_PX = 8, 120  # how long a whole bar is
 
 
@@ -243,7 +287,9 @@ CSS = (
     ".verite-outcome tfoot th,.verite-outcome tfoot td{border-top:1px solid}"
     ".verite-outcome code{overflow-wrap:anywhere}"
 )
+
 LONGEST = 120  # characters of a cell in a notebook
+
 MOST_ROWS, MOST_COLUMNS = 30, 20  # of a table in a notebook
 
 

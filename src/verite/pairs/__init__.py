@@ -7,22 +7,19 @@ to the other, the table of pixels shared by objects and backgrounds. All are arr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter
-from verite.model.partitions import has_label_images
 from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
-from verite.model.shapes import Shapes, shapes_of
-from verite.model.spacing import Spacing
-from verite.model.volumes import Volume
-from verite.pairs.directed import Directed
-from verite.pairs.store import Array, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
+from verite.model.shapes import Shapes, Spacing, Volume, has_label_images, shapes_of
+from verite.pairs.store import Array, Directed, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
 from verite.pairs.volumes import VolumeStore
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Array", "Pairs"]
 
@@ -270,6 +267,12 @@ class Pairs:
         if found is None:
             return None
         mine, theirs = (self.select(side) for side in found)
+        return (theirs, mine) if self.is_swapped else (mine, theirs)
+
+    @property
+    def placed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where the truth and where the pred is a box or a polygon, which has a place even without an area."""
+        mine, theirs = (self.select(side) for side in self.store.placed)
         return (theirs, mine) if self.is_swapped else (mine, theirs)
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from verite.arrays import np
 from verite.evaluation.prepare import check_mask_sizes
 from verite.evaluation.settings import ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, Regions
 from verite.model.shapes import NO_BOX, Shapes
 from verite.pairs import Array, Pairs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def ignored_truths(truth: Annotations, settings: ComparisonSettings) -> NDArray[np.bool_]:
@@ -95,7 +97,7 @@ def shapes_of_side(
         masks = runs.take(rows[keep])
         check_mask_sizes(side, rows[keep], masks)
         sizes[keep] = masks.sizes
-        runs = Runs(masks.counts, place(np.diff(masks.objects)), sizes)
+        runs = RLEMasks(masks.counts, place(np.diff(masks.objects)), sizes)
     return Shapes(Regions(boxes, polygons=polygons, runs=runs), sizes)
 
 

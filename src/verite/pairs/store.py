@@ -3,31 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter, DataError
-from verite.model.partitions import is_image, overlap_table, stack, table_of_one
+from verite.model.ragged import Ints
 from verite.model.rasters import PolygonRule, Sizes, array_of, rasterise, spell_size
-from verite.model.regions import BOX
-from verite.model.shapes import Shapes, checked_size, one
-from verite.model.spacing import Spacing
-from verite.pairs.directed import sum_squared
+from verite.model.regions import BOX, MASK
+from verite.model.shapes import NO_BOX, Shapes, Spacing, checked_size, is_image, one, overlap_table, stack, table_of_one
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Lists = tuple[NDArray[Any], Rows]  # squared distances, and offsets of each pair's
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+
+MERIT_ALPHA = 1 / 9  # the core sums 1 / (1 + d² / 9)
+
+
+class Directed:
+    """One list of distances a pair, of which the usual sums are known and the list itself only when needed."""
+
+    def __init__(self, count: Array, sums: Array, list_distances: Callable[[], tuple[NDArray[Any], Ints]]) -> None:
+        self.count = count  # how many pixels ask
+        self.sums, self.list_distances = sums, list_distances
+
+    @property
+    def largest(self) -> Array:
+        """The largest distance."""
+        return np.sqrt(self.sums[:, 4])
+
+    def total(self, power: float = 1) -> Array:
+        """The distances raised to a power, summed."""
+        if power in (1, 2, 3):
+            column: Array = self.sums[:, int(power) - 1]
+            return column
+        return self.sum_rows(self.distances**power)
+
+    def merit(self, alpha: float) -> Array:
+        """Pratt's sum of 1 / (1 + alpha d²)."""
+        if alpha == MERIT_ALPHA:
+            column: Array = self.sums[:, 3]
+            return column
+        return self.sum_rows(1 / (1 + alpha * self.squared))
+
+    @cached_property
+    def lists(self) -> tuple[NDArray[Any], Ints]:
+        return self.list_distances()
+
+    @property
+    def squared(self) -> Array:
+        """Squared distances of all pairs, one after the other."""
+        return self.lists[0].astype(np.float64)
+
+    @property
+    def distances(self) -> Array:
+        return np.sqrt(self.squared)
+
+    @property
+    def offsets(self) -> Ints:
+        """Pair i has the distances offsets[i] .. offsets[i + 1]."""
+        return self.lists[1]
+
+    def sum_rows(self, values: Array) -> Array:
+        """A value for each distance, summed pair by pair."""
+        owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        sums: Array = np.bincount(owner, weights=values, minlength=len(self.offsets) - 1).astype(np.float64)
+        return sums
+
+    def within(self, tolerance: float) -> Array:
+        """How many distances do not exceed the tolerance."""
+        return self.sum_rows((self.distances <= tolerance).astype(np.float64))
+
+    def quantile(self, share: float) -> Array:
+        """The distance that this share of the pixels does not exceed, between two of them in proportion."""
+        return quantiles(*self.lists, share)
+
+
+def sum_squared(squared: Array, offsets: Ints) -> Array:
+    """What the core sums of distances in pixels: the first three powers, merit, and the largest square."""
+    pairs = len(offsets) - 1
+    owner = np.repeat(np.arange(pairs), np.diff(offsets))
+    distances = np.sqrt(squared)
+    columns = (distances, squared, squared * distances, 1 / (1 + MERIT_ALPHA * squared))
+    sums = [np.bincount(owner, weights=values, minlength=pairs) for values in columns]
+    largest = np.zeros(pairs)
+    np.maximum.at(largest, owner, squared)
+    return np.stack([*sums, largest], axis=1)
+
+
+def quantiles(squared: NDArray[Any], offsets: Ints, share: float) -> Array:
+    """A quantile of each pair's distances, interpolated as numpy does by default; 0 for a pair without any.
+
+    >>> quantiles(np.array([9, 1, 4, 49]), np.array([0, 3, 3, 4]), 0.25)
+    array([1.5, 0. , 7. ])
+    """
+    lengths = np.diff(offsets)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    if squared.dtype.kind == "f":
+        ordered = np.sqrt(squared[np.lexsort((squared, owner))])
+    else:  # One sort for all pairs: squared distances in an image of at most 65,535 a side need 34 bits.
+        ordered = np.sqrt(np.sort(owner << 34 | squared) & (2**34 - 1))
+    out = np.zeros(len(lengths))
+    rows = np.flatnonzero(lengths)
+    place = share * (lengths[rows] - 1)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, lengths[rows] - 1)
+    low, high = ordered[offsets[rows] + below], ordered[offsets[rows] + above]
+    out[rows] = low + (high - low) * (place - below)
+    return out
+
+
+def merge(first: Directed, second: Directed) -> tuple[NDArray[Any], Ints]:
+    """Both lists of each pair as one."""
+    lengths = np.diff(first.offsets), np.diff(second.offsets)
+    owner = np.concatenate([np.repeat(np.arange(len(length)), length) for length in lengths])
+    order = np.argsort(owner, kind="stable")
+    return np.concatenate([first.lists[0], second.lists[0]])[order], first.offsets + second.offsets
+
+
+Rows: TypeAlias = "NDArray[np.int64]"
+
+Lists: TypeAlias = "tuple[NDArray[Any], Rows]"  # squared distances, and offsets of each pair's
+
 # As the core takes one side: runs, offsets and sizes (height, width) of masks, the object of each pair, and runs and
 # offsets of outlines that were given (an object without one has no runs) or None.
-Runs = NDArray[np.uint32]
-Side = tuple[Runs, Rows, NDArray[np.int32], Rows, Runs | None, Rows | None]
+RLEMasks: TypeAlias = "NDArray[np.uint32]"
+
+Side: TypeAlias = "tuple[RLEMasks, Rows, NDArray[np.int32], Rows, RLEMasks | None, Rows | None]"
+
 T = TypeVar("T")
 
 # Columns of the core's statistics (see cpp/pairs/pairs.hpp); the first three are areas, which are known without them.
 USUAL_POWERS = (1.0, 2.0, 3.0)
+
 CONTOURS, TO_TRUTH, TO_PRED = slice(3, 6), slice(6, 11), slice(11, 16)
 
 
@@ -86,10 +196,26 @@ class Store:
     @property
     def boxes(self) -> tuple[Array, Array]:
         def look_up() -> tuple[Array, Array]:
-            mine, theirs = self.shapes
-            return mine.regions.boxes[self.object_rows[0]], theirs.regions.boxes[self.object_rows[1]]
+            given, absent = self.given_boxes, self.absent
+            mine, theirs = (
+                np.where(none[:, None], 0.0, boxes) if none.any() else boxes
+                for boxes, none in zip(given, absent, strict=True)
+            )
+            return mine, theirs
 
         return self.once("boxes", look_up)
+
+    @property
+    def given_boxes(self) -> tuple[Array, Array]:
+        """The boxes as they came, with a box of their own for no object."""
+        mine, theirs = self.shapes
+        return mine.regions.boxes[self.object_rows[0]], theirs.regions.boxes[self.object_rows[1]]
+
+    @property
+    def absent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where a side has no object."""
+        mine, theirs = ((boxes == NO_BOX).all(axis=1) for boxes in self.given_boxes)
+        return mine, theirs
 
     @property
     def is_plain(self) -> NDArray[np.bool_]:
@@ -199,6 +325,19 @@ class Store:
             return (truth, pred) if truth.any() or pred.any() else None
 
         return self.once(("empty", on), look)
+
+    @property
+    def placed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where each side is a box or a polygon, which has a place even without an area; no object and no mask has."""
+
+        def look() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+            truth, pred = (
+                (shapes.regions.kinds[rows] != MASK) & ~none
+                for shapes, rows, none in zip(self.shapes, self.object_rows, self.absent, strict=True)
+            )
+            return truth, pred
+
+        return self.once("placed", look)
 
 
 class LabelStore(Store):

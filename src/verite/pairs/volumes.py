@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
+from verite.arrays import np
 from verite.errors import BadParameter, DataError
 from verite.model.ragged import offsets_of
-from verite.model.volumes import Volume
-from verite.pairs.directed import sum_squared
-from verite.pairs.store import Array, Lists, Rows, Store
+from verite.model.shapes import Volume
+from verite.pairs.store import Array, Lists, Rows, Store, sum_squared
 from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class VolumeStore(Store):
@@ -50,6 +50,12 @@ class VolumeStore(Store):
             ]
 
         return self.once("surfaces", compare)
+
+    @property
+    def placed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """None: a volume without voxels has no place."""
+        none = np.zeros(len(self), dtype=np.bool_)
+        return none, none
 
     @property
     def boxes(self) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
 
 # Each verb and the module that declares it, in the order in which help lists them.
-HOMES = {
+REGISTRY = {
     "voc": "verite.protocols.voc",
     "coco": "verite.protocols.coco",
     "lvis": "verite.protocols.lvis",
@@ -28,6 +28,6 @@ def protocol_named(verb: str) -> Protocol[Any, Any]:
     from verite.protocols.protocol import Protocol
 
     with importing():
-        found = getattr(import_module(HOMES[verb]), verb.replace("-", "_"))
+        found = getattr(import_module(REGISTRY[verb]), verb.replace("-", "_"))
     assert isinstance(found, Protocol)
     return found

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
 
+from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
-from verite.evaluation.floors import highest_floor
-from verite.evaluation.low_scores import explain_low_score
-from verite.evaluation.part import Part
-from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import EvaluationSettings
-from verite.model.display import Part as Piece
-from verite.model.results import Results, Taken, choose_threshold, to_small_json
+from verite.evaluation.prepare import explain_low_score, prepare
+from verite.evaluation.settings import (
+    MAX_IMAGE_DETS,
+    THREADS,
+    EvaluationSettings,
+    On,
+    RankedSettings,
+    highest_floor,
+    on_setting,
+)
+from verite.evaluation.state import Part
+from verite.model.polygons import RLEMasks
+from verite.model.results import Matches, Results, choose_threshold, to_small_json
 from verite.model.tables import ABSENT, Table
-from verite.protocols.coco_settings import HIGHEST, CocoSettings, spell_area
-from verite.protocols.keypoints import choose_sigmas, name_sigmas
+from verite.model.tables import Part as Piece
+from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
 from verite.protocols.protocol import protocol
+from verite.records import replace
+from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -28,12 +38,240 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.evaluation import Arrays
-    from verite.evaluation.parts import MergedNumbers
+    from verite.evaluation.partial import MergedNumbers
     from verite.model.annotations import Annotations
-    from verite.model.labels import Labels
+    from verite.model.classes import Labels
     from verite.signature import Signature
 
     Floats = NDArray[np.float64]
+
+
+def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """What is known of the shape of every object, as the core takes it: masks, polygons, boxes, sizes of images."""
+    regions = side.regions
+    runs, polygons = regions.runs, regions.polygons
+    sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
+    is_drawn = np.ones(len(side), np.bool_) if runs is None else runs.objects[1:] == runs.objects[:-1]
+    unsized = np.flatnonzero(is_drawn & (sizes <= 0).any(axis=1))
+    if len(unsized):
+        name = side.images.name(int(side.image[unsized[0]]))
+        raise DataError(
+            f"{side.source.path or 'annotations'}: expected the size of every image to draw masks, found none for "
+            f"{name!r}; {give_sizes()}"
+        )
+    no_runs = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
+    no_polygons = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
+    rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else no_polygons
+    return (runs.arrays if runs is not None else no_runs, *rings, regions.sizes, sizes)
+
+
+def masks_of(side: Annotations, threads: int) -> RLEMasks:
+    """The mask of every object."""
+    runs = side.regions.runs
+    if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
+        return runs
+    try:
+        return RLEMasks(*_core.draw_masks(*outline_arrays_of(side), threads))
+    except ValueError as error:
+        raise DataError(f"{side.source.path or 'annotations'}: {error}") from None
+
+
+Per = Literal["class", "threshold", "image"]
+
+Ignored = Literal["crowd", "explicit", "count", "drop"]
+
+Ties = Literal["id", "file", "row"]
+
+Quirks = Literal["none", "pycocotools", "torchmetrics"]
+
+Area = tuple[str, float, float]
+
+# Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
+THRESHOLDS = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
+
+RECALLS = (*(i * 0.01 for i in range(100)), 1.0)
+
+AREAS = {
+    "all": (0.0, 1e5**2),
+    "small": (0.0, 32.0**2),
+    "medium": (32.0**2, 96.0**2),
+    "large": (96.0**2, 1e5**2),
+}
+
+LIMITS = (1, 10, 100)
+
+# Keypoints are not asked of small objects, and at most twenty predictions count.
+KEYPOINT_DEFAULTS: dict[str, Any] = {
+    "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
+    "max_dets": (20,),
+}
+
+# What torchmetrics does otherwise where nobody tells it of crowds and areas, images coming in the order of the file.
+TORCHMETRICS: dict[str, Any] = {"ignored": "count", "area_from": "box", "ties": "file"}
+
+# The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
+HIGHEST = 1 - 1e-10
+
+MOST_AREAS = 24
+
+# Formats that mark objects which their own protocols ignore; COCO has no say in them.
+MARK_IGNORED = ("mot", "kitti", "visdrone")
+
+
+class CocoThresholds(Thresholds[float | Sequence[float] | None, tuple[float, ...]]):
+    def __init__(self) -> None:
+        text = "IoU threshold of a match; may be repeated."
+        super().__init__(THRESHOLDS, text, short="-t", default_text="0.5 to 0.95 by 0.05")
+
+    def spell(self, value: Sequence[float]) -> object:
+        """COCO's ten in short, others one by one."""
+        return "0.50:0.05:0.95" if tuple(value) == THRESHOLDS else list(value)
+
+
+class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple[Area, ...]]):
+    """Named ranges of areas."""
+
+    kind = "area"
+    is_repeated = True
+
+    def hold(self, value: Any) -> tuple[Area, ...]:
+        ranges = [(k, *v) for k, v in value.items()] if isinstance(value, Mapping) else list(value)
+        if not 0 < len(ranges) <= MOST_AREAS:
+            raise self.refuse(f"1 to {MOST_AREAS} ranges", len(ranges))
+        for name, *limits in ranges:
+            if len(limits) != 2:
+                raise self.refuse(f"two limits for {name!r}", len(limits))
+            if not limits[0] <= limits[1]:
+                raise self.refuse(f"{name!r} to rise", f"{limits[0]:g} to {limits[1]:g}")
+        if len({name for name, *_ in ranges}) < len(ranges):
+            raise self.refuse("each name once", [name for name, *_ in ranges])
+        return tuple((str(name), float(low), float(high)) for name, low, high in ranges)
+
+    def spell(self, value: Sequence[Area]) -> object:
+        return ",".join(map(spell_area, value))
+
+
+class CocoSettings(RankedSettings):
+    """What is compared, from which overlap, for objects of which size, and how many predictions count."""
+
+    on: Option[On] = on_setting()
+    iou: CocoThresholds = CocoThresholds()
+    areas: Areas = Areas(
+        tuple((name, *limits) for name, limits in AREAS.items()),
+        "Area range in square pixels; may be repeated.",
+        names=["area"],
+        default_text="COCO's",
+    )
+    max_dets: Setting[int | Sequence[int] | None, tuple[int, ...]] = Counts(
+        LIMITS,
+        "Detections per class and image that count; may be repeated.",
+        short="-n",
+        default_text="1, 10, 100",
+    )
+    sigmas: Setting[str | PathLike[str] | Sequence[float] | None, tuple[float, ...] | Literal["truth"] | None] = (
+        Sigmas()
+    )
+    ignored: Option[Ignored] = Choice(
+        "crowd",
+        "Ground truth to ignore: crowd (COCO), explicit (crowd and `ignore` flag), count (none), drop (remove it).",
+        Ignored,
+    )
+    area_from: Option[Literal["file", "box", "pose"]] = Choice(
+        "file",
+        "Area of a ground-truth object: as its file states, of its box, or 0.53 of its box (CrowdPose, Ultralytics).",
+        ("file", "box", "pose"),
+        default_text="file; pose with --sigmas crowdpose",
+        omit_default=True,
+    )
+    ties: Option[Ties] = Choice(
+        "id",
+        "Order of equal confidences: by image id, by image in the ground-truth file, or by row in the predictions.",
+        Ties,
+        omit_default=True,
+    )
+    max_image_dets: Option[int | None] = MAX_IMAGE_DETS
+    class_agnostic: Option[bool] = Flag(False, "Ignore classes when matching.")
+    quirks: Option[Quirks] = Choice(
+        "none",
+        "Emulate another tool: pycocotools (its bugs: id 0, repeated ids, NaN) or torchmetrics (no crowds, box areas).",
+        Quirks,
+        flags={"exact": "pycocotools"},
+    )
+    per: Option[Per] = Choice(
+        "class", "One table row per class, threshold or image.", Per, is_signed=False, is_common=True
+    )
+    threads: Option[int | None] = THREADS
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        usual = KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
+        if usual and str(given.get("sigmas")) == "crowdpose":
+            usual = {**usual, "area_from": "pose"}
+        return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
+
+    def for_truth(self, truth: Annotations) -> CocoSettings:
+        """`ignored` is explicit for formats whose own rules ignore some objects: MOT's flag 0, KITTI's DontCare, …"""
+        if self.ignored == "crowd" and self.quirks == "none" and truth.source.format in MARK_IGNORED:
+            return self.change(ignored="explicit")
+        return self
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with what is asked for alone; areas that are not asked for are forgotten."""
+        truth, pred = super().choose(truth, pred)
+        if self.ignored == "drop":
+            truth = truth.where(~truth.ignored)
+        if self.area_from != "file":
+            truth = replace(truth, area=None if self.area_from == "box" else pose_areas(truth))
+        return number_images(truth, pred) if self.ties == "file" else (truth, pred)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.quirks == "pycocotools"
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Of overlaps, as they are compared."""
+        return tuple(map(single, self.iou)) if self.quirks == "torchmetrics" else self.iou
+
+    @property
+    def recalls(self) -> tuple[float, ...]:
+        """Where precision is read."""
+        return spread_in_single(0, 1, len(RECALLS)) if self.quirks == "torchmetrics" else RECALLS
+
+    @property
+    def area_names(self) -> tuple[str, ...]:
+        return tuple(name for name, _, _ in self.areas)
+
+
+def spell_area(area: Area) -> str:
+    """The name of a range; one that is not COCO's own with its limits."""
+    name, low, high = area
+    return name if AREAS.get(name) == (low, high) else f"{name}={low:g}..{high:g}"
+
+
+def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+    """The same with ids of images in the order of the truth's file."""
+    from verite.model.images import Images
+
+    old = truth.images
+    names = [old.name(i) for i in range(len(old))]
+    images = Images(names, range(len(old)), widths=old.widths, heights=old.heights)
+    return truth.changed(images=images), pred.changed(images=images) if len(pred.images) == len(old) else pred
+
+
+def single(value: float) -> float:
+    """The nearest number of single precision, in which torch computes by default."""
+    from array import array
+
+    return array("f", [value])[0]
+
+
+def spread_in_single(first: float, last: float, count: int) -> tuple[float, ...]:
+    """Evenly spaced numbers as torch's linspace has them: from either end to the middle, rounded once."""
+    first, last = single(first), single(last)
+    step = single(single(last - first) / (count - 1))
+    rising = [single(first + step * i) for i in range(count // 2)]
+    return (*rising, *(single(last - step * (count - 1 - i)) for i in range(count // 2, count)))
+
 
 SHORT = {"small": "s", "medium": "m", "large": "l"}
 
@@ -44,12 +282,9 @@ SHORT = {"small": "s", "medium": "m", "large": "l"}
     examples="""
 verite coco instances_val.json detections.json
 verite coco instances_val.json segments.json --on mask
-verite coco person_keypoints_val.json keypoints.json --on keypoints
 verite coco instances_val.json a.json b.json c.json
-verite coco truth.json pred.json -t 0.3 -t 0.5 --areas all:0:1e10 --areas tiny:0:256
-verite coco truth.json pred.json --max-dets 1 --max-dets 10 --max-dets 300
-verite coco truth.json pred.json --per image -o results/
-verite coco truth.json pred.json --json | jq .AP""",
+verite coco truth.json pred.json -t 0.5 --areas all:0:1e10 --areas tiny:0:256
+verite coco truth.json pred.json --per image -o results/""",
 )
 def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoResults:
     """COCO's twelve numbers, for boxes or masks, and everything behind them.
@@ -86,11 +321,13 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
     truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.is_exact)
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
-            f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; "
-            "give --image-size WIDTH,HEIGHT or --images FOLDER"
+            f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; {give_sizes()}"
         )
     truth, pred = settings.choose(truth, pred)
-    rules = rules_of(settings, choose_sigmas(settings, truth, pred))
+    sigmas = choose_sigmas(settings, truth, pred)
+    if settings.area_from == "file":
+        truth = fill_crowdpose_areas(truth, sigmas)
+    rules = rules_of(settings, sigmas)
     return Evaluation(truth, pred, rules, thread_count(settings.threads)), findings
 
 
@@ -102,7 +339,7 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
         ranges=tuple((low, high) for _, low, high in settings.areas),
         limits=settings.max_dets,
         recalls=settings.recalls,
-        is_together=settings.class_agnostic,
+        class_agnostic=settings.class_agnostic,
         ignored={"crowd": ("crowd",), "explicit": ("crowd", "ignore")}.get(settings.ignored, ()),
         shared=("crowd",) if settings.ignored in ("crowd", "explicit") else (),
         image_limit=settings.max_image_dets or 0,
@@ -143,6 +380,7 @@ class CocoResults(Results):
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> CocoResults:
         """Of what became of all images."""
         settings = settings.change(sigmas=name_sigmas(settings.sigmas, dict(numbers.notes.sigmas).values()))
+        numbers.expect_rules(rules_of(settings))
         return cls(numbers, settings, settings)
 
     @property
@@ -172,7 +410,7 @@ class CocoResults(Results):
             found[f"AR{SHORT.get(name, name)}"] = ("recall", None, a, last)
         return found
 
-    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """What a score (also AP@0.50), of all classes or of one, is made of: what draws of the evaluation ask for."""
         key, _, iou = score.partition("@")
         part: tuple[str, int | None, int, int]
@@ -184,13 +422,13 @@ class CocoResults(Results):
         return part if label is None else (*part[:4], flag_class(self.class_names, label))
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        return self.evaluation.draw_means([self.part_of(score, label) for score in scores], weights)
+        return self.evaluation.bootstrap_means([self.mean_query(score, label) for score in scores], weights)
 
     def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
-        return self.evaluation.draw_means([self.part_of(score, label) for label in labels], weights)
+        return self.evaluation.bootstrap_means([self.mean_query(score, label) for label in labels], weights)
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
-        part = self.part_of(next(iter(self.scores)))
+        part = self.mean_query(next(iter(self.scores)))
         return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
 
     @cached_property
@@ -216,26 +454,37 @@ class CocoResults(Results):
             one["max_dets"] = self.settings.max_dets[limit]
         return self.asked.signature(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found, of any area, at one of the thresholds; ignored ones were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         least = highest_floor(self.settings.confidence)
-        return Taken(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
+        return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
-    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+    def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         return np.searchsorted(np.arange(1, truths + 1) / truths, self.settings.recalls) + 1
 
     @property
     def notes(self) -> list[str]:
-        found = [*explain_low_score(self), *super().notes]
+        found = [*explain_low_score(self), *self.describe_ignored(), *super().notes]
         if self.settings.on == "box" and not self.pred.columns.regions.has_all_boxes:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
             if self.pred.columns.regions.has_only_boxes:
                 hint = "predictions have keypoints and no boxes: boxes are those around the points; see --on keypoints"
             return [hint, *found]
         return found
+
+    def describe_ignored(self) -> list[str]:
+        """What becomes of objects that their file marks as ignored, which COCO itself does not honour."""
+        count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
+        how = getattr(self.settings, "ignored", "explicit")
+        if not count or how == "drop":
+            return []
+        if how == "explicit":
+            option = "; --ignored count counts them" if self.PROTOCOL == "coco" else ""
+            return [f"{count:,} objects are marked as ignored and were ignored{option}"]
+        return [f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them"]
 
     @property
     def arrays(self) -> Arrays:
@@ -307,7 +556,7 @@ class CocoResults(Results):
     def __str__(self) -> str:
         keys = list(self.scores)
         half = keys.index(next(key for key in keys if key.startswith("AR")))
-        lines = [self.name]
+        lines = [one_line(self.name)]
         for group in (keys[:half], keys[half:]):
             cells = [
                 (key, ABSENT if isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group

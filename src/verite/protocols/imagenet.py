@@ -7,31 +7,37 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import DataError
-from verite.evaluation.candidates import box_candidates
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules
-from verite.evaluation.floors import highest_floor
+from verite.errors import DataError, give_sizes
+from verite.evaluation.bootstrap import draw_ratio
+from verite.evaluation.evaluation import WRONG, Evaluation, Rules, box_candidates
 from verite.evaluation.prepare import prepare
-from verite.evaluation.redrawing import draw_ratio
-from verite.evaluation.settings import THREADS, EvaluationSettings
-from verite.formats.blacklists import read_blacklist
+from verite.evaluation.settings import THREADS, EvaluationSettings, highest_floor
+from verite.formats.imagenet_loc import read_blacklist
 from verite.model.annotations import Annotations
-from verite.model.results import Results, Taken, choose_threshold
+from verite.model.classes import EXCLUDED, ImageLevelLabels, is_in
+from verite.model.results import Matches, Results, choose_threshold
 from verite.model.tables import Table
-from verite.model.verdicts import EXCLUDED, Verdicts, is_in
-from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
-from verite.protocols.curve_results import IOU, TIES, CurveSettings, Ties, curves_of
+from verite.protocols.curves import (
+    IOU,
+    TIES,
+    CurveSettings,
+    GroupedResults,
+    Ties,
+    curves_of,
+    merged_group_curves,
+    part_of_curves,
+)
 from verite.protocols.protocol import protocol
 from verite.records import record
-from verite.settings import Counts, Fact, FileOrContent, Number, Option, Overlaps, Setting, Threshold
+from verite.settings import Constant, Counts, FileOrContent, Number, Option, Overlaps, Setting, Threshold
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.part import Part
-    from verite.evaluation.parts import MergedNumbers
-    from verite.model.labels import Labels
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
+    from verite.model.classes import Labels
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -103,13 +109,13 @@ class TopErrorResults(Results):
 
 
 class TopErrorSettings(EvaluationSettings):
-    on = Fact("box")
+    on = Constant("box")
     guesses: Setting[int | Sequence[int], tuple[int, ...]] = Counts(
         (1, 5), "Guesses per image that count; may be repeated.", short="-n"
     )
     iou: Option[float] = Threshold(0.5, "IoU from which a box is in place.", short="-t")
-    pixel = Fact("plus1")
-    image = Fact("mean of its labels")
+    pixel = Constant("plus1")
+    image = Constant("mean of its labels")
     blacklist: Option[Path | Iterable[str] | None] = FileOrContent(
         None, "Images that count for classification alone: one per line."
     )
@@ -171,7 +177,7 @@ def need_pixels(truth: Annotations) -> None:
     if truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
-            "give --image-size WIDTH,HEIGHT or --images FOLDER"
+            f"{give_sizes()}"
         )
 
 
@@ -215,12 +221,12 @@ def errors_of(
 
 class DetectionSettings(CurveSettings):
     SCORE = "imagenet_det_ap"
-    on = Fact("box")
+    on = Constant("box")
     iou: Overlaps = IOU
     tolerance: Option[float] = Number(10.0, "Pixels by which small objects may be missed.", least=0)
-    interpolation = Fact("all")
-    pixel = Fact("plus1")
-    match = Fact("best unused")
+    interpolation = Constant("all")
+    pixel = Constant("plus1")
+    match = Constant("best unused")
     ties: Option[Ties] = TIES
     blacklist: Option[Path | Iterable[tuple[str, str]] | None] = FileOrContent(
         None, "Classes that do not count in an image: IMAGE CLASS per line."
@@ -233,12 +239,12 @@ class DetectionResults(GroupedResults):
 
     settings: DetectionSettings
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found, at one of the thresholds."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
         found = evaluate_at(threshold, self.settings, self.truth, self.pred).outcomes()
         least = highest_floor(self.settings.confidence)
-        return Taken(threshold, found.is_asked, found.pred.astype(np.int64), least, found.state >= WRONG)
+        return Matches(threshold, found.is_asked, found.pred.astype(np.int64), least, found.state >= WRONG)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         every = np.ones(len(self.truth), dtype=np.bool_)
@@ -284,7 +290,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
     return DetectionResults("imagenet-det", settings, curves, truth, pred, findings)
 
 
-def without(truth: Annotations, pred: Annotations, said: Verdicts) -> tuple[Annotations, Annotations]:
+def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tuple[Annotations, Annotations]:
     """Both sides without the classes that do not count in an image."""
     labels = max(len(truth.labels), len(pred.labels))
     cells = said.cells(labels, EXCLUDED)
@@ -307,6 +313,6 @@ def evaluate_at(threshold: float, settings: DetectionSettings, truth: Annotation
         pixel=PIXEL,
         equal="first",
         ties="image" if settings.ties == "image" else "row",
-        is_open=True,
+        allow_unknown_classes=True,
     )
     return Evaluation(truth, pred, rules, thread_count(settings.threads), least=least)

@@ -6,14 +6,19 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from verite.arrays import np
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.model.skeletons import SIGMAS, check_sigmas, spell_sigmas
+from verite.model.keypoints import SIGMAS, check_sigmas, spell_sigmas
+from verite.records import replace
 from verite.settings import Setting
 
 if TYPE_CHECKING:
-    from verite.model.annotations import Annotations
-    from verite.protocols.coco_settings import CocoSettings
+    from numpy.typing import NDArray
 
+    from verite.model.annotations import Annotations
+    from verite.protocols.coco import CocoSettings
+
+POSE_AREA = 0.53  # of a box: what CrowdPose's evaluator (crowdpose-api) and Ultralytics take for the area of a person
 SKELETONS = "17 keypoints (COCO) or 14 (CrowdPose)"
 
 
@@ -22,13 +27,13 @@ class Sigmas(Setting[Any, Any]):
 
     kind = "path"
 
-    def __init__(self, *, is_quiet: bool = False) -> None:
+    def __init__(self, *, omit_default: bool = False) -> None:
         super().__init__(
             None,
-            f"Spread of each keypoint: a file of numbers, {', '.join(SIGMAS)}, or truth.",
+            f"OKS sigma of each keypoint: a file of numbers, {', '.join(SIGMAS)}, or truth.",
             metavar="FILE",
             default_text="the truth's, else those of COCO or CrowdPose",
-            is_quiet=is_quiet,
+            omit_default=omit_default,
         )
 
     def hold(self, value: Any) -> Any:
@@ -90,6 +95,22 @@ def choose_sigmas(settings: CocoSettings, truth: Annotations, pred: Annotations)
             expected = "sigmas in its category" if settings.sigmas == "truth" else f"sigmas, or {SKELETONS}"
             raise DataError(f"{where}: expected {expected}, found {count} keypoints and none; give --sigmas FILE")
     return tuple(chosen)
+
+
+def pose_areas(truth: Annotations) -> NDArray[np.float64]:
+    """0.53 · width · height of every box."""
+    sizes = truth.regions.sizes
+    return np.asarray(sizes[:, 3] * sizes[:, 2] * POSE_AREA)
+
+
+def fill_crowdpose_areas(truth: Annotations, sigmas: tuple[tuple[float, ...], ...]) -> Annotations:
+    """The ground truth with the areas of CrowdPose where no area is stated and CrowdPose's sigmas are used."""
+    classes = [i for i, own in enumerate(sigmas) if own == SIGMAS["crowdpose"]]
+    if not classes:
+        return truth
+    stated = np.full(len(truth), np.nan) if truth.area is None else truth.area
+    is_missing = np.isnan(stated) & np.isin(truth.label, classes)
+    return replace(truth, area=np.where(is_missing, pose_areas(truth), stated)) if is_missing.any() else truth
 
 
 def name_sigmas(asked: Any, used: Iterable[tuple[float, ...]]) -> Any:

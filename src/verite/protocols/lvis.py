@@ -15,17 +15,16 @@ from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
-from verite.model.verdicts import ABSENT, INCOMPLETE
-from verite.protocols.coco import CocoResults, rules_of
-from verite.protocols.coco_settings import CocoSettings, CocoThresholds, Per
+from verite.model.classes import ABSENT, INCOMPLETE
+from verite.protocols.coco import CocoResults, CocoSettings, CocoThresholds, Per, rules_of
 from verite.protocols.protocol import protocol
 from verite.records import replace
-from verite.settings import Choice, Count, Fact, Option
+from verite.settings import Choice, Constant, Count, Option
 from verite.signature import Signature
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
-    from verite.evaluation.parts import MergedNumbers
+    from verite.evaluation.partial import MergedNumbers
     from verite.model.annotations import Annotations
 
 On = Literal["box", "mask"]
@@ -44,10 +43,10 @@ class LvisSettings(RankedSettings):
 
     on: Option[On] = Choice("box", "Compare boxes or masks.", On)
     iou: CocoThresholds = CocoThresholds()
-    areas = Fact("all,small,medium,large")
+    areas = Constant("all,small,medium,large")
     max_dets: ImageLimit = ImageLimit(300, "Predictions per image that count, over all classes.", short="-n")
-    classes = Fact("federated")
-    ignored = Fact("explicit")
+    classes = Constant("federated")
+    ignored = Constant("explicit")
     per: Option[Per] = CocoSettings.per
     threads: Option[int | None] = THREADS
 
@@ -64,6 +63,7 @@ class LvisResults(CocoResults):
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> LvisResults:
+        numbers.expect_rules(rules_of(settings.rules()))
         return cls(numbers, settings.rules(), settings)
 
     @cached_property
@@ -88,8 +88,8 @@ class LvisResults(CocoResults):
         chosen = [own == group for own in self.class_groups]
         return self.evaluation.mean(kind, threshold, area, limit, chosen)
 
-    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        found = super().part_of(score, label)
+    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        found = super().mean_query(score, label)
         group = (*self.parts.get(score, ()), "")[4:5]
         if group in ((), ("",)):
             return found

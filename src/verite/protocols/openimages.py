@@ -3,45 +3,342 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from verite import _core
 from verite.arrays import np
-from verite.errors import DataError
-from verite.evaluation.evaluation import IGNORED
-from verite.evaluation.floors import highest_floor
-from verite.evaluation.parts import GONE
-from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS
+from verite.errors import BadParameter, DataError
+from verite.evaluation.curves import Curve
+from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Outcomes, Rules
+from verite.evaluation.partial import GONE
+from verite.evaluation.prepare import check_mask_sizes, prepare
+from verite.evaluation.settings import THREADS, highest_floor
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
-from verite.model.hierarchy import Hierarchy
-from verite.model.labels import Labels
-from verite.model.results import Taken, choose_threshold
-from verite.model.verdicts import ABSENT, PRESENT, Verdicts
-from verite.protocols.curve_parts import GroupedResults, merged_group_curves, part_of_curves
-from verite.protocols.curve_results import IOU, CurveSettings
-from verite.protocols.openimages_evaluation import OpenImagesEvaluation
-from verite.protocols.openimages_matching import is_set_aside
+from verite.model.classes import ABSENT, PRESENT, Hierarchy, ImageLevelLabels, Labels, is_in
+from verite.model.polygons import Polygons, RLEMasks
+from verite.model.regions import BOX, Regions
+from verite.model.results import Matches, choose_threshold
+from verite.protocols.coco import masks_of
+from verite.protocols.curves import IOU, CurveSettings, GroupedResults, merged_group_curves, part_of_curves
 from verite.protocols.protocol import protocol
-from verite.records import replace
-from verite.settings import Choice, Fact, FileOrContent, Number, Option, Overlaps
+from verite.records import record, replace
+from verite.settings import Choice, Constant, FileOrContent, Number, Option, Overlaps
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.part import Part
-    from verite.evaluation.parts import MergedNumbers
-
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
+    from collections.abc import Callable
+
+    from verite.evaluation.curves import Curve
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
+    from verite.model.annotations import Annotations
+
+
+@record(eq=False)
+class Sides:
+    """Truth and predictions that count, and what is compared: masks first, then boxes of truths without one."""
+
+    truth: Annotations
+    pred: Annotations
+    stages: dict[str, Bools]  # the truths that are compared by each similarity
+    order: Ints  # predictions by falling confidence, of equal ones the last first
+    confidence: NDArray[np.float64]
+    origin: Ints  # where each prediction was before some were dropped
+    threads: int
+
+
+def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> Sides:
+    labels = max(len(truth.labels), len(pred.labels))
+    kept = np.asarray((pred.regions.sizes[:, 2:] > 0).all(axis=1))
+    if settings.unverified == "drop":
+        cells = np.unique(truth.image.astype(np.int64) * labels + truth.label)
+        if truth.verdicts is not None:
+            cells = np.union1d(cells, truth.verdicts.cells(labels, PRESENT, ABSENT))
+        kept &= is_in(cells, pred.image, pred.label, labels)
+    if settings.on == "mask":
+        kept &= ~is_empty_mask(pred, threads)
+    pred = pred.where(kept)
+    stages = {"box": np.ones(len(truth), dtype=np.bool_)}
+    if settings.on == "mask":
+        has_mask = np.asarray(truth.regions.kinds != BOX)
+        if len(truth) and not has_mask.any():
+            place = truth.source.path or "truth"
+            raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
+        if pred.regions.runs is not None:
+            check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
+        stages = {"mask": has_mask, "box": ~has_mask}
+    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+    order = np.lexsort((-np.arange(len(pred)), -confidence))
+    return Sides(truth, pred, stages, order, confidence, np.flatnonzero(kept), threads)
+
+
+@record(eq=False)
+class Decided:
+    """What became of the predictions that count, and of every truth."""
+
+    outcome: NDArray[np.int8]
+    met: Ints  # the truth each prediction is right on, or spared by; -1 for none
+    overlap: NDArray[np.float64]  # with it; of a group, the share of the prediction inside it
+    taken: Ints  # the prediction that found each truth, the best one of a group; -1 for none
+    groups: Ints  # the best prediction of each group that is hit and asked for
+
+
+def decide(sides: Sides, threshold: float) -> Decided:
+    truth, pred = sides.truth, sides.pred
+    outcome = np.full(len(pred), WRONG, dtype=np.int8)
+    taken = np.full(len(truth), -1, dtype=np.int64)
+    met, overlap = np.full(len(pred), -1, dtype=np.int64), np.full(len(pred), np.nan)
+    groups: list[Ints] = []
+
+    def meet(rows: Ints, found: Outcomes, among: Bools) -> None:
+        hit = found.truth >= 0
+        met[rows[hit]] = np.flatnonzero(among)[found.truth[hit]]
+        overlap[rows[hit]] = found.overlap[hit]
+
+    for similarity, compared in sides.stages.items():
+        says_nothing = similarity != next(iter(sides.stages))  # about masks, where a truth has none
+        rules = Rules((threshold,), similarity, wants="best", equal="first", ties="row", allow_unknown_classes=True)
+        one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
+        singles, grouped = compared & ~truth.group_of, compared & truth.group_of
+        rows, found = match_undecided(sides, outcome, singles, one_by_one)
+        outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
+        meet(rows, found, singles)
+        is_right = found.state == RIGHT
+        taken[np.flatnonzero(singles)[found.truth[is_right]]] = rows[is_right]
+        rows, found = match_undecided(sides, outcome, grouped, as_groups)
+        outcome[rows[found.truth >= 0]] = IGNORED
+        meet(rows, found, grouped)
+        if not says_nothing:
+            best = best_of_groups(sides, rows, found.truth, np.flatnonzero(grouped))
+            is_hit = best >= 0
+            taken[is_hit] = best[is_hit]
+            groups.append(best[is_hit])
+    return Decided(outcome, met, overlap, taken, np.concatenate(groups))
+
+
+def is_empty_mask(side: Annotations, threads: int) -> Bools:
+    """Objects whose mask or polygon has no pixel; an object that has only a box is none of them."""
+    is_empty = np.zeros(len(side), dtype=np.bool_)
+    rows = np.flatnonzero(side.regions.kinds != BOX)
+    if len(rows):
+        is_empty[rows] = _core.mask_areas(masks_of(side.take(rows), threads).arrays) == 0
+    return is_empty
+
+
+def drop_empty_masks(truth: Annotations, threads: int) -> Annotations:
+    """The ground truth with a box alone where a mask has no pixel: in the challenge, an empty mask is no mask."""
+    is_empty = is_empty_mask(truth, threads)
+    if not is_empty.any():
+        return truth
+    rows, regions = np.flatnonzero(~is_empty), truth.regions
+    polygons, runs = regions.outlines
+
+    def offsets(objects: Ints) -> Ints:
+        """Where the outline of every object begins, from that of objects that keep theirs."""
+        lengths = np.zeros(len(truth), dtype=np.int64)
+        lengths[rows] = np.diff(objects)
+        return np.concatenate([[0], np.cumsum(lengths)])
+
+    if polygons is not None:
+        kept = polygons.take(rows)
+        polygons = Polygons(kept.points, kept.rings, offsets(kept.objects))
+    if runs is not None:
+        masks = runs.take(rows)
+        runs = RLEMasks(masks.counts, offsets(masks.objects), np.where(is_empty[:, None], 0, runs.sizes))
+    boxes = Regions(
+        regions.values, regions.kept, polygons=polygons, runs=runs, boxed=regions.boxed, keypoints=regions.keypoints
+    )
+    return replace(truth, regions=boxes)
+
+
+def is_set_aside(truth: Annotations, on: On) -> Bools:
+    """Truths that are not asked for: difficult ones, and where masks are compared those without one."""
+    return truth.difficult | (np.asarray(truth.regions.kinds == BOX) if on == "mask" else False)
+
+
+def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rules: Rules) -> tuple[Ints, Outcomes]:
+    """What becomes of the predictions that found nothing yet, among these truths; of equal ones the last asks first."""
+    rows = np.flatnonzero(outcome == WRONG)[::-1]
+    return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
+
+
+def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
+    """For each truth that is a group the best prediction that hits it, else -1; a confidence of 0 is none here."""
+    group = np.full(len(sides.pred), -1, dtype=np.int64)
+    group[rows] = np.append(groups, -1)[took]
+    falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
+    best = np.full(len(sides.truth), -1, dtype=np.int64)
+    best[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
+    return np.where(sides.truth.difficult, -1, best)  # what is not asked for is not found, either
+
+
+@record(eq=False)
+class Entries:
+    """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
+
+    label: NDArray[np.int32]
+    rows: Ints
+    is_true: Bools
+    is_group: Bools
+
+    @classmethod
+    def of(cls, sides: Sides, decided: Decided, group_weight: float) -> Entries:
+        """Groups have points where they are worth something."""
+        rows, is_group = list_falling(sides, decided, group_weight)
+        order = np.argsort(sides.pred.label[rows], kind="stable")
+        rows, is_group = rows[order], is_group[order]
+        return cls(sides.pred.label[rows], rows, is_group | (decided.outcome[rows] == RIGHT), is_group)
+
+
+def list_falling(sides: Sides, decided: Decided, group_weight: float) -> tuple[Ints, Bools]:
+    """What counts by falling confidence, and which of it are groups that were hit.
+
+    Equal confidences come in the reverse of the order in which the reference lists them: by the names of images, within
+    an image as they were matched, groups last.
+    """
+    images = sides.pred.images
+    names = np.array([images.name(i) for i in range(len(images))])
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[np.argsort(names, kind="stable")] = np.arange(len(names))
+    counted = sides.order[decided.outcome[sides.order] != IGNORED]
+    rows = np.concatenate([counted, decided.groups]) if group_weight > 0 else counted
+    is_group = np.arange(len(rows)) >= len(counted)
+    listed = np.lexsort((is_group, rank[sides.pred.image[rows]]))  # stable: matched order, then order of groups
+    place = np.empty(len(rows), dtype=np.int64)
+    place[listed] = np.arange(len(rows))
+    order = np.lexsort((-place, -sides.confidence[rows]))
+    return rows[order], is_group[order]
+
+
+def curves_of(settings: OpenImagesSettings, sides: Sides, decided: Decided) -> dict[str, Curve]:
+    """The curve of every class."""
+    truth, pred = sides.truth, sides.pred
+    group_weight = settings.group_of_weight or 0.0
+    entries = Entries.of(sides, decided, group_weight)
+    ignored = is_set_aside(truth, settings.on)
+    labels = max(len(truth.labels), len(pred.labels))
+    singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
+    grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
+    positives = singles + group_weight * grouped
+    names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
+    bounds = np.searchsorted(entries.label, np.arange(labels + 1))
+    curves = {}
+    for label, name in enumerate(names):
+        part = slice(bounds[label], bounds[label + 1])
+        weight = None
+        if entries.is_group[part].any() and group_weight != 1:
+            weight = np.where(entries.is_group[part], group_weight, 1.0)
+        wanted = float(positives[label])
+        to_find: float = int(wanted) if wanted.is_integer() else wanted
+        rows = entries.rows[part]
+        is_true = entries.is_true[part]
+        curves[name] = Curve(name, to_find, sides.confidence[rows], is_true, sides.origin[rows], weight)
+    return curves
+
+
+class OpenImagesEvaluation:
+    """Truth and predictions by the rules of Open Images, matched when somebody asks."""
+
+    has_objects = True
+    has_one_order = False  # groups come behind objects of equal confidence, and what hits one depends on the threshold
+
+    def __init__(self, settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> None:
+        self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
+        self.weight = settings.group_of_weight or 0.0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpenImagesEvaluation, (self.settings, self.truth, self.pred, self.threads)
+
+    @cached_property
+    def sides(self) -> Sides:
+        return pair_sides(self.settings, self.truth, self.pred, self.threads)
+
+    @cached_property
+    def decide(self) -> Callable[[float], Decided]:
+        """What is decided at a threshold, once."""
+        sides = self.sides  # the function holds no reference to what holds it
+        return cache(lambda threshold: decide(sides, threshold))
+
+    def curves(self, threshold: float) -> dict[str, Curve]:
+        return curves_of(self.settings, self.sides, self.decide(threshold))
+
+    @property
+    def rules(self) -> Rules:
+        """How objects are compared; groups and verified classes are beyond it."""
+        spared = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
+        return Rules(
+            self.settings.iou,
+            self.settings.on,
+            wants="best",
+            equal="first",
+            ties="row",
+            allow_unknown_classes=True,
+            ignored=spared,
+        )
+
+    @property
+    def is_asked(self) -> Bools:
+        """Truths that are to be found."""
+        truth = self.truth
+        return np.asarray(~is_set_aside(truth, self.settings.on) & (~truth.group_of | (self.weight > 0)))
+
+    def outcomes(self, threshold: int = 0) -> Outcomes:
+        return self.outcomes_at(self.settings.iou[threshold])
+
+    def outcomes_at(self, threshold: float) -> Outcomes:
+        """Whom every prediction took, and who found every truth; a group is found by its best prediction."""
+        if self.weight not in (0.0, 1.0):
+            raise BadParameter(
+                f"group_of_weight: expected 0 or 1, so that a group is an object or none, found {self.weight:g}"
+            )
+        found, origin, asked = self.decide(threshold), self.sides.origin, self.is_asked
+        taken = np.where(asked & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
+        state = np.full(len(self.pred), UNSEEN, dtype=np.int8)
+        met, overlap = np.full(len(self.pred), -1, dtype=np.int32), np.full(len(self.pred), np.nan)
+        state[origin], met[origin], overlap[origin] = found.outcome, found.met, found.overlap
+        state[taken[taken >= 0]] = RIGHT
+        return Outcomes(state, met, overlap, taken.astype(np.int32), asked)
+
+    def list_falling(self, threshold: int = 0) -> Ints:
+        """Every prediction by falling confidence, equal ones as they count at this threshold; last what is left out."""
+        sides = self.sides
+        counted, _ = list_falling(sides, self.decide(self.settings.iou[threshold]), self.weight)
+        rows = sides.origin[counted]
+        return np.concatenate([rows, np.setdiff1d(np.arange(len(self.pred)), rows)])
+
+    def bin_means(self, of_truths: Ints, of_preds: Ints, bins: int) -> list[float]:
+        """Mean AP at the first threshold of each bin: truths outside it are difficult, and predictions outside it that
+        find nothing are left out.
+        """
+        found = []
+        for code in range(bins):
+            flags = {**self.truth.flags, "difficult": self.truth.difficult | (of_truths != code)}
+            truth = replace(self.truth, flags=flags)
+            sides = pair_sides(self.settings, truth, self.pred, self.threads)
+            decided = decide(sides, self.settings.iou[0])
+            is_outside = (decided.outcome == WRONG) & (of_preds[sides.origin] != code)
+            decided = replace(decided, outcome=np.where(is_outside, IGNORED, decided.outcome).astype(np.int8))
+            values = [curve.average_precision("all") for curve in curves_of(self.settings, sides, decided).values()]
+            found.append(_core.mean([value for value in values if value == value]))
+        return found
+
 
 Path = str | PathLike[str]
+
 On = Literal["box", "mask"]
+
 Metric = Literal["challenge", "v2"]
+
 Unverified = Literal["drop", "count"]
+
 # What a group is worth: hitting one counts as much as finding one object in the challenge for boxes, else nothing.
 WEIGHTS = {("challenge", "box"): 1.0, ("challenge", "mask"): 0.0, ("v2", "box"): 0.0, ("v2", "mask"): 0.0}
 
@@ -53,7 +350,7 @@ class OpenImagesSettings(CurveSettings):
     metric: Option[Metric] = Choice("challenge", "The challenge's metric or that of Open Images V2.", Metric)
     on: Option[On] = Choice("box", "Compare boxes or masks.", On)
     iou: Overlaps = IOU
-    interpolation = Fact("all")
+    interpolation = Constant("all")
     group_of_weight: Option[float | None] = Number(
         None, "What finding a group is worth.", least=0, default_text="1 for boxes of the challenge, else 0"
     )
@@ -66,7 +363,7 @@ class OpenImagesSettings(CurveSettings):
     hierarchy: Option[Hierarchy | Path | None] = FileOrContent(
         None, "JSON of classes and those below them; boxes count for all above."
     )
-    ties = Fact("reversed")
+    ties = Constant("reversed")
     image_labels: Option[Annotations | Path | None] = FileOrContent(
         None, "CSV of the classes that were verified in each image.", is_signed=False
     )
@@ -99,7 +396,7 @@ class OpenImagesResults(GroupedResults):
     def group_weight(self) -> float:  # type: ignore[override]
         return self.settings.group_of_weight or 0.0
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found, a group by its best prediction; difficult ones were not asked for."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
         kept = self.evaluation
@@ -109,9 +406,9 @@ class OpenImagesResults(GroupedResults):
         taken = np.where(asked & (decided.taken >= 0), np.append(origin, -1)[decided.taken], -1)
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[origin[decided.outcome != IGNORED]] = True
-        return Taken(threshold, asked, taken, highest_floor(self.settings.confidence), claims)
+        return Matches(threshold, asked, taken, highest_floor(self.settings.confidence), claims)
 
-    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+    def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         return np.arange(1, truths + 1)
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
@@ -153,8 +450,9 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
     `image_labels` says which classes people verified in each image: predictions of other classes, that are not among
     the image's boxes either, are dropped in the challenge (``unverified="count"`` keeps them, as V2 does without
     labels). With a `hierarchy` a box is also one of every class above its own, a label that is there goes up and one
-    that is not goes down. `descriptions` gives the names to print. With ``on="mask"`` truths without a mask are
-    compared by their box, and what finds them is left out.
+    that is not goes down. `descriptions` gives the names to print. With ``on="mask"`` a ground-truth object
+    without a mask, or whose mask has no pixel, is compared by its box: it does not count, and a prediction that matches
+    it is ignored.
 
     Kuznetsova et al., The Open Images Dataset V4, IJCV 2020.
 
@@ -164,7 +462,7 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
     >>> openimages(truth, pred).scores["mAP"].value
     1.0
     """
-    from verite.formats.openimages_classes import read_descriptions, read_hierarchy
+    from verite.formats.openimages import read_descriptions, read_hierarchy
 
     settings = settings.complete(truth)
     if settings.image_labels is not None:
@@ -181,7 +479,10 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
     pred = settings.choose_sure(pred)
-    kept = OpenImagesEvaluation(settings, truth, pred, thread_count(settings.threads))
+    threads = thread_count(settings.threads)
+    if settings.on == "mask":
+        truth = drop_empty_masks(truth, threads)
+    kept = OpenImagesEvaluation(settings, truth, pred, threads)
     curves = [
         {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in kept.curves(iou).items()}
         for iou in settings.iou
@@ -201,7 +502,7 @@ def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotati
 def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
     """Every object once for its class and once for each class above; labels that are there go up, others go down."""
     own = truth.labels.all_names
-    said = truth.verdicts if truth.verdicts is not None else Verdicts.of([])
+    said = truth.verdicts if truth.verdicts is not None else ImageLevelLabels.of([])
     used = np.unique(np.concatenate([truth.label, said.label]))
     for i in used:
         hierarchy.need(own[i], truth.source.path or "truth")
@@ -226,7 +527,7 @@ def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
         source, moved = spread(said.label[chosen], table)
         parts.append((said.image[chosen][source], moved, np.full(len(moved), kind)))
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
-    return replace(wide, verdicts=Verdicts(*columns) if truth.verdicts is not None else None)
+    return replace(wide, verdicts=ImageLevelLabels(*columns) if truth.verdicts is not None else None)
 
 
 def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[Ints, NDArray[np.int32]]:

@@ -8,8 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from verite.formats import Readable, read_pair
-from verite.settings import Settings, call_signature
+from verite.errors import BadParameter
+from verite.evaluation.settings import ClassSettings
+from verite.formats import Readable, read, read_pair
+from verite.formats.shards import is_many, read_detectors
+from verite.protocols import REGISTRY, protocol_named
+from verite.settings import Choice, Setting, Settings, call_signature
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
@@ -20,10 +24,15 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
+
 P = ParamSpec("P")
+
 S = TypeVar("S", bound=Settings)
+
 R = TypeVar("R", bound="Results")
+
 SIDES = {"truth": "Readable", "pred": "Readable"}
+
 FILES = "TRUTH and PRED are files, folders or quoted globs of shards in any known format"
 
 
@@ -53,6 +62,10 @@ class Protocol(Generic[P, R]):
     def __call__(self, truth: Readable, pred: Readable = None, *args: P.args, **given: P.kwargs) -> R:
         """Both sides are annotations or whatever `verite.read` takes; settings are checked before anything is read.
 
+        Several detectors are evaluated side by side: ``{name: pred}``, a list of annotations, or a list of files that
+        have predictions for the same images. What is returned is then a comparison, with the results of each detector
+        in ``.results``. Files of a list that share no image are the shards of one detector.
+
         With an ``executor`` or ``parts`` they are shards, evaluated one by one; see :func:`verite.evaluate_parts`.
         """
         settings = self.settings(*args, **given)
@@ -62,7 +75,50 @@ class Protocol(Generic[P, R]):
             more: dict[str, Any] = dict(given)
             return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
         with use_threads(getattr(settings, "threads", None)):
-            return self.evaluate(*read_pair(truth, pred, **self.reading), settings)
+            known, found = self.read(truth, pred)
+            if not isinstance(found, dict):
+                is_given = given.get("ignored") is not None
+                return self.evaluate_pair(known, found, settings if is_given else settings.for_truth(known))
+            from verite.model.comparison import Comparison
+
+            each = [{**given, "name": name} for name in found]
+            results = [self(known, one, *args, **more) for one, more in zip(found.values(), each, strict=True)]  # type: ignore[arg-type]
+            return Comparison(results)  # type: ignore[return-value]
+
+    def evaluate_pair(self, truth: Annotations, pred: Annotations, settings: Any) -> R:
+        """The results of one detector, and how many predictions a confidence threshold leaves."""
+        results = self.evaluate(truth, pred, settings)
+        if isinstance(settings, ClassSettings) and getattr(settings, "confidence", None) is not None:
+            results.threshold_note = settings.describe_threshold(pred.like(truth))
+        return results
+
+    def read(self, truth: Readable, pred: Readable) -> tuple[Annotations, Annotations | dict[str, Annotations]]:
+        """Both sides of an evaluation; predictions of several detectors by name."""
+        from verite.model.annotations import Annotations
+
+        if not isinstance(pred, (Mapping, list, tuple)):
+            return read_pair(truth, pred, **self.reading)
+        from verite.formats.memory import are_systems
+
+        known = truth if isinstance(truth, Annotations) else read(truth, **self.reading)
+
+        def read_one(one: Readable) -> Annotations:
+            return read_pair(known, one, **self.reading)[1]
+
+        if isinstance(pred, Mapping) and are_systems(pred):
+            if not pred:
+                raise BadParameter("predictions: expected at least one detector, found an empty dictionary")
+            return known, {str(name): read_one(one) for name, one in pred.items()}
+        are_annotations = bool(pred) and all(isinstance(one, Annotations) for one in pred)
+        if isinstance(pred, Mapping) or not (are_annotations or is_many(pred)):
+            return known, read_one(pred)
+        found = read_detectors(pred, read_one)
+        if isinstance(found, Annotations):
+            return known, found
+        from verite.model.comparison import distinct_names
+        from verite.model.results import system_name
+
+        return known, dict(zip(distinct_names([system_name(one) for one in found]), found, strict=True))
 
     @property
     def verb(self) -> str:
@@ -99,3 +155,29 @@ def protocol(
         return made
 
     return declare
+
+
+def protocols_page() -> str:
+    """The page of all protocols, as Markdown."""
+    protocols = [protocol_named(verb) for verb in REGISTRY]
+    lines = ["# Protocols", "", "Every protocol, generated from its declaration.", ""]
+    lines += ["| verb | Python | what it computes |", "|---|---|---|"]
+    lines += [f"| [verite {p.verb}](#verite-{p.verb}) | `vt.{p.__name__}` | {p.summary} |" for p in protocols]
+    lines += ["", "A setting's name is the parameter in Python, the long option on the command line and, where it can"]
+    lines += ["change a number, the key in signatures.", ""]
+    return "\n".join(lines + [line for p in protocols for line in section(p)])
+
+
+def section(protocol: Protocol[Any, Any]) -> list[str]:
+    """The settings of one protocol as a table."""
+    rows = [setting_row(s) for s in protocol.settings.declared.values() if s.has_option]
+    head = ["| setting | option | values | default | in signatures | says |", "|---|---|---|---|---|---|"]
+    return [f"## verite {protocol.verb}", "", *head, *rows, ""]
+
+
+def setting_row(setting: Setting[Any, Any]) -> str:
+    options = ", ".join(f"`{word}`" for word in [setting.option, *([setting.short] if setting.short else [])])
+    values = ", ".join(f"`{word}`" for word in setting.choices) if isinstance(setting, Choice) else setting.kind
+    values += ", repeated" if setting.is_repeated else ""
+    cells = (f"`{setting.name}`", options, values, setting.default_words, "yes" if setting.is_signed else "no")
+    return f"| {' | '.join(cells)} | {setting.help} |"

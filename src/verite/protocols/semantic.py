@@ -2,30 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter
+from verite.errors import BadParameter, DataError, excerpt
+from verite.evaluation.bootstrap import widen
 from verite.evaluation.prepare import prepare
-from verite.evaluation.redrawing import widen
 from verite.evaluation.settings import THREADS, ClassSettings
-from verite.model.display import Part
+from verite.limits import limit, remedy
+from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
+from verite.model.images import Images
+from verite.model.regions import Regions
 from verite.model.results import Results
-from verite.model.tables import Table
-from verite.protocols.confusion_counts import NOTHING, ClassPixels, PixelCounts, count_pixels
+from verite.model.tables import Part, Table
+from verite.protocols.panoptic import add_up, blocks, join_classes, overlaps
 from verite.protocols.protocol import protocol
-from verite.protocols.shared_pixels import blocks, join_classes, overlaps
-from verite.settings import Fact, Option, Setting
+from verite.records import record
+from verite.settings import Constant, Option, Setting
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
     from verite.model.annotations import Annotations
-    from verite.model.labels import Labels
+    from verite.model.classes import Labels
+
+
+NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one that nobody knows
+
+
+@record(eq=False)
+class ClassPixels:
+    """Pixels of each class: right ones, those of the truth, and those predicted where the truth has a class.
+
+    Classes are the last axis; there may be a row for each image or draw.
+    """
+
+    right: NDArray[Any]
+    truth: NDArray[Any]
+    pred: NDArray[Any]
+
+    def measures(self) -> dict[str, Floats]:
+        """NaN where there is nothing to divide by: IoU and Dice of a class on neither side, accuracy without truth."""
+        right, truth, pred = self.right, self.truth, self.pred
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "IoU": right / (truth + pred - right),
+                "acc": right / truth,
+                "Dice": 2 * right / (truth + pred),
+            }
+
+    def means(self, kept: Sequence[int]) -> dict[str, Floats]:
+        """The means over these classes, those without a value left out, and what is counted pixel by pixel."""
+        found = {name: values[..., kept] for name, values in self.measures().items()}
+        truth, right = self.truth[..., kept], self.right[..., kept]
+        pixels = truth.sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                "mIoU": mean_known(found["IoU"]),
+                "fwIoU": (truth * np.nan_to_num(found["IoU"])).sum(axis=-1) / pixels,
+                "mAcc": mean_known(found["acc"]),
+                "aAcc": right.sum(axis=-1) / pixels,
+                "Dice": mean_known(found["Dice"]),
+            }
+
+
+@record(eq=False)
+class PixelCounts:
+    """Pixels by their class in the ground truth and in the prediction: the pairs of classes that occur, so that memory
+    follows the pixels and not the square of the number of classes.
+    """
+
+    size: int  # how many classes there are
+    pairs: Ints  # class in the ground truth × (size + 1) + class in the prediction, rising; the last is nothing
+    pixels: Ints
+
+    @classmethod
+    def none(cls, classes: int) -> PixelCounts:
+        return cls(classes, np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def __add__(self, other: PixelCounts) -> PixelCounts:
+        pairs, pixels = (np.concatenate([getattr(one, key) for one in (self, other)]) for key in ("pairs", "pixels"))
+        return PixelCounts(self.size, *add_up(pairs, pixels, self.size * (self.size + 1)))
+
+    @property
+    def truth(self) -> Ints:
+        """The class in the ground truth of each pair."""
+        return self.pairs // (self.size + 1)
+
+    @property
+    def pred(self) -> Ints:
+        """The class in the prediction of each pair; `size` is nothing."""
+        return self.pairs % (self.size + 1)
+
+    def among(self, rows: Sequence[int]) -> Ints:
+        """[class, class + 1] of some classes; the last column has what was predicted as anything else."""
+        cells = len(rows) * (len(rows) + 1)
+        if cells > limit("confusion_cells"):
+            raise DataError(
+                f"confusion: expected at most {limit('confusion_cells'):,} pairs of classes in a table, found "
+                f"{cells:,} of {len(rows):,} classes; {remedy('confusion_cells')}"
+            )
+        place = np.full(self.size + 1, len(rows), dtype=np.int64)
+        place[list(rows)] = np.arange(len(rows))
+        truth, pred = place[self.truth], place[self.pred]
+        kept = truth < len(rows)
+        found: Ints = np.zeros((len(rows), len(rows) + 1), dtype=np.int64)
+        np.add.at(found, (truth[kept], pred[kept]), self.pixels[kept])
+        return found
+
+    @property
+    def matrix(self) -> Ints:
+        """[class, class + 1]: ground truth in rows, predictions in columns, of which the last is nothing."""
+        return self.among(range(self.size))
+
+    @property
+    def classes(self) -> ClassPixels:
+        truth, pred = self.truth, self.pred
+        return ClassPixels(
+            self.sum_by(truth[truth == pred], truth == pred), self.sum_by(truth), self.sum_by(pred)[: self.size]
+        )
+
+    def sum_by(self, classes: Ints, kept: NDArray[np.bool_] | slice = slice(None)) -> Ints:
+        """Pixels of each class, of some pairs or of all."""
+        return np.bincount(classes, weights=self.pixels[kept], minlength=self.size).astype(np.int64)
+
+
+def mean_known(values: Floats) -> Floats:
+    """The mean along the last axis of the values that there are."""
+    is_known = ~np.isnan(values)
+    count = is_known.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(is_known, values, 0.0).sum(axis=-1) / count)
+
+
+def count_pixels(truth: Ints, pred: Ints, classes: int, weights: NDArray[np.integer] | None = None) -> PixelCounts:
+    """From the class of each pixel on both sides; a truth outside 0 … classes - 1 is left out, such a pred is nothing.
+
+    >>> count_pixels(np.array([0, 1, 1, 9]), np.array([0, 0, 7, 0]), 2).matrix
+    array([[1, 0, 0],
+           [1, 0, 1]])
+    """
+    kept = (truth >= 0) & (truth < classes)
+    mine, theirs = truth[kept].astype(np.int64), pred[kept].astype(np.int64)
+    theirs = np.where((theirs >= 0) & (theirs < classes), theirs, classes)
+    shares = None if weights is None else weights[kept]
+    return PixelCounts(classes, *add_up(mine * (classes + 1) + theirs, shares, classes * (classes + 1)))
+
 
 MEASURES = {"mIoU": "IoU", "fwIoU": "IoU", "mAcc": "acc", "aAcc": "acc", "Dice": "Dice"}
+
 MOST_CONFUSED = 12  # classes whose confusion is printed; the JSON document and `-o` have all
 
 
@@ -45,11 +175,11 @@ class IgnoreIndex(Setting[int | None, int | None]):
 
 
 class SemanticSettings(ClassSettings):
-    on = Fact("pixel")
+    on = Constant("pixel")
     ignore = IgnoreIndex(
         255, "Pixels of the truth with this value (class id) count for nobody; -1: all count.", metavar="VALUE"
     )
-    void = Fact("left out")
+    void = Constant("left out")
     threads: Option[int | None] = THREADS
 
 
@@ -103,14 +233,13 @@ class SemanticResults(Results):
     @property
     def confusion(self) -> NDArray[np.int64]:
         """Pixels by their class in the truth (rows) and in the prediction (columns); the last column is the rest."""
-        chosen = self.counts.matrix[self.rows]
-        among = chosen[:, self.rows]
-        return np.concatenate([among, (chosen.sum(axis=1) - among.sum(axis=1))[:, None]], axis=1)
+        return self.counts.among(self.rows)
 
     def confusion_table(self) -> Table:
         """Where the pixels of each class went."""
         columns = [*self.class_names, NOTHING]
-        table = {name: self.confusion[:, j].tolist() for j, name in enumerate(columns)}
+        confusion = self.confusion
+        table = {name: confusion[:, j].tolist() for j, name in enumerate(columns)}
         return Table.of("truth \\ pred", self.class_names, table)
 
     def image_table(self) -> Table:
@@ -195,7 +324,7 @@ def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) 
 
     Long et al., Fully Convolutional Networks for Semantic Segmentation, CVPR 2015.
 
-    >>> import numpy as np
+    >>> from verite.arrays import np
     >>> import verite as vt
     >>> found = vt.semantic(np.array([[0, 1, 1, 255]]), np.array([[0, 0, 1, 1]]))
     >>> {name: score.value for name, score in found.scores.items() if name in ("mIoU", "aAcc")}
@@ -238,3 +367,100 @@ def find_ignored(labels: Labels, settings: SemanticSettings) -> NDArray[np.bool_
     """Which classes are the value that is left out."""
     ids = labels.ids
     return np.zeros(len(labels), np.bool_) if ids is None else np.asarray(ids == settings.ignore)
+
+
+class SemanticEvaluator:
+    """Counts pixels of label maps as they come, and has the numbers of all of them at any time.
+
+    Maps are arrays of class numbers from 0, [row, column] or [image, row, column], numpy's, torch's, or anything that
+    numpy takes. `labels` names the classes, or says how many there are. What is kept are the counts alone, so that
+    memory does not grow. Settings are those of :func:`verite.semantic`.
+
+    >>> evaluator = SemanticEvaluator(labels=["sky", "sea"])
+    >>> evaluator.update([[0, 1, 1]], [[0, 0, 1]])
+    >>> round(evaluator.compute().scores["mIoU"].value, 4)
+    0.5
+    """
+
+    def __init__(self, *, labels: Sequence[str] | Mapping[int, str] | int, **settings: Any) -> None:
+        if isinstance(labels, bool) or not isinstance(labels, (int, Mapping, Sequence)):
+            raise BadParameter(f"labels: expected names of classes, or how many there are, found {excerpt(labels)}")
+        if isinstance(labels, int):
+            if labels < 1:
+                raise BadParameter(f"labels: expected a number of classes from 1 up, found {labels}")
+            if labels > limit("classes"):
+                raise BadParameter(
+                    f"labels: expected at most {limit('classes'):,} classes, found {labels:,}; {remedy('classes')}"
+                )
+            self.labels = Labels(None, range(labels))
+        else:
+            names = dict(labels) if isinstance(labels, Mapping) else dict(enumerate(labels))
+            self.labels = Labels(list(names.values()), list(names))
+        self.settings = SemanticSettings(**settings)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was counted."""
+        self.counts, self.images = PixelCounts.none(len(self.labels)), 0
+
+    def __len__(self) -> int:
+        """How many images there are."""
+        return self.images
+
+    def update(self, preds: Any, targets: Any) -> None:
+        """Add the maps of a batch."""
+        mine, theirs = as_maps(targets, "targets"), as_maps(preds, "preds")
+        if mine.shape != theirs.shape:
+            raise BadParameter(f"update: expected preds of the targets' shape {mine.shape}, found {theirs.shape}")
+        classes = len(self.labels)
+        left_out = mine == self.settings.ignore
+        one, two = self.positions(mine, left_out), self.positions(theirs, None)
+        found = count_pixels(np.where(left_out, -1, one).ravel(), two.ravel(), classes)
+        self.counts, self.images = self.counts + found, self.images + (len(mine) if mine.ndim == 3 else 1)
+
+    def positions(self, values: NDArray[Any], left_out: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Which class each pixel has, -1 for none; the truth may have no class that was not named."""
+        ids = np.array(self.labels.numbers, dtype=np.int64)
+        order = np.argsort(ids)
+        at = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
+        is_known = ids[at] == values
+        if left_out is not None and not (is_known | left_out).all():
+            odd = values[~(is_known | left_out)].flat[0]
+            raise DataError(
+                f"targets: expected one of {len(ids)} classes or {self.settings.ignore}, which is ignored, found {odd}"
+            )
+        return np.where(is_known, at, -1)
+
+    def merge(self, other: SemanticEvaluator) -> None:
+        """Add everything another evaluator has counted, for example in another process."""
+        mine, theirs = ((e.labels.names, e.labels.numbers, e.settings) for e in (self, other))
+        if mine != theirs:
+            raise BadParameter("merge: expected an evaluator with the same settings and labels")
+        self.counts, self.images = self.counts + other.counts, self.images + other.images
+
+    def compute(self, *, name: str | None = None) -> SemanticResults:
+        """The numbers of all maps so far; more may be added afterwards."""
+        nobody = Annotations(
+            images=Images([]),
+            labels=self.labels,
+            image=np.empty(0, np.int32),
+            label=np.empty(0, np.int32),
+            regions=Regions(np.empty((0, 4))),
+            source=Source(path=name or "", format="part"),
+        )
+        settings = self.settings.change(name=name or self.settings.name or "evaluator")
+        return SemanticResults(settings, self.counts, nobody, nobody)
+
+
+def as_maps(given: Any, what: str) -> NDArray[Any]:
+    """An array of whole numbers of two or three dimensions."""
+    given = given.detach().cpu() if hasattr(given, "detach") else given
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise BadParameter(f"{what}: expected maps of one size, found several; update image by image") from None
+    if array.dtype.kind not in "biu":
+        raise BadParameter(f"{what}: expected whole numbers, found {array.dtype}; take argmax of scores first")
+    if array.ndim not in (2, 3):
+        raise BadParameter(f"{what}: expected [row, column] or [image, row, column], found {array.ndim} dimensions")
+    return array

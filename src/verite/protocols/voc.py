@@ -2,39 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError
-from verite.evaluation.curves import Curve
+from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, give_sizes
+from verite.evaluation.bootstrap import widen
+from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
-from verite.evaluation.floors import highest_floor
-from verite.evaluation.part import Part
 from verite.evaluation.prepare import prepare
-from verite.evaluation.redrawing import widen
+from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, highest_floor
+from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
+from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.model.labels import Labels
-from verite.model.results import Taken, choose_threshold
-from verite.protocols.coco import flag_class
-from verite.protocols.coco_settings import RECALLS
-from verite.protocols.curve_parts import merged_curves
-from verite.protocols.curve_results import CurveResults, curves_of, mean_of_present
-from verite.protocols.operating_points import Point, choose_point
+from verite.model.results import Matches, choose_threshold
+from verite.protocols.coco import RECALLS, THRESHOLDS, flag_class
+from verite.protocols.curves import (
+    IOU,
+    CurveResults,
+    CurveSettings,
+    Point,
+    choose_point,
+    curves_of,
+    mean_of_present,
+    merged_curves,
+)
 from verite.protocols.protocol import protocol
-from verite.protocols.voc_settings import FLAGS, VocSettings
+from verite.records import replace
+from verite.settings import Choice, Count, Flag, Option, Overlaps, Thresholds
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
-    from verite.evaluation.parts import MergedNumbers
+    from verite.evaluation.partial import MergedNumbers
+    from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
+
+
+On = Literal["box", "rotated"]
+
+Pixel = Literal["plus1", "continuous"]
+
+Matching = Literal["best", "free"]
+
+Ties = Literal["stable", "image", "unstable"]
+
+Ignored = Literal["skip", "count", "drop", "crowd"]
+
+Quirks = Literal["none", "py-faster-rcnn", "detectron2", "ultralytics", "ultralytics-8.3"]
+
+Judged = Literal["either", "truth", "objects"]
+
+MeanOver = Literal["truth", "either", "both"]
+
+PointChoice = Literal["none", "best", "class", "smooth", "last"]
+
+FLAGS = ("ignore", "crowd", "difficult", "group_of")  # what formats set aside
+
+# What Ultralytics does otherwise than Pascal VOC, as its documentation says and its numbers show.
+ULTRALYTICS: dict[str, Any] = {
+    "iou": THRESHOLDS,
+    "interpolation": "trapezoid",
+    "pixel": "continuous",
+    "matching": "free",
+    "ties": "image",
+    "ignored": "drop",
+    "judged": "truth",
+    "max_image_dets": 300,
+    "point": "smooth",
+    "confidence": 0.001,
+}
+
+# What follows from whose ways are repeated, where nothing else is said.
+WAYS: dict[str, Mapping[str, Any]] = {
+    "py-faster-rcnn": {"ties": "unstable"},
+    "detectron2": {"ties": "unstable", "iou": tuple(percent / 100 for percent in range(50, 100, 5))},
+    "ultralytics": ULTRALYTICS,
+    "ultralytics-8.3": ULTRALYTICS | {"interpolation": "sloped", "matching": "best"},
+}
+
+
+class GridThresholds(Thresholds[Any, Any]):
+    """Thresholds of which signatures say COCO's ten in short."""
+
+    def spell(self, value: Any) -> object:
+        return "0.50:0.05:0.95" if value == THRESHOLDS else value
+
+
+class VocSettings(CurveSettings):
+    """Everything that can change the number."""
+
+    SCORE = "voc_ap"
+    READINGS = ("interpolation", "mean_over", "point")  # how curves are read; the others say who takes whom
+    on: Option[On] = Choice("box", "Compare boxes or rotated boxes.", On)
+    iou: Overlaps = GridThresholds(IOU.default, IOU.help, short=IOU.short)
+    interpolation: Option[Interpolation] = Choice(
+        "all",
+        "Area below all points (since 2010), mean at 11 recalls (2007) or at 101 (COCO), without an envelope, or below "
+        "lines between 101 recalls (Ultralytics).",
+        Interpolation,
+    )
+    pixel: Option[Pixel] = Choice("plus1", "Width is x2 - x1 + 1 (pixel indices) or x2 - x1.", Pixel)
+    matching: Option[Matching] = Choice(
+        "best",
+        "A prediction asks for the truth it overlaps most of all, or of those still free.",
+        Matching,
+        omit_default=True,
+    )
+    ties: Option[Ties] = Choice(
+        "stable", "Equal confidences in the order of the file, image by image, or as numpy sorts by default.", Ties
+    )
+    ignored: Option[Ignored] = Choice(
+        "skip",
+        "Difficult objects and crowds neither reward nor punish, count like others, are not there, or crowds alone are "
+        "set aside, as in COCO.",
+        Ignored,
+    )
+    class_agnostic: Option[bool] = Flag(False, "Ask where objects are, not what they are.", omit_default=True)
+    judged: Option[Judged] = Choice(
+        "either",
+        "Predictions are judged on images of either side, of the truth, or that have objects.",
+        Judged,
+        omit_default=True,
+    )
+    mean_over: Option[MeanOver] = Choice(
+        "truth",
+        "Classes in the mean: those with objects, with objects or predictions, with both.",
+        MeanOver,
+        omit_default=True,
+    )
+    max_dets: Option[int | None] = Count(
+        None, "Predictions per class and image that count.", short="-n", default_text="all", omit_default=True
+    )
+    max_image_dets: Option[int | None] = MAX_IMAGE_DETS
+    point: Option[PointChoice] = Choice(
+        "none",
+        "Also precision, recall and F1 where their mean over classes is best, where each class is best, where the "
+        "smoothed mean is best (Ultralytics), or after the last prediction.",
+        PointChoice,
+        omit_default=True,
+    )
+    quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
+    threads: Option[int | None] = THREADS
+
+    @property
+    def is_strict(self) -> bool:
+        """Must overlaps exceed their threshold, and are recalls compared as floating-point numbers?"""
+        return self.quirks in ("py-faster-rcnn", "detectron2")
+
+    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return WAYS.get(str(given.get("quirks")), {})
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Corners of rotated boxes are points, never pixel indices."""
+        return super().facts | ({"pixel": None} if self.on == "rotated" else {})
+
+    def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
+        """Both sides with what is asked for alone: classes, confidences, images, objects."""
+        truth, pred = super().choose(truth, pred)
+        if self.ignored == "drop":
+            truth = truth.where(~truth.ignored)
+        if self.judged != "either":
+            is_judged = np.zeros(max(len(pred.images), len(truth.images)), dtype=np.bool_)
+            is_judged[slice(len(truth.images)) if self.judged == "truth" else truth.image] = True
+            pred = pred.where(is_judged[pred.image])
+        return truth, as_written(pred) if self.quirks == "detectron2" else pred
+
+
+def as_written(pred: Annotations) -> Annotations:
+    """Predictions as Detectron2 writes them before it evaluates: confidences to three decimals, corners to one."""
+    confidence = None if pred.confidence is None else pred.confidence.round(3)
+    return replace(pred, regions=pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy"), confidence=confidence)
 
 
 class VocResults(CurveResults):
@@ -98,17 +243,18 @@ class VocResults(CurveResults):
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> VocResults:
         """Of what became of all images."""
+        numbers.expect_rules(rules_of(settings))
         return cls(settings, numbers)
 
-    def finds(self, iou: float | None = None) -> Taken:
+    def finds(self, iou: float | None = None) -> Matches:
         """Object by object what was found; those that are set aside were not asked for."""
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         least = highest_floor(self.settings.confidence)
-        return Taken(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
+        return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
-    def part_of(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""
         name = score if score == "AP" and label is not None else self[score].name
         self.ask_for_recalls()
@@ -127,21 +273,21 @@ class VocResults(CurveResults):
             raise BadParameter(f"mean_over: expected truth for draws and costs, found {mean_over}")
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        return self.draw_parts([self.part_of(score, label) for score in scores], weights)
+        return self.draw_parts([self.mean_query(score, label) for score in scores], weights)
 
     def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
-        return self.draw_parts([self.part_of(score, label) for label in labels], weights)
+        return self.draw_parts([self.mean_query(score, label) for label in labels], weights)
 
     def draw_parts(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
-        drawn: Floats = self.evaluation.draw_means(parts, widen(weights, len(known_images(self.truth, self.pred))))
+        drawn: Floats = self.evaluation.bootstrap_means(parts, widen(weights, len(known_images(self.truth, self.pred))))
         return drawn
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
-        part = self.part_of(next(iter(self.scores)))
+        part = self.mean_query(next(iter(self.scores)))
         found: list[float] = self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
         return found
 
-    def needed_hits(self, truths: int) -> NDArray[np.int64]:
+    def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         self.ask_for_recalls()
         if self.settings.interpolation == "all":
             return np.arange(1, truths + 1)
@@ -206,10 +352,10 @@ def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tu
     if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
-            "give --image-size WIDTH,HEIGHT or --images FOLDER, or count with --pixel continuous"
+            f"{give_sizes()}, or count with {'--pixel ' if IS_COMMAND_LINE.get() else 'pixel='}continuous"
         )
     truth, pred = settings.choose(truth, pred)
-    rows = order_unstably(pred) if settings.ties == "unstable" else None
+    rows = order_unstably(pred, settings.class_agnostic) if settings.ties == "unstable" else None
     return Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads), pred_rows=rows), findings
 
 
@@ -227,16 +373,17 @@ def rules_of(settings: VocSettings) -> Rules:
         similarity=similarity_of(settings),
         pixel=1.0 if settings.pixel == "plus1" else 0.0,
         limits=(settings.max_dets or 2**31 - 1,),
-        wants=settings.matching,
+        wants="nearest" if settings.matching == "free" and settings.ignored == "skip" else settings.matching,
         equal="first" if settings.matching == "best" else "later",
         ties="image" if settings.ties == "image" else "row",
         recalls=recalls_of(settings),
         is_strict=settings.is_strict,
-        is_together=settings.class_agnostic,
+        class_agnostic=settings.class_agnostic,
+        orders_by_class=False,
         ignored=set_aside.get(settings.ignored, ()),
         shared=("crowd",) if settings.ignored == "crowd" else (),
         image_limit=settings.max_image_dets or 0,
-        is_open=True,
+        allow_unknown_classes=True,
     )
 
 
@@ -256,10 +403,11 @@ def recalls_of(settings: VocSettings) -> tuple[float, ...]:
     return tuple(i * 0.1 if settings.is_strict else i / 10 for i in range(11))
 
 
-def order_unstably(pred: Annotations) -> NDArray[np.int32]:
+def order_unstably(pred: Annotations, class_agnostic: bool) -> NDArray[np.int32]:
     """Rows class by class, by falling confidence, equal ones in numpy's default order."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    grouped = np.argsort(pred.label, kind="stable")
-    bounds = np.flatnonzero(np.diff(pred.label[grouped])) + 1
+    label = np.zeros_like(pred.label) if class_agnostic else pred.label
+    grouped = np.argsort(label, kind="stable")
+    bounds = np.flatnonzero(np.diff(label[grouped])) + 1
     parts = [part[np.argsort(-confidence[part])] for part in np.split(grouped, bounds)]
     return (np.concatenate(parts) if len(pred) else grouped).astype(np.int32)

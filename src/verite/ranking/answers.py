@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt
-from verite.ranking.confusion import resolve_confusion
+from verite.ranking.sheets import resolve_confusion
 from verite.truth_errors.model import ErrorModel, fingerprint
 
 Kind = Literal["binary", "labels", "found"]
@@ -35,7 +35,7 @@ class NamedItems:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AnswerTable:
     """One answer of every algorithm for every item, beside the recorded one.
 
     `binary`: each item asks yes or no. `labels`: each item has one label out of several; a wrong one moves to any other
@@ -88,7 +88,7 @@ class Answers:
         labels: Sequence[str] | None = None,
         confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
-    ) -> Answers:
+    ) -> AnswerTable:
         """From plain columns, or from mappings of an item's name to its answer.
 
         Without `kind` the table is binary if everything in it is 0 or 1, and one of labels if neither the truth nor the
@@ -125,17 +125,17 @@ class Answers:
         labels: Sequence[str] | None = None,
         confusion: Any = None,
         columns: Collection[str] = (),
-    ) -> Answers:
+    ) -> AnswerTable:
         """From a table item[,interpretation][,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
         from verite.ranking.tables import read_table
 
         given = {"labels": labels, "confusion": confusion}
         found = read_table(path, columns, kind=kind, **{k: v for k, v in given.items() if v is not None})
-        if not isinstance(found, Answers):
+        if not isinstance(found, AnswerTable):
             raise ReadError(path, expected="a table of 0 and 1 or of labels", found="one of confidences")
         return found
 
-    def with_confusion(self, confusion: Any) -> Answers:
+    def with_confusion(self, confusion: Any) -> AnswerTable:
         """The same with a confusion matrix."""
         if confusion is not None and self.kind != "labels":
             raise BadParameter("confusion: expected labels or confidences for this setting, found 0 and 1")
@@ -216,7 +216,7 @@ def code_columns(
     columns: Mapping[str, NDArray[Any]],
     where: Where,
     source: str,
-) -> Answers:
+) -> AnswerTable:
     """Answers with every value replaced by its position among the labels."""
     if kind not in (None, "binary", "labels"):
         raise BadParameter(f"kind: expected 'binary' or 'labels', found {kind!r}")
@@ -227,7 +227,7 @@ def code_columns(
         kind = tell_kind(names, truth, answers, labels, where)
     if kind == "binary":
         columns_of_bits = [bits(name, c, where) for name, c in zip(("truth", *names), (truth, *answers), strict=True)]
-        return Answers(
+        return AnswerTable(
             names, columns_of_bits[0], tuple(columns_of_bits[1:]), columns=columns, where=where, source=source
         )
     for name, column in zip(("truth", *names), (truth, *answers), strict=True):
@@ -240,7 +240,7 @@ def code_columns(
             f"{source or 'labels'}: expected at least two labels, found {', '.join(known) or 'none'}; "
             "name those that could occur with labels"
         )
-    return Answers(names, codes[0], tuple(codes[1:]), known, "labels", columns, where, source)
+    return AnswerTable(names, codes[0], tuple(codes[1:]), known, "labels", columns, where, source)
 
 
 def tell_kind(

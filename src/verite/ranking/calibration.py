@@ -15,10 +15,9 @@ import numpy as np
 
 from verite.errors import DataError, ReadError, excerpt
 from verite.files import find_path
-from verite.model.display import Display, Part
 from verite.model.results import to_json
-from verite.model.tables import Table
-from verite.ranking.answers import Answers, as_text
+from verite.model.tables import Display, Part, Table
+from verite.ranking.answers import AnswerTable, as_text
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_sheet
 from verite.statistics.calibration import Bin, bin_columns, bin_pairs
@@ -59,7 +58,7 @@ class OrderCalibration(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None = None) -> OrderCalibration:
+def calibrate(table: AnswerTable, better: Sequence[Any], errors: ErrorModel | None = None) -> OrderCalibration:
     """Set what a model predicts about every pair beside what a better truth, one value per item, says.
 
     Without a model: independent errors at the rate at which records are wrong where the algorithms differ.
@@ -95,7 +94,7 @@ def calibrate(table: Answers, better: Sequence[Any], errors: ErrorModel | None =
     return OrderCalibration(str(found.signature), str(model), len(table), *rates, brier, every, bins)
 
 
-def read_truth(path: str | Path, table: Answers) -> list[str]:
+def read_truth(path: str | Path, table: AnswerTable) -> list[str]:
     """A better truth in the order of a table's items, from a table with the same item[,interpretation] and truth."""
     sheet = read_sheet(find_path(path))
     keys = [name for name in ("item", "interpretation") if name in table.columns]

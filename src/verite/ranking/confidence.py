@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
-from verite.ranking.confusion import resolve_confusion
 from verite.ranking.montecarlo import ScoreMoves
+from verite.ranking.sheets import resolve_confusion
 from verite.statistics.standings import order_holds
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel, fingerprint
@@ -33,7 +33,7 @@ COMBINATIONS = 500_000  # ways of being wrong that are gone through one by one
 
 
 @dataclass(frozen=True, eq=False)
-class Confidences:
+class ScoreTable:
     """A confidence of every algorithm for every label of every item, beside the recorded label."""
 
     names: tuple[str, ...]
@@ -94,7 +94,7 @@ class Confidences:
         tolerance: float = 1e-9,
         confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
-    ) -> Confidences:
+    ) -> ScoreTable:
         """From the recorded label of every item and, for each algorithm, rows of confidences, one column per label.
 
         Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
@@ -144,13 +144,13 @@ class Confidences:
         tolerance: float = 1e-9,
         confusion: Any = None,
         columns: Collection[str] = (),
-    ) -> Confidences:
+    ) -> ScoreTable:
         """From a table item,label[,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
         from verite.ranking.tables import read_table
 
         settings = {"sums": sums, "loss": loss, "zero": zero, "tolerance": tolerance, "confusion": confusion}
         found = read_table(path, columns, kind="confidences", **settings)
-        assert isinstance(found, Confidences)
+        assert isinstance(found, ScoreTable)
         return found
 
     def settle(
@@ -160,7 +160,7 @@ class Confidences:
         zero: float = 1e-9,
         tolerance: float = 1e-9,
         confusion: Any = None,
-    ) -> Confidences:
+    ) -> ScoreTable:
         """The same under these settings."""
         moves = resolve_confusion(confusion, self.labels)
         return replace(self, loss=loss, zero=zero, tolerance=tolerance, confusion=moves).with_sums(sums)
@@ -189,7 +189,7 @@ class Confidences:
         with_it = "" if self.soft is None else " and changes its confidence for the other's"
         return f"{model.words}; {say_moves(len(self.labels), self.confusion)}{with_it}"
 
-    def with_sums(self, sums: Sums) -> Confidences:
+    def with_sums(self, sums: Sums) -> ScoreTable:
         """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
         if sums not in ("check", "keep", "scale"):
             raise BadParameter(f"sums: expected check, keep or scale, found {sums!r}")
@@ -217,7 +217,7 @@ class Confidences:
             )
         return replace(self, sums=sums, values=self.values / totals[:, :, None])
 
-    def only(self, algorithms: Sequence[int]) -> Confidences:
+    def only(self, algorithms: Sequence[int]) -> ScoreTable:
         """Some of the algorithms."""
         return replace(self, names=tuple(self.names[j] for j in algorithms), values=self.values[list(algorithms)])
 
@@ -277,7 +277,7 @@ def weigh_labels(rows: Array, labels: Sequence[str], where: Where) -> Array:
     return found
 
 
-def losses(table: Confidences) -> Array:
+def losses(table: ScoreTable) -> Array:
     """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
 
     `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not
@@ -297,7 +297,7 @@ def losses(table: Confidences) -> Array:
     return divergence
 
 
-def soft_losses(table: Confidences, given: Array) -> Array:
+def soft_losses(table: ScoreTable, given: Array) -> Array:
     """`losses` for a truth with confidences t of its own, those of the recorded label and the column's exchanged.
 
     `logloss` is the cross-entropy, the sum of -t ln a, which is D_KL(truth || answer) and what no answer can change.
@@ -317,7 +317,7 @@ def soft_losses(table: Confidences, given: Array) -> Array:
     return changed
 
 
-def moves_of(table: Confidences, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ScoreMoves:
+def moves_of(table: ScoreTable, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ScoreMoves:
     """What a moved label adds to each score (minus the loss): one kind per item, one way per label."""
     confusion = table.confusion
     items = np.arange(len(table))

@@ -11,17 +11,23 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.answers import Answers
-from verite.ranking.confidence import Confidences, by_errors, enumerate_errors, losses, moves_of
-from verite.ranking.detectors import Finds
-from verite.ranking.exact import Drops, sides, worst_drops
+from verite.ranking.answers import AnswerTable
+from verite.ranking.confidence import ScoreTable, by_errors, enumerate_errors, losses, moves_of
+from verite.ranking.detectors import DetectionTable
+from verite.ranking.exact import (
+    Drops,
+    exact_standings,
+    odd_ones_out,
+    sides,
+    three_independent,
+    whole_by_errors,
+    worst_drops,
+)
 from verite.ranking.exchangeable import group_sides, split_groups
-from verite.ranking.lattice import exact_standings, odd_ones_out, whole_by_errors
 from verite.ranking.montecarlo import ScoreMoves, draw_changes
-from verite.ranking.outcomes import Duel, ItemOutcomes, outcomes_of
+from verite.ranking.outcomes import ItemOutcomes, Pairwise, outcomes_of
 from verite.ranking.ratios import RatioContest
-from verite.ranking.sums import SideChances, three_sides
-from verite.ranking.three import three_independent
+from verite.ranking.sums import LossTieWin, loss_tie_win
 from verite.statistics.standings import Standings, stand
 from verite.truth_errors.laws import binomial
 from verite.truth_errors.model import ErrorModel
@@ -29,7 +35,7 @@ from verite.truth_errors.model import ErrorModel
 Array = NDArray[np.float64]
 
 
-class Contest(Protocol):
+class RankingProblem(Protocol):
     """What a ranking asks of a table of answers under one error model."""
 
     @property
@@ -60,11 +66,11 @@ class Contest(Protocol):
         """An algorithm's score as people read it."""
         ...
 
-    def under(self, model: ErrorModel) -> Contest:
+    def under(self, model: ErrorModel) -> RankingProblem:
         """The same answers under another error model."""
         ...
 
-    def pair(self, first: int, second: int) -> SideChances | None:
+    def pair(self, first: int, second: int) -> LossTieWin | None:
         """How first ends relative to second, exactly; None if no way is known that ends in time."""
         ...
 
@@ -76,7 +82,7 @@ class Contest(Protocol):
         """The fewest wrong records after which first is not ahead any more, and after which it is behind."""
         ...
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         """`pair` as a function of the rate of errors; they are independent, or shared as in the model."""
         ...
 
@@ -97,7 +103,7 @@ class Contest(Protocol):
 class AnswerContest:
     """Answers that are right or wrong."""
 
-    table: Answers
+    table: AnswerTable
     model: ErrorModel
     tolerance: float = 0.0
 
@@ -127,10 +133,10 @@ class AnswerContest:
     def under(self, model: ErrorModel) -> AnswerContest:
         return replace(self, model=model)
 
-    def duel(self, first: int, second: int) -> Duel:
+    def duel(self, first: int, second: int) -> Pairwise:
         return self.outcomes.between(first, second)
 
-    def pair(self, first: int, second: int) -> SideChances | None:
+    def pair(self, first: int, second: int) -> LossTieWin | None:
         return sides(self.duel(first, second), self.model)
 
     @cached_property
@@ -138,13 +144,13 @@ class AnswerContest:
         """The same items under a model whose rate can be varied."""
         return self.under(self.model.at(0.5))
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
         groups = [] if model.is_independent else split_groups(duel)
 
-        def at(epsilon: float) -> SideChances | None:
+        def at(epsilon: float) -> LossTieWin | None:
             varied = model.at(epsilon)
-            return three_sides(duel.steps(epsilon)) if varied.is_independent else group_sides(duel, groups, varied)
+            return loss_tie_win(duel.steps(epsilon)) if varied.is_independent else group_sides(duel, groups, varied)
 
         return at
 
@@ -177,7 +183,7 @@ class AnswerContest:
 class ConfidenceContest:
     """Answers that lose more or less, depending on the true label."""
 
-    table: Confidences
+    table: ScoreTable
     model: ErrorModel
 
     @property
@@ -220,30 +226,30 @@ class ConfidenceContest:
     def under(self, model: ErrorModel) -> ConfidenceContest:
         return replace(self, model=model)
 
-    def pair(self, first: int, second: int) -> SideChances | None:
+    def pair(self, first: int, second: int) -> LossTieWin | None:
         both = replace(self, table=self.table.only([first, second])).standings()
         if both is None:
             return None
         logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
-        return SideChances(*(min(value, 0.0) for value in logs))
+        return LossTieWin(*(min(value, 0.0) for value in logs))
 
     @cached_property
     def at_rates(self) -> ConfidenceContest:
         """The same items under a model whose rate can be varied."""
         return self.under(self.model.at(0.5))
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         model = self.at_rates.model
         if not model.is_independent:
             return lambda epsilon: self.under(model.at(epsilon)).pair(first, second)
         both = replace(self.at_rates, table=self.table.only([first, second]))
         given = by_errors(both.moves, both.scores, self.tolerance)
 
-        def at(epsilon: float) -> SideChances | None:
+        def at(epsilon: float) -> LossTieWin | None:
             if given is None:
                 return None
             found = given[:3] @ errors_at(given.shape[1] - 1, epsilon)
-            return SideChances(*(min(log(p), 0.0) if p > 0 else -inf for p in found))
+            return LossTieWin(*(min(log(p), 0.0) if p > 0 else -inf for p in found))
 
         return at
 
@@ -278,10 +284,10 @@ def errors_at(many: int, epsilon: float) -> Array:
     return np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
 
 
-def contest_of(table: Answers | Confidences, model: ErrorModel) -> Contest:
+def contest_of(table: AnswerTable | ScoreTable, model: ErrorModel) -> RankingProblem:
     """What can be asked about these answers."""
-    if isinstance(table, Confidences):
+    if isinstance(table, ScoreTable):
         return ConfidenceContest(table, model)
-    if isinstance(table, Finds) and table.by != "recall":
+    if isinstance(table, DetectionTable) and table.by != "recall":
         return RatioContest(table, model)
     return AnswerContest(table, model)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.contest import Contest
+from verite.ranking.contest import RankingProblem
 from verite.ranking.exact import largest_epsilon
-from verite.ranking.sums import SideChances
+from verite.ranking.sums import LossTieWin
 from verite.statistics.standings import Standings, stand_over
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ FEWEST = 2_000  # draws at a rate that are worth it
 class OrderCurves:
     """The chance to keep each order of a contest, as a function of the rate."""
 
-    contest: Contest
+    contest: RankingProblem
     draws: int
     seed: int
 
@@ -58,15 +58,15 @@ class OrderCurves:
         return found
 
     @cached_property
-    def exact(self) -> Callable[[int, int], Callable[[float], SideChances] | None]:
+    def exact(self) -> Callable[[int, int], Callable[[float], LossTieWin] | None]:
         """How first ends relative to second at a rate, exactly; None if no way is known that ends in time."""
 
-        def ask(first: int, second: int) -> Callable[[float], SideChances] | None:
+        def ask(first: int, second: int) -> Callable[[float], LossTieWin] | None:
             at = cache(self.contest.pair_at(first, second))
             if at(0.5) is None:
                 return None
 
-            def sides(epsilon: float) -> SideChances:
+            def sides(epsilon: float) -> LossTieWin:
                 found = at(epsilon)
                 assert found is not None
                 return found
@@ -125,7 +125,7 @@ class OrderCurves:
         return f"Monte-Carlo, {self.many:,} draws at each of {len(RATES)} rates, seed {self.seed}"
 
 
-def log_lost(found: list[SideChances]) -> float:
+def log_lost(found: list[LossTieWin]) -> float:
     """log of the sum of the probabilities that first is not ahead any more, at most that of certainty."""
     return min(float(np.logaddexp.reduce([v for sides in found for v in (sides.below, sides.level)])), 0.0)
 

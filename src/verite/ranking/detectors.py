@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError
-from verite.evaluation.floors import LabelFloors, hold_floor, sure_enough
+from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
-from verite.model.results import Results, Taken, system_name
-from verite.ranking.answers import Answers, Wrong
+from verite.model.results import Matches, Results, system_name
+from verite.ranking.answers import AnswerTable, Wrong
 from verite.truth_errors.model import ErrorModel
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ ALARMS = "a wrong record is no object, so that finding it was a false alarm and 
 
 
 @dataclass(frozen=True, eq=False)
-class Finds(Answers):
+class DetectionTable(AnswerTable):
     """The objects of a detection truth as items, which each detector finds (1) or not (0).
 
     An object is found if a prediction of its class takes it that has at least this `confidence` and `iou`. Objects
@@ -45,7 +45,7 @@ class Finds(Answers):
     which a prediction that found a wrong record is a false alarm.
     """
 
-    confidence: float | LabelFloors = 0.5
+    confidence: float | ClassThresholds = 0.5
     iou: float = 0.5
     wrong: Wrong = "reverses"  # type: ignore[misc]
     matched: str = ""  # the signature of the evaluation that said what was found, unless it is Pascal VOC's
@@ -78,7 +78,7 @@ class Finds(Answers):
         wrong: Wrong = "reverses",
         by: By = "recall",
         checks: Checks = "stop",
-    ) -> Finds:
+    ) -> DetectionTable:
         """From a truth and each detector's predictions, matched by Pascal VOC's rule (`iou` is 0.5 unless told).
 
         Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at. `confidence`
@@ -130,17 +130,19 @@ def find_in(
     wrong: Wrong,
     by: By,
     is_default: bool = False,
-) -> Finds:
+) -> DetectionTable:
     """What was found in results evaluated on the same truth by the same rules, at one of their thresholds."""
     evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
     floor = hold_floor(confidence)
-    if not isinstance(floor, LabelFloors) and not 0 <= floor <= 1:
+    if not isinstance(floor, ClassThresholds) and not 0 <= floor <= 1:
         raise BadParameter(f"confidence: expected a number from 0 to 1, found {floor:g}")
     first = evaluated[0]
     for other in evaluated[1:]:
         check_comparable(first, other)
+    for result in evaluated:
+        count_left(result.pred, floor)  # a threshold that no prediction reaches is refused
     truth = first.truth
     taken = [result.finds(iou) for result in evaluated]
     asked = np.flatnonzero(taken[0].asked)
@@ -151,7 +153,7 @@ def find_in(
 
     labels = np.array(truth.labels.all_names)[truth.label[asked]]
     images = tuple(truth.images.name(i) for i in truth.image[asked].tolist())
-    return Finds(
+    return DetectionTable(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
         answers=tuple(found_by(result, one, floor)[asked] for result, one in zip(evaluated, taken, strict=True)),
@@ -172,29 +174,31 @@ def find_in(
     )
 
 
-def claimed_by(evaluated: list[Results], taken: list[Taken], floor: float | LabelFloors) -> tuple[int, ...] | None:
+def claimed_by(
+    evaluated: list[Results], taken: list[Matches], floor: float | ClassThresholds
+) -> tuple[int, ...] | None:
     """How many predictions of at least this confidence count, for each detector; None where that is not known."""
     numbers = []
     for result, one in zip(evaluated, taken, strict=True):
         if one.claims is None:
             return None
-        numbers.append(int(np.count_nonzero(one.claims & sure_enough(result.pred, floor))))
+        numbers.append(int(np.count_nonzero(one.claims & above_threshold(result.pred, floor))))
     return tuple(numbers)
 
 
-def found_by(result: Results, finds: Taken, floor: float | LabelFloors) -> NDArray[np.uint8]:
+def found_by(result: Results, finds: Matches, floor: float | ClassThresholds) -> NDArray[np.uint8]:
     """For every object of the truth whether a prediction of at least this confidence took it.
 
     Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.
     """
     names = result.pred.labels.all_names
-    lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, LabelFloors) else floor
+    lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, ClassThresholds) else floor
     if finds.least is not None and lowest < finds.least:
         raise BadParameter(
             f"confidence: expected at least {finds.least:g}, below which no prediction was looked at, found {lowest:g}"
         )
     # An object that nobody took asks for row -1, which counts for nothing.
-    found = (finds.taken >= 0) & np.append(sure_enough(result.pred, floor), False)[finds.taken]
+    found = (finds.taken >= 0) & np.append(above_threshold(result.pred, floor), False)[finds.taken]
     return np.asarray(found, dtype=np.uint8)
 
 

@@ -2,23 +2,253 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil, exp, floor, sqrt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, exp, floor, nan, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.exchangeable import group_sides, split_groups
-from verite.ranking.outcomes import Duel
-from verite.ranking.sums import SideChances, three_sides
+from verite.ranking.exchangeable import group_sides, is_as_a_whole, mean_rate, split_groups
+from verite.ranking.outcomes import ItemOutcomes, Pairwise
+from verite.ranking.sums import LossTieWin, Steps, loss_tie_win, merge_steps, poisson_binomial_pmf
+from verite.statistics.standings import Standings, differs, order_holds, stand
+from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 
 
-def sides(duel: Duel, model: ErrorModel) -> SideChances | None:
+def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> Standings:
+    """Standings of three independent scores with known laws (values, probabilities), in time linear in their number."""
+    low = min(int(values[0]) for values, _ in laws)
+    high = max(int(values[-1]) for values, _ in laws)
+    at = np.zeros((3, high - low + 1))
+    for j, (values, probabilities) in enumerate(laws):
+        at[j, (values - low).astype(np.int64)] = probabilities
+    # Each tail is summed from its own thin end: no cancellation.
+    under = np.concatenate([np.zeros((3, 1)), np.cumsum(at, axis=1)[:, :-1]], axis=1)
+    over = np.concatenate([np.cumsum(at[:, ::-1], axis=1)[:, ::-1][:, 1:], np.zeros((3, 1))], axis=1)
+    ahead, level, places = np.zeros((3, 3)), np.eye(3), np.zeros((3, 3))
+    for i in range(3):
+        j, k = (other for other in range(3) if other != i)
+        for other in (j, k):
+            ahead[i, other] = at[i] @ under[other]
+            level[i, other] = at[i] @ at[other]
+        for first, of_j in enumerate((under[j], at[j], over[j])):
+            for second, of_k in enumerate((under[k], at[k], over[k])):
+                better = (first == 2) + (second == 2)
+                many = 1 + (first == 1) + (second == 1)
+                places[i, better : better + many] += float(at[i] @ (of_j * of_k)) / many
+    return Standings(ahead, level, places, whole_of_three(at, under, over, recorded))
+
+
+def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any]) -> float:
+    """P(every pair that differs on the record keeps its order)."""
+    order = np.argsort(-recorded, kind="stable")
+    first, second, third = (int(j) for j in order)
+    if recorded[first] == recorded[third]:
+        return nan
+    if recorded[first] == recorded[second]:
+        return float(at[third] @ (over[first] * over[second]))
+    if recorded[second] == recorded[third]:
+        return float(at[first] @ (under[second] * under[third]))
+    return float(at[second] @ (over[first] * under[third]))
+
+
+WORK = 300_000_000  # additions a walk may take
+
+GROUPS = 200  # groups of shared errors that are walked through
+
+FEW = 6  # different rates whose binomials are convolved one by one
+
+TINY = -700.0  # logarithm of the smallest probability that is followed
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A step of the walk: vectors it may take, and how probable each is. `times`: it is taken so often."""
+
+    vectors: NDArray[np.int64]
+    probabilities: Array
+    times: int = 1
+
+
+def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
+    """The standings of any number of algorithms; None where that would take too long."""
+    if model.is_worst_case:
+        return None
+    if len(outcomes.names) == 3 and outcomes.is_reversal:
+        found = three_independent(odd_ones_out(outcomes), outcomes.scores) if model.is_independent else None
+        found = average_three(outcomes, model) if found is None else found
+        if found is not None:
+            return found
+    reached = walk_all(outcomes, model)
+    if reached is None:
+        return None
+    differences, weights = reached
+    # Scores relative to the last algorithm's, which is 0.
+    scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
+    return stand(scores, weights, outcomes.scores)
+
+
+def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
+    """Three algorithms, averaged over a common rate that is uncertain; None where the model knows no such rate."""
+
+    def at(epsilon: float) -> Array:
+        found = three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores)
+        with np.errstate(divide="ignore"):
+            # Where all are level on the record there is no whole order, and nothing to average.
+            logs: Array = np.log(np.nan_to_num(found.packed))
+        return logs
+
+    logs = model.average(at, int(outcomes.counts.sum()))
+    if logs is None:
+        return None
+    found = Standings.unpack(np.exp(logs), 3)
+    return found if differs(outcomes.scores) else replace(found, whole=nan)
+
+
+def odd_ones_out(outcomes: ItemOutcomes) -> list[tuple[Array, Array]]:
+    """For each of three algorithms the law of its net score on the items where it stands alone.
+
+    On an item two of three binary answers agree, so the third one's score is all that moves, and the three are
+    independent.
+    """
+    laws: list[tuple[Array, Array]] = []
+    for j in range(3):
+        alone = outcomes.right[:, j] != outcomes.right[:, (j + 1) % 3]
+        alone &= outcomes.right[:, (j + 1) % 3] == outcomes.right[:, (j + 2) % 3]
+        rates = outcomes.rates[alone]
+        gain = np.where(outcomes.right[alone, j] == 1, 1 - rates, rates)
+        steps = merge_steps(Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone]))
+        laws.append(binomials(steps) or poisson_binomial_pmf(steps, steps.bounds()))
+    return laws
+
+
+def binomials(steps: Steps) -> tuple[Array, Array] | None:
+    """The law of steps of +-1 that come in a few rates, by convolving binomials: even unlikely sums have all digits.
+
+    None where there are too many of them.
+    """
+    low, law = 0, np.ones(1)
+    for (_, _, up), count in zip(steps.laws, steps.counts.tolist(), strict=True):
+        logs = binomial(count, float(up)) if 0 < up < 1 else certain(count, count if up == 1 else 0)
+        used = np.flatnonzero(logs > TINY)
+        if len(law) * len(used) > WORK or len(steps.counts) > FEW:
+            return None
+        law = np.convolve(law, np.exp(logs[used[0] : used[-1] + 1]))
+        low += 2 * int(used[0]) - count
+    return low + 2 * np.arange(len(law), dtype=np.float64), law
+
+
+def walk_all(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+    """All differences of scores to the last algorithm's, and their probabilities."""
+    base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
+    if not len(outcomes.counts):
+        return base[None, :], np.ones(1)
+    found = walk(units_of(outcomes)) if model.is_independent else walk_groups(outcomes, model)
+    return None if found is None else (base + found[0], found[1])
+
+
+def whole_by_errors(outcomes: ItemOutcomes) -> Array | None:
+    """P(the whole order holds | so many of the records that matter are wrong); None where that would take too long.
+
+    One walk serves every rate that is common to all records.
+    """
+    if not len(outcomes.counts):
+        return np.ones(1)
+    found = walk(units_of(outcomes.at(0.5), counting=True))
+    if found is None:
+        return None
+    vectors, weights = found
+    base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
+    scores = np.concatenate([base + vectors[:, :-1], np.zeros((len(vectors), 1), dtype=np.int64)], axis=1)
+    preserves = order_holds(scores, outcomes.scores)
+    size = int(outcomes.counts.sum())
+    shares = np.bincount(vectors[preserves, -1], weights[preserves], size + 1)
+    return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
+
+
+def walk_groups(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+    """The walk that takes the items of a group in one step."""
+    units: list[Unit] = []
+    for group in np.unique(outcomes.groups):
+        unit = group_unit(outcomes, model, int(group)) if len(units) < GROUPS else None
+        if unit is None:
+            return None
+        units.append(unit)
+    return walk(units)
+
+
+def units_of(outcomes: ItemOutcomes, counting: bool = False) -> list[Unit]:
+    """Each kind of item as a step; a last coordinate counts wrong records if wanted."""
+    stay = (outcomes.right[:, :-1] - outcomes.right[:, -1:]).astype(np.int64)
+    moved = (outcomes.gains[:, :, :-1] - outcomes.gains[:, :, -1:]).astype(np.int64) - stay[:, None, :]
+    units: list[Unit] = []
+    for kind, times in enumerate(outcomes.counts):
+        vectors = np.concatenate([np.zeros((1, stay.shape[1]), dtype=np.int64), moved[kind]])
+        rate = outcomes.rates[kind]
+        probabilities = np.concatenate([[1 - rate], rate * outcomes.moves[kind]])
+        if counting:
+            vectors = np.concatenate([vectors, (np.arange(len(vectors)) > 0)[:, None].astype(np.int64)], axis=1)
+        used = probabilities > 0
+        units.append(Unit(vectors[used], probabilities[used], int(times)))
+    return units
+
+
+def group_unit(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> Unit | None:
+    """The items of one group of errors as a single step."""
+    part = outcomes.where(outcomes.groups == group)
+    size = int(part.counts.sum())
+    errors = model.law(size, part.items)
+    if errors is None:
+        return None
+    if is_as_a_whole(errors):
+        found = walk(units_of(part.at(1.0)))
+        if found is None:
+            return None
+        still = np.zeros((1, found[0].shape[1]), dtype=np.int64)
+        none, every = np.exp(errors[0]), np.exp(errors[-1])
+        return Unit(np.concatenate([still, found[0]]), np.concatenate([[none], every * found[1]]))
+    rate = mean_rate(errors)
+    found = walk(units_of(part.at(rate), counting=True))
+    if found is None:
+        return None
+    weight = np.exp(errors - binomial(size, rate))
+    vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
+    weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
+    return Unit(vectors, weights)
+
+
+def walk(units: Sequence[Unit]) -> tuple[NDArray[np.int64], Array] | None:
+    """Every place the walk can reach, and how probable each is; None if there are too many."""
+    every = np.concatenate([unit.vectors for unit in units])
+    stride = np.maximum(np.gcd.reduce(np.abs(every), axis=0), 1)
+    low = sum(unit.times * np.minimum(unit.vectors.min(axis=0), 0) for unit in units) // stride
+    high = sum(unit.times * np.maximum(unit.vectors.max(axis=0), 0) for unit in units) // stride
+    shape = high - low + 1
+    work = float(np.prod(shape.astype(np.float64))) * sum(unit.times * len(unit.vectors) for unit in units)
+    if work > WORK:
+        return None
+    law = np.zeros(shape)
+    law[tuple(-low)] = 1.0
+    for unit in units:
+        shifts = [tuple(int(s) for s in vector // stride) for vector in unit.vectors]
+        for _ in range(unit.times):
+            after = np.zeros_like(law)
+            for shift, probability in zip(shifts, unit.probabilities, strict=True):
+                to = tuple(slice(max(s, 0), n + min(s, 0)) for s, n in zip(shift, law.shape, strict=True))
+                of = tuple(slice(max(-s, 0), n + min(-s, 0)) for s, n in zip(shift, law.shape, strict=True))
+                after[to] += probability * law[of]
+            law = after
+    reached = np.nonzero(law)
+    return (np.stack(reached, axis=1) + low) * stride, law[reached]
+
+
+def sides(duel: Pairwise, model: ErrorModel) -> LossTieWin | None:
     """The logarithms of the probabilities that first ends below, level with or above second.
 
     None where no exact way is known that would end in time.
@@ -26,14 +256,14 @@ def sides(duel: Duel, model: ErrorModel) -> SideChances | None:
     if model.is_worst_case:
         return None
     if model.is_independent:
-        return three_sides(duel.steps())
+        return loss_tie_win(duel.steps())
 
     def at(epsilon: float) -> Array:
-        found = three_sides(duel.steps(epsilon))
+        found = loss_tie_win(duel.steps(epsilon))
         return np.array([found.below, found.level, found.above])
 
     averaged = model.average(at, duel.size)
-    return group_sides(duel, split_groups(duel), model) if averaged is None else SideChances(*averaged.tolist())
+    return group_sides(duel, split_groups(duel), model) if averaged is None else LossTieWin(*averaged.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +309,7 @@ class Drops:
         return int(self.counts[:kind].sum()) + min(max(more, 1), int(self.counts[kind]))
 
 
-def worst_drops(duel: Duel, zero_is_right: bool) -> Drops:
+def worst_drops(duel: Pairwise, zero_is_right: bool) -> Drops:
     """The drops of the items that can tell two algorithms apart.
 
     `zero_is_right`: a record of rate 0 is known to be right and lowers nothing.

@@ -14,8 +14,8 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.outcomes import Duel
-from verite.ranking.sums import Pieces, SideChances, Steps, law_of_sum, three_sides
+from verite.ranking.outcomes import Pairwise
+from verite.ranking.sums import LossTieWin, Pieces, Steps, loss_tie_win, poisson_binomial_pmf
 from verite.truth_errors.laws import NEGLIGIBLE, binomial
 from verite.truth_errors.model import ErrorModel
 
@@ -26,7 +26,7 @@ KEPT = 50_000  # of them that are kept for another rate
 SMALL = 200  # items whose three outcomes are followed one by one
 
 
-def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
+def joint_law(duel: Pairwise, rate: float) -> tuple[Array, NDArray[np.int64], Array] | None:
     """All combinations of first's lead and the number of wrong records, and their log probability at a common rate.
 
     None where there are too many.
@@ -52,7 +52,7 @@ def joint_law(duel: Duel, rate: float) -> tuple[Array, NDArray[np.int64], Array]
     return (place - size).astype(np.float64), wrong_records.astype(np.int64), np.log(table[place, wrong_records])
 
 
-def reweight(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
+def reweight(duel: Pairwise, rate: float, law: Array) -> tuple[Array, Array] | None:
     """First's lead and log probability when the number of wrong records follows `law`, a log law on 0 … duel.size."""
     joint = joint_law(duel, rate)
     if joint is None:
@@ -65,7 +65,7 @@ def reweight(duel: Duel, rate: float, law: Array) -> tuple[Array, Array] | None:
 class SharedGroup:
     """The items of a group of shared errors that tell two algorithms apart; `times` groups are made up like it."""
 
-    duel: Duel
+    duel: Pairwise
     times: int
 
     @cached_property
@@ -77,7 +77,7 @@ class SharedGroup:
     def wrong(self) -> Array:
         """The law of the lead if every record is wrong: probabilities of -size … size."""
         steps, size = self.duel.steps(1.0), self.duel.size
-        values, probabilities = law_of_sum(steps, steps.bounds())
+        values, probabilities = poisson_binomial_pmf(steps, steps.bounds())
         return np.bincount((values + size).astype(np.int64), probabilities, 2 * size + 1).astype(np.float64)
 
     def law(self, model: ErrorModel) -> Array | None:
@@ -112,7 +112,7 @@ def mean_rate(errors: Array) -> float:
     return float(np.clip(np.exp(errors) @ np.arange(size + 1) / size, 1e-12, 1 - 1e-12))
 
 
-def split_groups(duel: Duel) -> list[SharedGroup]:
+def split_groups(duel: Pairwise) -> list[SharedGroup]:
     """The groups of shared errors, those of the same make-up counted together."""
     kinds, kind = np.unique(np.column_stack([duel.stay, duel.wrong]), axis=0, return_inverse=True)
     groups, group = np.unique(duel.groups, return_inverse=True)
@@ -120,10 +120,10 @@ def split_groups(duel: Duel) -> list[SharedGroup]:
     np.add.at(made_up, (group.ravel(), kind.ravel()), duel.counts)
     alike = zip(*np.unique(made_up, axis=0, return_counts=True), strict=True)
     stay, wrong = kinds[:, 0].astype(np.int64), kinds[:, 1:]
-    return [SharedGroup(Duel.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
+    return [SharedGroup(Pairwise.of(duel.items, counts, stay, wrong), int(times)) for counts, times in alike]
 
 
-def group_sides(duel: Duel, groups: list[SharedGroup], model: ErrorModel) -> SideChances | None:
+def group_sides(duel: Pairwise, groups: list[SharedGroup], model: ErrorModel) -> LossTieWin | None:
     """Errors in groups: each group moves the lead as one large step. None where that is too many combinations."""
     if len(groups) == 1 and groups[0].times == 1:
         errors = model.law(duel.size, duel.items)
@@ -137,19 +137,19 @@ def group_sides(duel: Duel, groups: list[SharedGroup], model: ErrorModel) -> Sid
             return None
         laws.append(law)
     pieces = Pieces.of(laws, [group.times for group in groups])
-    return three_sides(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
+    return loss_tie_win(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), pieces))
 
 
-def one_group_sides(duel: Duel, errors: Array) -> SideChances | None:
+def one_group_sides(duel: Pairwise, errors: Array) -> LossTieWin | None:
     """The three sides when the number of wrong records follows this log law; None where that takes too long."""
     if errors[0] == 0:
         gap = duel.gap
-        return SideChances(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
+        return LossTieWin(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
     rate = mean_rate(errors)
     found = reweight(duel, rate, errors)
     if found is not None:
         lead, logs = found
-        return SideChances(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
+        return LossTieWin(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
     if not duel.is_reversal or not is_narrow(errors, rate):
         return None
     if duel.gap < 0:
@@ -164,7 +164,7 @@ def is_narrow(errors: Array, rate: float) -> bool:
     return spread <= size * rate * (1 - rate) * (1 + 1e-9)
 
 
-def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> SideChances:
+def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> LossTieWin:
     """`one_group_sides` for many items: x of the leader's and y of the trailer's points change hands, x + y by `law`.
 
     The leader is overtaken where x - y > gap / 2. The likeliest of these cases lie next to the border, so the diagonals
@@ -198,7 +198,7 @@ def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> SideChan
         if -inf < total < max(sums) - NEGLIGIBLE:
             break
     below = log_sum(np.array(sums))
-    return SideChances(below, level, float(np.log1p(-(np.exp(below) + np.exp(level)))))
+    return LossTieWin(below, level, float(np.log1p(-(np.exp(below) + np.exp(level)))))
 
 
 def log_sum(logs: Array) -> float:

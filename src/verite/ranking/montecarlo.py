@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from verite.progress import begin
 from verite.ranking.outcomes import ItemOutcomes
-from verite.ranking.sums import Steps, law_of_sum
+from verite.ranking.sums import Steps, poisson_binomial_pmf
 from verite.threads import thread_count
 from verite.truth_errors.laws import Sampler
 from verite.truth_errors.model import ErrorModel
@@ -80,7 +80,7 @@ def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator
         # As steps of +-1: a wrong record (sign +) is +1, a right one -1; for sign - the reverse.
         up = np.where(signs > 0, rates, 1 - rates)
         steps = Steps(np.column_stack([1 - up, np.zeros(len(up)), up]), counts)
-        values, probabilities = law_of_sum(steps, steps.bounds())
+        values, probabilities = poisson_binomial_pmf(steps, steps.bounds())
         net = (values + counts @ signs) / 2
         samplers.append(Sampler.of(net, probabilities))
     for first in range(0, draws, DRAWS):

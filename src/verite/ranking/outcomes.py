@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.answers import Answers
+from verite.ranking.answers import AnswerTable
 from verite.ranking.sums import Steps, merge_rows
 from verite.truth_errors.model import ErrorModel
 
@@ -48,20 +48,20 @@ class ItemOutcomes:
         """Every wrong record turns right answers into wrong ones and the reverse."""
         return self.gains.shape[1] == 1 and bool(np.array_equal(self.gains[:, 0], 1 - self.right))
 
-    def between(self, first: int, second: int) -> Duel:
+    def between(self, first: int, second: int) -> Pairwise:
         """The same items as two algorithms see them."""
         stay = self.right[:, first] - self.right[:, second]
         moved = self.gains[:, :, first] - self.gains[:, :, second]
         wrong = np.stack([(self.moves * (moved == value)).sum(axis=1) for value in (-1, 0, 1)], axis=1)
         matter = (stay != 0) | ((moved != 0) & (self.moves > 0)).any(axis=1)
         rows, counts = merge_rows(np.column_stack([stay, wrong, self.rates, self.groups])[matter], self.counts[matter])
-        return Duel(
+        return Pairwise(
             self.items, counts, rows[:, 0].astype(np.int64), rows[:, 1:4], rows[:, 4], rows[:, 5].astype(np.int64)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Duel:
+class Pairwise:
     """Kinds of items that can tell two algorithms apart. +1 is a point for the first, -1 one for the second."""
 
     items: int  # all of them, also those that cannot
@@ -98,14 +98,14 @@ class Duel:
         return Steps(laws, self.counts)
 
     @classmethod
-    def of(cls, items: int, counts: NDArray[np.int64], stay: NDArray[np.int64], wrong: NDArray[np.float64]) -> Duel:
+    def of(cls, items: int, counts: NDArray[np.int64], stay: NDArray[np.int64], wrong: NDArray[np.float64]) -> Pairwise:
         """Kinds whose rates and groups play no part."""
         used = counts > 0
         none = np.zeros(int(used.sum()))
         return cls(items, counts[used], stay[used], wrong[used], none, none.astype(np.int64))
 
 
-def outcomes_of(answers: Answers, model: ErrorModel) -> ItemOutcomes:
+def outcomes_of(answers: AnswerTable, model: ErrorModel) -> ItemOutcomes:
     """The kinds of items of a table under an error model."""
     model.check(len(answers))
     table, which = model.rates_of(answers)
@@ -134,7 +134,7 @@ def outcomes_of(answers: Answers, model: ErrorModel) -> ItemOutcomes:
 Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDArray[np.int64]], NDArray[np.int64]]
 
 
-def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
+def binary_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     """Items told apart by who is right; a wrong record makes the others right (or, if it vanishes, nobody)."""
     columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
     distinct, counts = count_rows([*columns, *keys])
@@ -146,7 +146,7 @@ def binary_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     return right[matter], moves, gains[matter], extra, counts[matter]
 
 
-def label_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
+def label_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     """Items told apart by which algorithms gave the recorded label and which of the others gave the same one."""
     size, confusion = len(answers.answers), answers.confusion
     labels = len(answers.labels)
@@ -184,7 +184,7 @@ def label_kinds(answers: Answers, keys: Sequence[NDArray[np.int64]]) -> Kinds:
     )
 
 
-def agreement(answers: Answers) -> list[NDArray[np.int64]]:
+def agreement(answers: AnswerTable) -> list[NDArray[np.int64]]:
     """For every algorithm and item: 0 if it gave the recorded label, else the number of the first with its label."""
     seen: list[NDArray[np.int64]] = []
     for j, column in enumerate(answers.answers):

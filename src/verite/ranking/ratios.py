@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.ranking.detectors import Finds
+from verite.ranking.detectors import DetectionTable
 from verite.ranking.montecarlo import ScoreMoves, draw_changes
 from verite.ranking.outcomes import count_rows
-from verite.ranking.sums import SideChances, Steps, law_of_sum
+from verite.ranking.sums import LossTieWin, Steps, poisson_binomial_pmf
 from verite.statistics.standings import Standings
 from verite.truth_errors.laws import binomial, certain
 from verite.truth_errors.model import ErrorModel
@@ -39,7 +39,7 @@ LEAST = 1e-18  # no probability is known to be smaller then
 class RatioContest:
     """Detectors ordered by a ratio of what they found, claimed and should have found."""
 
-    table: Finds
+    table: DetectionTable
     model: ErrorModel
     tolerance: float = 0.0  # equal fractions are equal floating-point numbers: numbers are small
 
@@ -106,7 +106,7 @@ class RatioContest:
         alone, other, _, neither = (int(self.moves.counts[kinds].sum()) for kinds in self.split(first, second))
         return alone, other, neither
 
-    def pair(self, first: int, second: int) -> SideChances | None:
+    def pair(self, first: int, second: int) -> LossTieWin | None:
         if self.model.is_worst_case:
             return None
         if self.model.is_independent:
@@ -120,15 +120,15 @@ class RatioContest:
             return np.array([found.below, found.level, found.above])
 
         logs = self.model.average(at, self.items)
-        return None if logs is None else SideChances(*logs.tolist())
+        return None if logs is None else LossTieWin(*logs.tolist())
 
-    def pair_at(self, first: int, second: int) -> Callable[[float], SideChances | None]:
+    def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         if not self.model.at(0.5).is_independent:
             return lambda epsilon: None
         size = len(self.moves.counts)
         return lambda epsilon: self.sides(first, second, np.full(size, epsilon), OFTEN)
 
-    def sides(self, first: int, second: int, rates: Array, work: int) -> SideChances | None:
+    def sides(self, first: int, second: int, rates: Array, work: int) -> LossTieWin | None:
         """How first ends relative to second at these rates; None if there are too many combinations."""
         laws = [law_of_real(self.moves.counts[kinds], rates[kinds]) for kinds in self.split(first, second)]
         compare, last = (compare_precision, 2) if self.table.by == "precision" else (compare_f1, 3)
@@ -138,7 +138,7 @@ class RatioContest:
         if prod(len(law) for _, law in laws[:last]) > work:
             return None
         found = compare(laws, int(self.claims[first]), int(self.claims[second]))
-        return SideChances(*(min(log(max(p, least)), 0.0) if max(p, least) > 0 else -inf for p in found))
+        return LossTieWin(*(min(log(max(p, least)), 0.0) if max(p, least) > 0 else -inf for p in found))
 
     def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
         """The fewest wrong records after which first is not ahead any more, and after which it is behind.
@@ -173,9 +173,9 @@ class RatioContest:
             yield self.rate(left[:, :-1], left[:, -1:])
 
 
-def first_place(holds: NDArray[np.bool_]) -> int | None:
+def first_place(preserves: NDArray[np.bool_]) -> int | None:
     """The first number of wrong records for which something holds."""
-    return int(np.argmax(holds)) if holds.any() else None
+    return int(np.argmax(preserves)) if preserves.any() else None
 
 
 def law_of_real(counts: NDArray[np.int64], rates: Array) -> tuple[int, Array]:
@@ -184,7 +184,7 @@ def law_of_real(counts: NDArray[np.int64], rates: Array) -> tuple[int, Array]:
     sizes = np.bincount(which.ravel(), counts, len(different)).astype(np.int64)
     if len(different) > FEW:
         steps = Steps(np.column_stack([np.zeros(len(different)), different, 1 - different]), sizes)
-        values, law = law_of_sum(steps, steps.bounds())
+        values, law = poisson_binomial_pmf(steps, steps.bounds())
         return cut(int(values[0]), law, 0.0)
     law = np.ones(1)
     for rate, size in zip(different.tolist(), sizes.tolist(), strict=True):

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 import verite
 from verite.errors import BadParameter
-from verite.model.display import Display, Part
 from verite.model.results import to_json
-from verite.model.tables import ABSENT, Table
-from verite.ranking.sums import SideChances
+from verite.model.tables import ABSENT, Display, Part, Table
+from verite.ranking.sums import LossTieWin
 from verite.signature import Signature
-from verite.statistics.places import say_group
+from verite.statistics.standings import say_group
 from verite.truth_errors.model import check_rate
 
 Array = NDArray[np.float64]
@@ -46,7 +45,7 @@ class AlgorithmPair:
     first: str
     second: str
     tied: bool  # on the record
-    logs: SideChances | None  # log P(first ends below, level with, above second); None: no probability in this model
+    logs: LossTieWin | None  # log P(first ends below, level with, above second); None: no probability in this model
     certain: Certain  # under at most `bound` wrong records
     bound: int
     errors_to_tie: int | None  # the fewest wrong records that can take the lead away

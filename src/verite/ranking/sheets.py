@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import ReadError, excerpt
-from verite.files import read_text
+from verite.csv_files import check_width, lines_of
+from verite.errors import DataError, ReadError, excerpt
+from verite.files import find_path
 
 HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
 
@@ -60,11 +60,6 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def delimiter_of(line: str) -> str:
-    """What separates the columns: a comma, unless the header has none but semicolons or tabs."""
-    return "," if "," in line else ";" if ";" in line else "\t" if "\t" in line else ","
-
-
 def read_sheet(path: Path) -> Sheet:
     if not path.is_file():
         raise ReadError(path, expected="a table in a file", found="a folder")
@@ -75,25 +70,17 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def read_csv(path: Path) -> Sheet:
-    text = read_text(path)
-    delimiter = delimiter_of(text.partition("\n")[0])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    rows: list[list[str]] = []
+    """A CSV file's columns, without the blanks in front of cells."""
+    rows = lines_of(path, skip_blanks=True)
+    _, names = next(rows, (1, []))
+    head = tuple(name.strip() for name in names)
+    cells: list[list[str]] = []
     lines: list[int] = []
-    try:
-        head = tuple(name.strip() for name in next(reader, []))
-        for row in reader:
-            if len(row) != len(head):
-                if not row:
-                    continue
-                raise ReadError(
-                    f"{path}:{reader.line_num}", expected=f"{len(head)} columns as in the header", found=str(len(row))
-                )
-            rows.append(row)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise ReadError(f"{path}:{reader.line_num}", expected="comma-separated values", found=str(error)) from None
-    columns = [np.array(column) for column in zip(*rows, strict=True)] or [np.zeros(0, dtype=np.str_) for _ in head]
+    for number, row in rows:
+        check_width(f"{path}:{number}", row, len(head))
+        cells.append([cell.lstrip(" ") for cell in row])
+        lines.append(number)
+    columns = [np.array(column) for column in zip(*cells, strict=True)] or [np.zeros(0, dtype=np.str_) for _ in head]
     return Sheet(path, head, tuple(columns), Lines(path, tuple(lines)))
 
 
@@ -137,3 +124,41 @@ def read_numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
             except ValueError:
                 raise ReadError(sheet.where(row), expected=f"a number in {name!r}", found=excerpt(str(text))) from None
         raise
+
+
+def resolve_confusion(confusion: Any, labels: Sequence[str]) -> NDArray[np.float64] | None:
+    """A confusion matrix, mapping of mappings or file in the order of the labels."""
+    if confusion is None:
+        return None
+    if isinstance(confusion, (str, PathLike)):
+        return read_confusion(Path(confusion), labels)
+    if isinstance(confusion, Mapping):
+        confusion = [[confusion.get(i, {}).get(j, 0.0) for j in labels] for i in labels]
+    return check_confusion(confusion, labels)
+
+
+def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float64]:
+    """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `check_confusion`."""
+    sheet = read_sheet(find_path(path))
+    if sheet.head[:1] != ("recorded",):
+        raise ReadError(f"{sheet.path}:1", expected="a header recorded,LABEL…", found=excerpt(",".join(sheet.head)))
+    rows = {str(name): row for row, name in enumerate(sheet.columns[0])}
+    for name in labels:
+        if name not in rows or name not in sheet.head[1:]:
+            raise ReadError(sheet.path, expected=f"a row and a column for label {name!r}", found="none")
+    matrix = np.stack([read_numbers(sheet, name) for name in labels], axis=1)
+    return check_confusion(matrix[[rows[name] for name in labels]], labels)
+
+
+def check_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]:
+    """P(true label | recorded label, and the record is wrong): zero on the diagonal, rows that add up to one."""
+    values = np.asarray(matrix, dtype=np.float64)
+    if values.shape != (len(labels), len(labels)):
+        raise DataError(f"confusion: expected {len(labels)} rows and columns, one a label, found {values.shape}")
+    for i, name in enumerate(labels):
+        if not np.all(values[i] >= 0) or values[i, i] != 0:
+            raise DataError(f"confusion: expected shares from 0 on, and 0 for {name!r} itself, in the row of {name!r}")
+        if abs(values[i].sum() - 1) > 1e-6:
+            raise DataError(f"confusion: expected the row of {name!r} to add up to 1, found {values[i].sum():g}")
+    scaled: NDArray[np.float64] = values / values.sum(axis=1, keepdims=True)
+    return scaled

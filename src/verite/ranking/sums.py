@@ -26,15 +26,15 @@ BLOCK = 2**15  # numbers in one temporary array: what a processor's cache holds
 
 
 @dataclass(frozen=True)
-class SideChances:
+class LossTieWin:
     """Natural logarithms of the probabilities of ending below, at and above zero."""
 
     below: float
     level: float
     above: float
 
-    def mirror(self) -> SideChances:
-        return SideChances(self.above, self.level, self.below)
+    def mirror(self) -> LossTieWin:
+        return LossTieWin(self.above, self.level, self.below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Steps:
         return 1 if np.any(distance % 2) else 2
 
 
-def three_sides(steps: Steps) -> SideChances:
+def loss_tie_win(steps: Steps) -> LossTieWin:
     """The logarithms of P(S < 0), P(S = 0) and P(S > 0)."""
     steps = merge_steps(steps)
     if steps.moments()[0] < 0:
@@ -176,7 +176,7 @@ def three_sides(steps: Steps) -> SideChances:
     return three_sides_from_above(steps)
 
 
-def three_sides_from_above(steps: Steps) -> SideChances:
+def three_sides_from_above(steps: Steps) -> LossTieWin:
     """`three_sides` of a sum whose mean is not below zero."""
     bounds = low, high = steps.bounds()
     stride = steps.stride()
@@ -187,13 +187,13 @@ def three_sides_from_above(steps: Steps) -> SideChances:
         below, level = log_tail(steps, start, -1, bounds), log_level(steps, bounds)
     rest = exp(below) + exp(level)
     above = log1p(-rest) if rest <= 0.5 else log_tail(steps, -start, 1, bounds)
-    return SideChances(below, level, above)
+    return LossTieWin(below, level, above)
 
 
 def below_and_level(steps: Steps, start: int, bounds: tuple[int, int]) -> tuple[float, float]:
     """log P(S <= start) and log P(S = 0), `start` being the first value below zero: one law serves both."""
     tilt = solve_tilt(steps, start)
-    values, probabilities = law_of_sum(steps.tilt(tilt), bounds)
+    values, probabilities = poisson_binomial_pmf(steps.tilt(tilt), bounds)
     scale = steps.cumulant(tilt)
     beyond = values <= start
     mass = float(probabilities[beyond] @ np.exp(-tilt * values[beyond]))
@@ -237,7 +237,7 @@ def log_tail(steps: Steps, start: int, side: int, bounds: tuple[int, int]) -> fl
     mean = steps.moments()[0]
     tilt = 0.0 if side * mean >= side * start else solve_tilt(steps, start)
     steps_at_tilt = steps.tilt(tilt) if tilt else steps
-    values, probabilities = law_of_sum(steps_at_tilt, bounds)
+    values, probabilities = poisson_binomial_pmf(steps_at_tilt, bounds)
     beyond = side * (values - start) >= 0
     mass = float(probabilities[beyond] @ np.exp(-tilt * (values[beyond] - start)))
     scale = steps.cumulant(tilt) - tilt * start if tilt else 0.0
@@ -254,7 +254,7 @@ def log_level(steps: Steps, bounds: tuple[int, int]) -> float:
     if low == 0 or high == 0:
         return log_extreme(steps, -1 if low == 0 else 1)
     tilt = solve_tilt(steps, 0)
-    values, probabilities = law_of_sum(steps.tilt(tilt), bounds)
+    values, probabilities = poisson_binomial_pmf(steps.tilt(tilt), bounds)
     mass = float(probabilities[values == 0].sum())
     return log_of(mass, steps.cumulant(tilt))
 
@@ -308,7 +308,7 @@ def tilt_laws(laws: Array, values: Array, tilt: float) -> tuple[Array, Array]:
     return weights / total, scale
 
 
-def law_of_sum(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
+def poisson_binomial_pmf(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
     """Values and probabilities of the sum, without values that together weigh less than 1e-20."""
     wide = steps.pieces.counts * (steps.pieces.highest - steps.pieces.lowest + 1)
     few = int(steps.counts.sum()) <= DIRECT and int(wide.sum()) <= 10 * DIRECT

@@ -12,7 +12,6 @@ mark.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -23,15 +22,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.csv_files import header_of, parse_csv, separator_of
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
-from verite.ranking.answers import Answers, Where, code_columns
-from verite.ranking.confidence import Confidences, weigh_labels
-from verite.ranking.detectors import Finds
-from verite.ranking.sheets import HEADER, Sheet, delimiter_of, is_parquet, read_numbers, read_sheet
+from verite.ranking.answers import AnswerTable, Where, code_columns
+from verite.ranking.confidence import ScoreTable, weigh_labels
+from verite.ranking.detectors import DetectionTable
+from verite.ranking.sheets import HEADER, Sheet, is_parquet, read_numbers, read_sheet
 
 # The makers of each kind of answers: their parameters are the settings that say something about it.
-MAKERS: dict[str, Callable[..., Any]] = {"labels": Answers.of, "confidences": Confidences.of, "found": Finds.of}
+MAKERS: dict[str, Callable[..., Any]] = {
+    "labels": AnswerTable.of,
+    "confidences": ScoreTable.of,
+    "found": DetectionTable.of,
+}
 CALLED = {"binary": "0 and 1", "labels": "labels", "confidences": "confidences", "found": "objects found by detectors"}
 
 
@@ -41,7 +45,7 @@ def read_table(
     *,
     kind: Literal["binary", "labels", "confidences"] | None = None,
     **settings: Any,
-) -> Answers | Confidences:
+) -> AnswerTable | ScoreTable:
     """Read a table of answers, of whichever kind it is, with the settings of that kind.
 
     `columns` names the columns before `truth` that will be used.
@@ -98,7 +102,11 @@ def is_table(path: str | Path) -> bool:
             return True  # reading it says what is wrong
     with place.open("rb") as file:
         first = file.readline(65_536).decode("utf-8-sig", errors="replace")
-    head = [name.strip() for name in next(csv.reader([first], delimiter=delimiter_of(first)), [])]
+    try:
+        _, names = next(parse_csv(header_of(first), separator_of(header_of(first))), (1, []))
+    except ReadError:  # no CSV
+        return False
+    head = [name.strip() for name in names]
     return head[:1] == ["item"] or "truth" in head
 
 
@@ -178,7 +186,7 @@ class ItemRows:
         return f"{self.where(self.first[item])} (item {self.names[item]!r})"
 
 
-def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> Confidences:
+def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> ScoreTable:
     """A long table, one row an item and label, as confidences."""
     check_once(sheet, ["item", "label"])
     items, item = list_values(sheet.column("item"))
@@ -206,7 +214,7 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
     values = np.stack([read_numbers(sheet, name)[place] for name in names])
     columns = {"item": items, **{name: read_constant(sheet, name, place)[first] for name in more}}
     recorded = np.argmax(true if soft is None else soft, axis=1)
-    return Confidences(names, known, recorded, values, columns, where, str(sheet.path), soft=soft)
+    return ScoreTable(names, known, recorded, values, columns, where, str(sheet.path), soft=soft)
 
 
 def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Pictures of an analysis: what do its parts look like?"""
+"""Plots of an error analysis: costs, confusion matrix, calibration, FROC, slices, LRP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verite.analysis.analyse import Analyses, Analysis, analyse
 from verite.analysis.comparison import SystemPair
 from verite.analysis.confusion import MISSED, NOTHING
 from verite.analysis.operating import FROC
-from verite.analysis.part import AnalysisPart
+from verite.analysis.parts import AnalysisPart
 from verite.analysis.suspicious import KINDS
 from verite.model.results import Results
 from verite.reporting.plots import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
@@ -189,7 +189,7 @@ def draw_suspicious(suspicious: Suspicious, axes: Axes) -> None:
     axes.legend(frameon=False, fontsize=8, loc="best")
 
 
-def draw_pair(pair: SystemPair, axes: Axes) -> None:
+def plot_pair(pair: SystemPair, axes: Axes) -> None:
     """What each type of error costs two systems."""
     at = np.arange(len(pair.difference))
     names = shorten_apart(pair.names, MOST_OF_NAME)
@@ -259,4 +259,4 @@ PARTS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Axes], None]]] = {
     kind: (partial(can_draw_part, name), partial(draw_part, name, draw)) for kind, (name, draw) in DRAWN.items()
 }
 PARTS["systems"] = (lambda shown: isinstance(shown, Analyses), draw_systems)
-PARTS["comparison"] = (lambda shown: isinstance(shown, SystemPair), draw_pair)
+PARTS["comparison"] = (lambda shown: isinstance(shown, SystemPair), plot_pair)

@@ -1,4 +1,4 @@
-"""COCO's numbers as pictures: precision against recall, classes, and sizes of objects."""
+"""Plots of COCO results: precision-recall curves, AP by class, AP by object size."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.files import write_atomically
-from verite.reporting.figures import new_figure
-from verite.reporting.plots import COLOURS, MOST_OF_NAME, render, shorten, shorten_apart
+from verite.reporting.plots import COLOURS, MOST_OF_NAME, new_figure, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,43 +1,329 @@
-"""What was found on a photo, what was missed, what is wrong? Truth solid, predictions dashed, each with its fate."""
+"""Draw ground-truth objects and predictions on images by outcome: TP, FP, missed (FN), ignored."""
 
 from __future__ import annotations
 
+from dataclasses import field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verite.errors import BadParameter
-from verite.evaluation.floors import LabelFloors
-from verite.files import fill_folder, make_folder, write_atomically
+import numpy as np
+from numpy.typing import NDArray
+
+from verite.errors import BadParameter, did_you_mean, excerpt
+from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
+from verite.files import fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
+from verite.model.outcomes import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIGHT, WRONG
+from verite.model.rasters import array_of
+from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
 from verite.progress import count_files
-from verite.protocols import HOMES, protocol_named
+from verite.protocols import REGISTRY, protocol_named
 from verite.records import record
-from verite.reporting.figures import need_matplotlib, new_figure
-from verite.reporting.fonts import without_glyph_warnings
-from verite.reporting.overlays import Mark, Overlay
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import file_names, render, shorten
-from verite.reporting.skeletons import draw_pose
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, shorten, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
+    from verite.model.annotations import Annotations
+    from verite.model.regions import Regions
+    from verite.model.results import Results
+
+
+Ring = NDArray[np.float64]  # [n, 2] x and y
+
+MOST_RING_POINTS = 200  # of a mask's outline
+
+
+def rings_of(regions: Regions, i: int, on: str = "box") -> list[Ring]:
+    """The outline of region i: of its box, or of the best it has where masks are compared."""
+    if on != "box" and regions.kinds[i] == POLYGON and regions.polygons is not None:
+        return [np.asarray(ring) for ring in regions.polygons[i]]
+    if on != "box" and regions.kinds[i] == MASK and regions.runs is not None:
+        return trace_mask(array_of(regions.runs, i))
+    x1, y1, x2, y2 = regions.boxes[i]
+    return [np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])]
+
+
+def trace_mask(mask: NDArray[np.bool_]) -> list[Ring]:
+    """The borders of a mask along the edges of its pixels, the largest ring first; long ones are thinned out.
+
+    >>> trace_mask(np.array([[True, True], [False, False]]))[0].tolist()
+    [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
+    """
+    rings = [straighten(np.array(ring, dtype=np.float64)) for ring in chain(border_edges(mask))]
+    return [thin(ring) for ring in sorted(rings, key=len, reverse=True)]
+
+
+def border_edges(mask: NDArray[np.bool_]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """From each corner of a pixel at the border where the border goes on, the inside to its right."""
+    padded = np.pad(mask, 1)
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    inside = padded[1:-1, 1:-1]
+    # The neighbour outside, and the first and last corner of the edge between them.
+    for outside, first, last in (
+        (padded[:-2, 1:-1], (0, 0), (1, 0)),
+        (padded[1:-1, 2:], (1, 0), (1, 1)),
+        (padded[2:, 1:-1], (1, 1), (0, 1)),
+        (padded[1:-1, :-2], (0, 1), (0, 0)),
+    ):
+        for y, x in np.argwhere(inside & ~outside).tolist():
+            found.setdefault((x + first[0], y + first[1]), []).append((x + last[0], y + last[1]))
+    return found
+
+
+def chain(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
+    """Edges joined to rings."""
+    rings = []
+    while edges:
+        start = min(edges)
+        ring, at = [start], take(edges, start)
+        while at != start:
+            ring.append(at)
+            at = take(edges, at)
+        rings.append(ring)
+    return rings
+
+
+def take(edges: dict[tuple[int, int], list[tuple[int, int]]], at: tuple[int, int]) -> tuple[int, int]:
+    """The end of an edge that begins here, which is then gone."""
+    ends = edges[at]
+    found = ends.pop()
+    if not ends:
+        del edges[at]
+    return found
+
+
+def straighten(ring: Ring) -> Ring:
+    """Without the points that lie on a straight line between their neighbours."""
+    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    return np.asarray(ring[before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]])
+
+
+def thin(ring: Ring, most: int = MOST_RING_POINTS) -> Ring:
+    """At most so many points, spread evenly over the ring."""
+    return ring if len(ring) <= most else ring[np.linspace(0, len(ring), most, endpoint=False).astype(int)]
+
+
+# Of files that do not say how points are joined: COCO's seventeen points, CrowdPose's fourteen.
+EDGES = {
+    17: ((15, 13), (13, 11), (16, 14), (14, 12), (11, 12), (5, 11), (6, 12), (5, 6), (5, 7), (6, 8), (7, 9), (8, 10),
+         (1, 2), (0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 6)),
+    14: ((12, 13), (13, 0), (13, 1), (0, 1), (0, 2), (2, 4), (1, 3), (3, 5), (0, 6), (1, 7), (6, 7), (6, 8), (8, 10),
+         (7, 9), (9, 11)),
+}  # fmt: skip
+
+SMALL = 0.15  # of the width of a picture: how tall a pose must be for lines of full width
+
+
+def pose_of(side: Annotations, row: int) -> tuple[Ring, list[Ring]]:
+    """Joints [n, 2] of an object that are labelled, and the bones between them; of predictions without any, all."""
+    keypoints = side.regions.keypoints
+    if keypoints is None or not len(keypoints[row]):
+        return np.empty((0, 2)), []
+    points = keypoints[row]
+    seen = points[:, 2] > 0 if (points[:, 2] > 0).any() else np.full(len(points), side.confidence is not None)
+    skeletons = side.labels.skeletons
+    stated = skeletons[side.label[row]].edges if skeletons is not None else ()
+    edges = stated or EDGES.get(len(points), ())
+    return points[seen, :2], [points[[a, b], :2] for a, b in edges if max(a, b) < len(points) and seen[a] and seen[b]]
+
+
+def draw_pose(axes: Axes, joints: Ring, bones: list[Ring], pen: Pen, night: str) -> None:
+    """On a dark edge that parts it from any photo. Bones are short, and so are dashes; small poses have fine lines."""
+    from matplotlib.collections import LineCollection
+
+    left, right = axes.get_xlim()
+    share = float(np.ptp(joints, axis=0).max()) / abs(right - left)
+    fine = min(max(share / SMALL, 0.4), 1.0)
+    width, size = fine * (pen.width + 0.6), 14 * fine**2 * (pen.width + 0.6)
+    dashes = "-" if pen.dashes is None else (0, (2.6, 1.1))
+    for colour, wide, how in ((night, width + 1.8 * fine, "-"), (pen.colour, width, dashes)):
+        lines = LineCollection(bones, colors=colour, linewidths=wide, linestyles=[how], capstyle="butt", zorder=2.5)
+        lines.set_alpha(0.55 if colour == night else 1)
+        axes.add_collection(lines)
+    axes.scatter(joints[:, 0], joints[:, 1], s=size, c=pen.colour, edgecolors=night, linewidths=0.9 * fine, zorder=3)
+
+
+MOST_POINTS = 10_000  # of an outline that are drawn; matplotlib refuses to draw some more
+
+USUAL = 0.5  # the overlap at which objects are called found, where a protocol has several
+
+
+@record(eq=False)
+class Mark:
+    """One object on its photo."""
+
+    side: str  # truth or pred
+    row: int
+    fate: str
+    label: str
+    confidence: float  # of a prediction
+    rings: list[Ring]
+    joints: Ring | None = None  # of a pose, where keypoints are compared
+    bones: list[Ring] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[Ring]:
+        """What is drawn of it: the bones of a pose as rings of two points, else its outline."""
+        return self.bones or [ring[:: 1 + len(ring) // MOST_POINTS] for ring in self.rings]
+
+
+class Overlay:
+    """Which objects are found and which predictions are right, at one overlap and from one confidence on.
+
+    What is less confident neither finds anything nor is wrong: a greedy matching of the surer ones is the same with
+    and without it.
+    """
+
+    def __init__(self, results: Results, iou: float | None = None, confidence: Any = None) -> None:
+        """`confidence` is a number, one for each label, or the `thresholds.json` of an analysis."""
+        known = thresholds_of(results)
+        self.results, self.truth, self.pred = results, results.truth, results.pred
+        self.on = dict(results.signature).get("on", "box")
+        if iou is None and len(known) > 1:
+            iou = USUAL if USUAL in known else known[0]
+        self.finds = results.finds(iou)
+        self.iou = self.finds.iou
+        given = self.pred.confidence
+        self.sureness = np.ones(len(self.pred)) if given is None else given
+        floor: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
+        if confidence is not None:
+            count_left(self.pred, floor)  # a threshold that no prediction reaches is refused
+        self.confidence = floor
+
+    @cached_property
+    def is_right(self) -> NDArray[np.bool_]:
+        """Predictions that take an object that was asked for, whatever their confidence."""
+        found = np.zeros(len(self.pred), dtype=np.bool_)
+        found[self.finds.taken[self.finds.taken >= 0]] = True
+        return found
+
+    @cached_property
+    def counts(self) -> NDArray[np.bool_]:
+        """Predictions that count for or against."""
+        is_counted = np.ones(len(self.pred), dtype=np.bool_) if self.finds.claims is None else self.finds.claims.copy()
+        if self.finds.least is not None:
+            is_counted &= self.sureness >= self.finds.least
+        return is_counted | self.is_right
+
+    @cached_property
+    def best_confidence(self) -> float:
+        """The confidence with the largest F1 over all objects; of several the highest. Nothing found: the lowest."""
+        order = np.argsort(-self.sureness, kind="stable")
+        order = order[self.counts[order]]
+        if not len(order) or not self.is_right.any():
+            return float(self.sureness.min(initial=0.0))
+        right = np.cumsum(self.is_right[order])
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.finds.asked.sum()))
+        is_last = np.append(np.diff(self.sureness[order]) != 0, True)
+        return float(self.sureness[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
+
+    @cached_property
+    def fates(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Of truths and of predictions, as `verite.model.outcomes` numbers them."""
+        taken = self.finds.taken
+        is_sure = above_threshold(self.pred, self.confidence)
+        is_found = (taken >= 0) & np.append(is_sure, False)[taken]
+        truths = np.where(is_found, FOUND, np.where(self.finds.asked, MISSED, NOT_ASKED))
+        preds = np.where(self.is_right, RIGHT, np.where(self.counts, WRONG, LEFT_OUT))
+        return truths.astype(np.int8), np.where(is_sure, preds, LEFT_OUT).astype(np.int8)
+
+    @cached_property
+    def by_image(self) -> dict[str, NDArray[np.int64]]:
+        """For each image, how many truths are found and missed and how many predictions are wrong."""
+        count = len(self.truth.images)
+        truths, preds = self.fates
+        return {
+            "found": np.bincount(self.truth.image[truths == FOUND], minlength=count),
+            "missed": np.bincount(self.truth.image[truths == MISSED], minlength=count),
+            "wrong": np.bincount(self.pred.image[preds == WRONG], minlength=count)[:count],
+        }
+
+    @property
+    def worst(self) -> list[int]:
+        """Return the images with errors, by falling number of errors."""
+        mistakes = self.by_image["missed"] + self.by_image["wrong"]
+        order = np.argsort(-mistakes, kind="stable")
+        return [int(i) for i in order if mistakes[i]]
+
+    def position(self, name: str) -> int:
+        """Where the image of this name is, or of this id where images have no names."""
+        images = self.truth.images
+        found = images.find(name)
+        if found is None and name.removeprefix("-").isdecimal() and len(name) < 20:
+            found = images.index_of_id.get(int(name))
+        if found is None:
+            near = did_you_mean(name, images.names or ())
+            raise BadParameter(f"image: expected one of {len(images)}, found {name!r}{near}")
+        return found
+
+    def size(self, image: int) -> tuple[float, float]:
+        """Width and height of an image, or of what is in it where they are not known."""
+        images = self.truth.images
+        width, height = float(images.widths[image]), float(images.heights[image])
+        if width > 0 and height > 0:
+            return width, height
+        boxes = [side.regions.boxes[side.image == image] for side in (self.truth, self.pred)]
+        corners = np.concatenate([*boxes, [[0, 0, 1, 1]]])
+        corners = corners[np.isfinite(corners).all(axis=1)]
+        return float(corners[:, 2].max()) * 1.02, float(corners[:, 3].max()) * 1.02
+
+    def marks(self, image: int) -> list[Mark]:
+        """The objects of an image, the large ones first, so that small ones stay to be seen."""
+        found = []
+        for name, side, fates in (("truth", self.truth, self.fates[0]), ("pred", self.pred, self.fates[1])):
+            rows = np.flatnonzero((side.image == image) & (fates != LEFT_OUT))
+            found += [self.mark(name, int(row)) for row in rows if np.isfinite(side.regions.boxes[row]).all()]
+        return sorted(found, key=lambda mark: -spread(mark.rings))
+
+    def mark(self, name: str, row: int) -> Mark:
+        """One object."""
+        side, fates = (self.truth, self.fates[0]) if name == "truth" else (self.pred, self.fates[1])
+        sure = float("nan") if name == "truth" else float(self.sureness[row])
+        label = side.labels.all_names[side.label[row]]
+        rings = rings_of(side.regions, row, "box" if self.on == "keypoints" else self.on)
+        joints, bones = pose_of(side, row) if self.on == "keypoints" else (None, [])
+        return Mark(name, row, FATES[fates[row]], label, sure, rings, joints, bones)
+
+
+def thresholds_of(results: Results) -> tuple[float, ...]:
+    """The overlaps at which results were made."""
+    asked: Any = getattr(getattr(results, "settings", None), "iou", None)
+    return tuple(asked) if isinstance(asked, (tuple, list)) else ()
+
+
+def spread(rings: list[Ring]) -> float:
+    """The area of the box around rings."""
+    if not rings:
+        return 0.0
+    points = np.concatenate(rings)
+    width, height = np.ptp(points, axis=0)
+    return float(width * height)
+
+
 WORST = 12  # images that are drawn unasked
+
 FEW = 6  # of them beside other results
+
 MOST_NAMES = 40  # objects of an image from which on only mistakes have names
+
 LONG_SIDE = 9.0  # inches of a drawn photo
+
 NIGHT = "#0b0d10"  # around every line, so that it is seen on any photo
+
 BLANK = "#e9ecf1"
 
 
 @record()
 class Pen:
-    """How an object of one fate is drawn; no two differ by their colour alone."""
+    """Line style of one outcome; no two outcomes differ by colour alone."""
 
     sign: str  # before its name
     colour: str
@@ -50,7 +336,7 @@ class Pen:
 PENS = {
     "found": Pen("", "#ffffff", 1.2, is_named=False),
     "missed": Pen("missed ", "#ffffff", 2.4, hatch="////"),
-    "not asked for": Pen("not asked for: ", "#b0b8c5", 1.0, hatch="....", is_named=False),
+    "not asked for": Pen("ignored: ", "#b0b8c5", 1.0, hatch="....", is_named=False),
     "right": Pen("✓ ", "#56b4e9", 1.6, (5, 3)),
     "wrong": Pen("✗ ", "#ff8a00", 2.2, (5, 3)),
 }
@@ -69,19 +355,48 @@ def draw(
     format: str = "png",
     **settings: Any,
 ) -> list[Path]:
-    """Photos with truth and predictions drawn on them, into a folder: one image, or those with most mistakes.
+    """Draw ground truth and predictions on images and save the figures: one image, or those with the most errors.
 
-    Truths are solid, predictions dashed; what is missed is hatched, what is wrong has a cross. `images` is the folder
-    with the photos (where it is not given, folders beside the truth are tried); without a photo the objects are drawn
-    on an empty ground. Predictions below `confidence` are left out, by default below that of the best F1. `settings`
-    are those of the protocol: `on="keypoints"` draws skeletons, `on="rotated"` rotated boxes; with `iou` an object is
-    found from that overlap on, else from 0.5 on.
+    Ground truth is solid, predictions are dashed; missed objects are hatched, false positives have a cross.
 
+    Parameters
+    ----------
+    truth, pred
+        Ground truth and predictions: paths or objects that `vt.read` accepts.
+    output
+        Folder for the figures.
+    images
+        Folder with the images; by default folders beside the ground truth are searched. Without an image file the
+        objects are drawn on an empty background.
+    image
+        Name of the only image to draw.
+    worst
+        Number of images, those with the most errors first.
+    protocol
+        Evaluation protocol.
+    confidence
+        Confidence threshold, by default that of the best F1.
+    format
+        Format of the figures: png, svg or pdf.
+    **settings
+        Settings of the protocol: `on="keypoints"` draws skeletons, `on="rotated"` rotated boxes; `iou` is the
+        threshold of a match, by default 0.5.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The figures that were saved.
+
+    Examples
+    --------
     >>> vt.draw("truth.json", "detections.json", "drawn/", images="photos/", worst=20)      # doctest: +SKIP
     """
     need_matplotlib()  # before all the work
-    if protocol not in HOMES:
-        raise BadParameter(f"protocol: expected one of {', '.join(HOMES)}, found {protocol!r}")
+    if not isinstance(protocol, str) or protocol not in REGISTRY:
+        raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
+    if not isinstance(image, (str, type(None))):
+        raise BadParameter(f"image: expected the name of an image, found {excerpt(image)}")
+    images = None if images is None else path_of(images, "images")
     results = protocol_named(protocol)(*read_pair(truth, pred), **settings)
     overlay = Overlay(results, confidence=confidence)
     with fill_folder(output) as home:
@@ -97,9 +412,9 @@ def save_overlays(
     image: str | None = None,
     worst: int = WORST,
 ) -> list[Path]:
-    """The image that was asked for, or those with most mistakes."""
-    if worst < 1:
-        raise BadParameter(f"worst: expected at least 1, found {worst}")
+    """Save figures of the chosen image, or of those with the most errors."""
+    if isinstance(worst, bool) or not isinstance(worst, int) or worst < 1:
+        raise BadParameter(f"worst: expected a whole number from 1 up, found {excerpt(worst)}")
     chosen = [overlay.position(image)] if image is not None else overlay.worst[:worst]
     names = file_names(stem(overlay.truth.images.name(i)) for i in chosen)
     saved = [make_folder(folder) / f"{name}.{format}" for name in names]
@@ -109,14 +424,14 @@ def save_overlays(
 
 
 def save_worst(results: Results, folder: Path, images: str | None = None, format: str = "png") -> list[Path]:
-    """The photos with most mistakes beside other results; none where there are no photos, or no objects to draw."""
+    """Save the images with the most errors; none without image files or objects to draw."""
     if type(results).finds is Results.finds:
         return []
     pictures = Pictures(results.truth, images)
     return [] if pictures.folder is None else save_overlays(Overlay(results), pictures, folder, format, worst=FEW)
 
 
-def draw_image(
+def plot_image(
     results: Results,
     image: str,
     images: str | PathLike[str] | None = None,
@@ -124,9 +439,11 @@ def draw_image(
     iou: float | None = None,
     confidence: Any = None,
 ) -> Figure:
-    """One photo of an evaluation with everything on it, as a figure of matplotlib.
+    """Plot one image of an evaluation with its objects, as a matplotlib figure.
 
-    >>> vt.draw_image(vt.coco(truth, pred), "street.jpg", "photos/")      # doctest: +SKIP
+    Examples
+    --------
+    >>> vt.plot_image(vt.coco(truth, pred), "street.jpg", "photos/")      # doctest: +SKIP
     """
     overlay = Overlay(results, iou, confidence)
     return figure_of(overlay, Pictures(results.truth, images), overlay.position(image))
@@ -224,10 +541,10 @@ def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) ->
     from matplotlib.patches import Rectangle
 
     counts = {name: int(values[image]) for name, values in overlay.by_image.items()}
-    said = f"{counts['found']} found, {counts['missed']} missed, {counts['wrong']} wrong"
+    said = f"{counts['found']} TP, {counts['wrong']} FP, {counts['missed']} missed (FN)"
     floor = overlay.confidence
-    from_confidence = "that of its class" if isinstance(floor, LabelFloors) else f"{floor:.3g}"
-    at = f"{overlay.results.words.at(overlay.iou)}, confidence from {from_confidence}"
+    from_confidence = "that of its class" if isinstance(floor, ClassThresholds) else f"{floor:.3g}"
+    at = f"{overlay.results.words.at(overlay.iou)}, confidence ≥ {from_confidence}"
     name = overlay.truth.images.name(image)
     name = name if len(name) <= 48 else "…" + name[-47:]
     figure.text(0.012, strip * 0.68, name, fontsize=9, weight="bold", va="center", color="#14181f")
@@ -248,5 +565,5 @@ def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) ->
 
 
 # What the lines mean, in colours that are seen on white.
-KEYS = (("truth", "found", "#14181f"), ("missed", "missed", "#4a5260"), ("✓ right", "right", "#1a5fb4"),
-        ("✗ wrong", "wrong", "#d97500"))  # fmt: skip
+KEYS = (("ground truth", "found", "#14181f"), ("missed", "missed", "#4a5260"), ("✓ TP", "right", "#1a5fb4"),
+        ("✗ FP", "wrong", "#d97500"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The figures of the study of 2009, drawn anew: how metrics answer to a shifted, scaled and turned box."""
+"""Figures of the 2009 GRETSI study: localization metrics under translation, scaling and rotation of a box."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.files import write_atomically
-from verite.reporting.figures import new_figure
-from verite.reporting.plots import COLOURS, line_style, render
+from verite.reporting.plots import COLOURS, line_style, new_figure, render
 from verite.studies.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
 
 if TYPE_CHECKING:

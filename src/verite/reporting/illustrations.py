@@ -1,4 +1,4 @@
-"""One truth, several results, several metrics in one picture: what does each metric think of which result?"""
+"""Figure of several segmentations of one ground truth with their metric values, as in metric studies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from verite.errors import BadParameter, DataError
 from verite.files import write_atomically
 from verite.metrics.catalogue import metric
 from verite.model.shapes import binary
-from verite.reporting.figures import new_figure
-from verite.reporting.plots import COLOURS, render
+from verite.reporting.plots import COLOURS, new_figure, render
 from verite.studies.alterations import alter
 from verite.studies.truths import disc, truths_of
 

@@ -1,4 +1,4 @@
-"""One picture of any results: which kinds are there, and which fit?"""
+"""`vt.plot`: the kinds of plots, and which of them apply to given results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.records import record
 from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
-from verite.reporting.figures import new_figure
 from verite.reporting.plots import (
     COLOURS,
     MOST_IN_LEGEND,
@@ -22,6 +21,7 @@ from verite.reporting.plots import (
     draw_curves,
     label_axes,
     line_style,
+    new_figure,
     save_stamped,
     shorten,
     shorten_apart,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from verite.analysis.analyse import Analyses, Analysis
     from verite.analysis.comparison import SystemPair
-    from verite.analysis.part import AnalysisPart
+    from verite.analysis.parts import AnalysisPart
 
 
 MOST_BARS = 200  # one below the other
@@ -139,7 +139,7 @@ def draw_bars(comparison: Comparison, axes: Axes) -> None:
 
 
 def has_curves(results: Any) -> bool:
-    from verite.protocols.curve_results import CurveResults
+    from verite.protocols.curves import CurveResults
 
     return isinstance(results, CurveResults)
 

@@ -1,4 +1,4 @@
-"""How sure is an order by average precision? Gaps as a forest, pairs as a matrix, places, orders against the rate."""
+"""Plots of a leaderboard: gaps in AP (forest plot), pairwise probabilities, ranks, stability by error rate."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from verite.reporting.rank_plots import MOST_IN_LEGEND, MOST_LABELLED, in_cell, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from verite.leaderboards.board import Board
-    from verite.leaderboards.result import Leaderboard
+    from verite.leaderboards.result import Board, Leaderboard
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the rates that were assumed
 RATE_DRAWS = 200

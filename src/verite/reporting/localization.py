@@ -1,4 +1,4 @@
-"""Localization in pictures: how the values of each metric spread, and one pair with its contours and distances."""
+"""Plots of localization metrics: histograms of values, and one matched pair with contours and distances."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from verite.errors import BadParameter
 from verite.files import write_atomically
 from verite.metrics.catalogue import metric
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
-from verite.reporting.figures import need_matplotlib, new_figure
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import COLOURS, file_names, render
+from verite.reporting.plots import COLOURS, file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ def save_localization(
     """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
     photos = Pictures(results.truth, images)
     saved = [folder / f"distributions.{format}"]
-    write_atomically(saved[0], render(draw_distributions(results), format))
+    write_atomically(saved[0], render(plot_distributions(results), format))
     chosen = results.metrics[:COLUMNS]
     for m, name in zip(chosen, file_names(str(m) for m in chosen), strict=True):
         worst = worst_pair(results, m)
@@ -58,7 +57,7 @@ def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
     return int(np.argmax(np.nan_to_num(np.abs(results.values[chosen.name][:count] - chosen.best), posinf=np.inf)))
 
 
-def draw_distributions(results: LocalizationResults) -> Figure:
+def plot_distributions(results: LocalizationResults) -> Figure:
     """A histogram for each metric over the objects, its mean and median, and which way is better."""
     count = len(results.metrics)
     columns = min(COLUMNS, count)
@@ -108,7 +107,7 @@ def draw_object(
     return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}{plane}", photo)
 
 
-def draw_pair(
+def plot_pair(
     truth: Any,
     pred: Any,
     *metrics: str | Metric,
@@ -119,7 +118,7 @@ def draw_pair(
 ) -> Figure:
     """A picture of two regions: their pixels, their contours, what they share, and how far the contours lie apart.
 
-    >>> figure = draw_pair([2, 3, 6, 7], [4, 3, 8, 7], "iou", "hausdorff", size=(10, 10))
+    >>> figure = plot_pair([2, 3, 6, 7], [4, 3, 8, 7], "iou", "hausdorff", size=(10, 10))
     """
     pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
     values = {metric(m).name: metric(m).values(pairs)[0] for m in metrics}
@@ -151,7 +150,7 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray
         small = max(1.0, min(6.0, 220 / max(x2 - x1, y2 - y1)))
         axes.plot(x + 0.5, y + 0.5, ls="none", marker=marker, ms=small, mfc="none", mec=colour, mew=0.8)
         handles.append(Line2D([], [], ls="none", marker=marker, mfc="none", mec=colour, label=f"contour of the {name}"))
-    longest = draw_distances(axes, pairs, *contours)
+    longest = plot_distances(axes, pairs, *contours)
     if longest:
         handles.append(Line2D([], [], color=FAR, lw=2, label=f"largest distance, {longest:.3g} px"))
     axes.set(xlim=(x1, x2), ylim=(y2, y1), aspect="equal", xlabel="x [px]", ylabel="y [px]")
@@ -164,8 +163,8 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray
 def pixels_of(side: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The region and the contour of a side with one pair."""
     counts, objects, sizes, rows, outline, outline_objects = side
-    masks = Runs(counts, objects, sizes).take(rows)
-    given = Runs(outline, outline_objects, sizes).take(rows) if outline is not None else None
+    masks = RLEMasks(counts, objects, sizes).take(rows)
+    given = RLEMasks(outline, outline_objects, sizes).take(rows) if outline is not None else None
     contour = given if given is not None and len(given.counts) else outlines_of(masks)
     return array_of(masks, 0), array_of(contour, 0)
 
@@ -195,7 +194,7 @@ def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_], ground: fl
     return image
 
 
-def draw_distances(axes: Axes, pairs: Pairs, truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> float:
+def plot_distances(axes: Axes, pairs: Pairs, truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> float:
     """Lines from some pixels of either contour to the nearest of the other, the longest of all set off; its length."""
     a, b = (middles(contour) for contour in (truth, pred))
     if not len(a) or not len(b):

@@ -1,4 +1,4 @@
-"""Where are the photos of a data set, and what do they show?"""
+"""Find and load the image files of a dataset."""
 
 from __future__ import annotations
 

@@ -1,31 +1,92 @@
-"""Curves on paper: PNG, SVG and PDF, drawn with matplotlib's object interface and no display."""
+"""Precision-recall plots and shared matplotlib helpers, without a display: PNG, SVG, PDF."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import verite
+from verite.errors import BadParameter
 from verite.files import write_atomically
-from verite.reporting.figures import new_figure
-from verite.reporting.fonts import find_letters, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     from verite.evaluation.curves import Curve
-    from verite.protocols.curve_results import CurveResults
+    from verite.protocols.curves import CurveResults
+
+
+MISSING = "no plots: expected matplotlib, found none; pip install 'verite[plots]'"
+
+
+def has_matplotlib() -> bool:
+    return find_spec("matplotlib") is not None
+
+
+def need_matplotlib() -> None:
+    """Before the first import of it, so that who lacks it reads one line."""
+    if not has_matplotlib():
+        raise BadParameter(MISSING)
+
+
+def new_figure(size: tuple[float, float], **more: Any) -> Figure:
+    """An empty figure of so many inches; unless told otherwise it makes room for what is written around axes."""
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, **{"layout": "constrained"} | more)
+
+
+USUAL = "DejaVu Sans"
+
+# As Linux, Windows and macOS call theirs.
+WIDE = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans", "WenQuanYi Zen Hei",
+        "WenQuanYi Micro Hei", "IPAGothic", "Microsoft YaHei", "SimHei", "Yu Gothic", "Malgun Gothic", "PingFang SC",
+        "Hiragino Sans", "Apple SD Gothic Neo", "Arial Unicode MS")  # fmt: skip
+
+FIRST_WIDE = "\u1100"  # the first letter of Hangul, before all of these scripts
+
+
+def find_letters(text: Text) -> None:
+    """Let a text of wide letters take them from a font that is installed and has them, if any is."""
+    if any(letter >= FIRST_WIDE for letter in text.get_text()):
+        text.set_fontfamily([USUAL, *list_wide_fonts()])
+
+
+@cache
+def list_wide_fonts() -> tuple[str, ...]:
+    from matplotlib.font_manager import fontManager
+
+    known = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in WIDE if name in known)
+
+
+@contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """A letter that no font has is drawn as a frame, which says it better than a warning for each of them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        yield
+
 
 # Okabe and Ito's colours, told apart by readers of every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
 DASHES = ("-", "--", "-.", ":")
+
 MOST_IN_LEGEND = 20
+
 MOST_OF_NAME = 24  # letters of a system in a title
 
 

@@ -1,4 +1,4 @@
-"""How sure is the order? Curves over the rate of errors, places as a heat map, a leaderboard with its ties."""
+"""Plots of `verite rank`: ranking stability by error rate, rank probabilities, leaderboard with ties."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import ReadError, excerpt
-from verite.files import find_path, write_atomically
-from verite.reporting.figures import new_figure
-from verite.reporting.plots import COLOURS, DASHES, render
+from verite.files import write_atomically
+from verite.reporting.plots import COLOURS, DASHES, new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,30 +37,26 @@ class Published:
 
 def read_published(path: str | Path, algorithms: Sequence[str]) -> list[Published]:
     """Published probabilities about these algorithms, from a table with the header first,second,epsilon,kept."""
-    import csv
+    from verite.csv_files import read_csv
 
-    from verite.files import read_text
-
-    place = find_path(path)
-    rows = list(csv.reader(read_text(place).splitlines()))
-    if not rows or rows[0] != ["first", "second", "epsilon", "kept"]:
-        found = ",".join(rows[0]) if rows else "nothing"
-        raise ReadError(f"{place}:1", expected="the header first,second,epsilon,kept", found=found)
+    header = ("first", "second", "epsilon", "kept")
+    table = read_csv(path, f"the header {','.join(header)}", header, exact=True)
     points = []
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in table.rows:
+        where = table.where(number)
         try:
             first, second, epsilon, kept = row
             point = Published(first, second, float(epsilon), float(kept))
         except ValueError:
-            raise ReadError(f"{place}:{number}", expected="two names and two numbers", found=",".join(row)) from None
+            found = excerpt(",".join(row))
+            raise ReadError(where, expected="two names and two numbers", found=found) from None
         unknown = next((name for name in (first, second) if name not in algorithms), None)
         if unknown is not None or first == second:
             found = excerpt(first if unknown is None else unknown) + (" twice" if unknown is None else "")
-            raise ReadError(f"{place}:{number}", expected=f"two of {', '.join(algorithms)}", found=found)
+            raise ReadError(where, expected=f"two of {', '.join(algorithms)}", found=found)
         if not (0 <= point.epsilon <= 0.5 and 0 <= point.kept <= 1):
-            raise ReadError(
-                f"{place}:{number}", expected="a rate from 0 to 0.5 and a probability", found=f"{epsilon},{kept}"
-            )
+            found = excerpt(f"{epsilon},{kept}")
+            raise ReadError(where, expected="a rate from 0 to 0.5 and a probability", found=found)
         points.append(point)
     return points
 

@@ -1,4 +1,4 @@
-"""Semantic segmentation as pictures: where did the pixels of each class go, and where in the images is it wrong?"""
+"""Plots of semantic segmentation: pixel confusion matrix, and maps of wrong pixels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from verite.errors import BadParameter
 from verite.files import make_folder, write_atomically
 from verite.model.images import stem
 from verite.model.rasters import array_of
-from verite.protocols.confusion_counts import NOTHING
-from verite.protocols.semantic import SemanticResults, find_ignored
-from verite.protocols.shared_pixels import segment_masks
-from verite.reporting.figures import need_matplotlib, new_figure
+from verite.protocols.panoptic import segment_masks
+from verite.protocols.semantic import NOTHING, SemanticResults, find_ignored
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import MOST_OF_NAME, file_names, render, shorten, shorten_apart
+from verite.reporting.plots import MOST_OF_NAME, file_names, need_matplotlib, new_figure, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

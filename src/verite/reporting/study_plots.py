@@ -1,4 +1,4 @@
-"""A study in pictures: truths, alterations, surfaces, curves, and the synthesis as a heat map."""
+"""Plots of a metric study: ground truths, alterations, surfaces, curves, and a summary heat map."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
-from verite.reporting.figures import new_figure
-from verite.reporting.plots import COLOURS, DASHES, file_names, render
+from verite.reporting.plots import COLOURS, DASHES, file_names, new_figure, render
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward

@@ -14,14 +14,11 @@ from concurrent.futures import (
     wait,
 )
 from itertools import pairwise
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, VeriteError, one_line
-from verite.formats import Readable, name_format
-from verite.formats.shards import find_folder_shards, find_shards, is_many
-from verite.scale.partial import Partial, check_order, compute, partial
+from verite.formats import Readable, list_shards
+from verite.scale.partial import PartialResult, check_order, compute, partial
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -56,16 +53,16 @@ def evaluate_parts(
     is named. What is wrong with the data ends the evaluation at once.
     """
     pairs = pair_shards(truth, pred, parts)
-    if pairs and all(isinstance(pair, Partial) for pair in pairs):
+    if pairs and all(isinstance(pair, PartialResult) for pair in pairs):
         return compute(pairs, **settings)
     named = {key: settings.pop(key) for key in ("name", "per", "curves", "duplicates") if key in settings}
     work = [(one, two, protocol, settings) for one, two in pairs]
     found = list(map(evaluate_one, work)) if executor is None else run_all(work, executor)
     check_order(found)
-    return compute(found, **named)
+    return compute(found, is_in_order=True, **named)
 
 
-def evaluate_one(work: tuple[Any, Any, str, dict[str, Any]]) -> Partial:
+def evaluate_one(work: tuple[Any, Any, str, dict[str, Any]]) -> PartialResult:
     """What a worker does."""
     truth, pred, protocol, settings = work
     return partial(truth, pred, protocol, **settings)
@@ -91,25 +88,9 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
     return [(truths[a:b], preds[a:b]) for a, b in pairwise(cuts)]
 
 
-def list_shards(side: Any) -> list[Any]:
-    """The shards of a glob, of a list, or of a folder of them; anything else is one."""
-    if not isinstance(side, (str, PathLike)):
-        return list(side) if isinstance(side, (list, tuple)) else [side]
-    if is_many(side):
-        return list(find_shards(side))
-    folder = Path(side)
-    return (find_folder_shards(folder, format_of) if folder.is_dir() else []) or [side]
-
-
-def format_of(path: Path) -> str:
-    from verite.formats.format import Options
-
-    return name_format(path, Options())
-
-
-def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) -> list[Partial]:
+def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) -> list[PartialResult]:
     """What workers made of all parts, in their order; lost ones are handed in again."""
-    found: dict[int, Partial] = {}
+    found: dict[int, PartialResult] = {}
     lost: dict[int, int] = {}
     with Pools(executor) as pools:
         while len(found) < len(work):
@@ -132,13 +113,13 @@ def hand_in(
     waiting: deque[int],
     at_once: int,
     pools: Pools,
-    found: dict[int, Partial],
+    found: dict[int, PartialResult],
     lost: dict[int, int],
 ) -> None:
     """Keeps so many parts under way until none waits."""
-    futures: dict[Future[Partial], int] = {}
+    futures: dict[Future[PartialResult], int] = {}
 
-    def settle(future: Future[Partial]) -> None:
+    def settle(future: Future[PartialResult]) -> None:
         i = futures.pop(future)
         try:
             found[i] = future.result()
@@ -212,9 +193,9 @@ class Pools:
     def is_broken(self) -> bool:
         return bool(getattr(self.current, "_broken", False))
 
-    def submit(self, work: Any) -> Future[Partial]:
+    def submit(self, work: Any) -> Future[PartialResult]:
         try:
-            future: Future[Partial] = self.current.submit(evaluate_one, work)
+            future: Future[PartialResult] = self.current.submit(evaluate_one, work)
         except BrokenExecutor:
             raise BrokenPool from None
         return future

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean, one_line
-from verite.evaluation.part import Part
-from verite.evaluation.parts import MergedNumbers
+from verite.evaluation.partial import MergedNumbers
+from verite.evaluation.settings import ClassThresholds, count_merged
+from verite.evaluation.state import Part
 from verite.files import find_path, read_bytes, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.annotations import Source
-from verite.model.labels import Labels
-from verite.protocols import HOMES, protocol_named
+from verite.model.classes import Labels
+from verite.protocols import REGISTRY, protocol_named
 from verite.settings import FileOrContent
 from verite.threads import thread_count, use_threads
 
@@ -34,7 +35,7 @@ DIGEST = "digest "
 Duplicates = Literal["error", "first"]
 
 
-class Partial:
+class PartialResult:
     """What became of some images by a protocol's rules: no boxes and no masks. Merged, it has the numbers of all.
 
     >>> from verite import Annotations
@@ -81,14 +82,16 @@ class Partial:
         return f"Partial: {self.protocol} of {len(self)} images, {self.predictions} predictions"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Partial, (self.part,)
+        return PartialResult, (self.part,)
 
     def __eq__(self, other: object) -> bool:
-        return self.to_bytes() == other.to_bytes() if isinstance(other, Partial) else NotImplemented
+        return self.to_bytes() == other.to_bytes() if isinstance(other, PartialResult) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
-    def merge(self, *others: Partial, duplicates: Duplicates = "error", threads: int | None = None) -> Partial:
+    def merge(
+        self, *others: PartialResult, duplicates: Duplicates = "error", threads: int | None = None
+    ) -> PartialResult:
         """One of all images; neither the order nor the steps in between change a byte.
 
         An image that is in two of them is named and refused; ``duplicates="first"`` takes the first.
@@ -97,7 +100,7 @@ class Partial:
         merged = Part.merge(
             *(p.part for p in partials), takes_first=takes_first(duplicates), threads=thread_count(threads)
         )  # fmt: skip
-        return Partial(merged)
+        return PartialResult(merged)
 
     def compute(self, **more: Any) -> Results:
         """The protocol's results: to the last bit those of one evaluation of all images.
@@ -114,7 +117,7 @@ class Partial:
         return self.part.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: Any) -> Partial:
+    def from_bytes(cls, data: Any) -> PartialResult:
         """What :meth:`to_bytes` made; anything else is refused."""
         return cls(Part.from_bytes(data))
 
@@ -123,7 +126,7 @@ class Partial:
         write_atomically(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Partial:
+    def load(cls, path: str | PathLike[str]) -> PartialResult:
         """What :meth:`save` wrote."""
         data = read_bytes(find_path(path))
         try:
@@ -133,7 +136,7 @@ class Partial:
             raise ReadError(path, expected=expected, found=found or "something else") from None
 
 
-def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings: Any) -> Partial:
+def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings: Any) -> PartialResult:
     """Evaluate some images of a data set; parts of all images merge to the numbers of the whole, to the last bit.
 
     `protocol` is voc, coco, lvis, openimages, imagenet-det or panoptic, and settings are its own. Truth and predictions
@@ -146,13 +149,14 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     asked = chosen.settings(**settings)
     with use_threads(getattr(asked, "threads", None)):
         sides = read_pair(truth, pred)
+        asked = asked if settings.get("ignored") is not None else asked.for_truth(sides[0])
         if chosen.kept is None:
             return partial_of(chosen.evaluate(*sides, asked))
         evaluation, findings = chosen.kept(*sides, asked)
-    return Partial(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
+    return PartialResult(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
 
 
-def partial_of(results: Results) -> Partial:
+def partial_of(results: Results) -> PartialResult:
     """What results of some images become in a part."""
     chosen = protocol_of(results.protocol)
     asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
@@ -162,11 +166,17 @@ def partial_of(results: Results) -> Partial:
             f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, found "
             f"{part.kept.moved} that are not; {IN_ORDER}"
         )
-    return Partial(part.add(results.findings))
+    return PartialResult(part.add(results.findings))
 
 
-def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **more: Any) -> Results:
-    """The results of all images without putting the parts together first: memory is that of the largest class."""
+def compute(
+    partials: Sequence[PartialResult], *, duplicates: Duplicates = "error", is_in_order: bool = False, **more: Any
+) -> Results:
+    """The results of all images without putting the parts together first: memory is that of the largest class.
+
+    `is_in_order`: the order of images is known to be that of the file. Where it is not, and equal confidences of
+    several images have different outcomes, the results are signed ``ties:image``: the order of images decides them.
+    """
     first = check_alike(partials)[0]
     chosen = protocol_of(first.protocol)
     settings = chosen.settings(**first.given, **more)
@@ -174,17 +184,20 @@ def compute(partials: Sequence[Partial], *, duplicates: Duplicates = "error", **
     numbers = MergedNumbers(
         [p.part for p in partials],
         first.labels,
-        is_together=bool(getattr(settings, "class_agnostic", False)),
+        class_agnostic=bool(getattr(settings, "class_agnostic", False)),
         takes_first=takes_first(duplicates),
         threads=threads,
         source=Source(path=more.get("name") or "", format="part"),
     )
+    if not is_in_order and first.given.get("ties") == "stable" and numbers.merger.count_ties(threads):
+        settings = settings.change(ties="image")
     results: Results = chosen.results.of_parts(numbers, settings)
     results.findings = numbers.notes.tell(numbers.merger.image_count)
+    results.threshold_note = count_merged(sum(p.predictions for p in partials), getattr(settings, "confidence", None))
     return results
 
 
-def check_order(partials: Sequence[Partial]) -> None:
+def check_order(partials: Sequence[PartialResult]) -> None:
     """In one piece shards are read one after the other: do equal confidences come in the same order from parts?"""
     if partials[0].given.get("ties") != "stable":
         return
@@ -198,7 +211,7 @@ def check_order(partials: Sequence[Partial]) -> None:
 
 
 def protocol_of(name: str) -> Protocol[Any, Any]:
-    known = [verb for verb in HOMES if verb not in IN_ONE_PIECE]
+    known = [verb for verb in REGISTRY if verb not in IN_ONE_PIECE]
     verb = str(name).replace("_", "-")
     if verb not in known:
         words = f"{', '.join(known[:-1])} or {known[-1]}"
@@ -232,6 +245,8 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
 
 def plain_setting(setting: Any, value: Any) -> Any:
     """A value of a setting as JSON has it; of a file a digest."""
+    if isinstance(value, ClassThresholds):
+        return value.to_dict()
     if not isinstance(setting, FileOrContent) or value is None:
         return value if not isinstance(value, float) or isfinite(value) else None
     if isinstance(value, str) and value.startswith(DIGEST):
@@ -240,13 +255,13 @@ def plain_setting(setting: Any, value: Any) -> Any:
     return f"{DIGEST}{_core.digest(data):016x}"
 
 
-def check_alike(partials: Sequence[Partial]) -> Sequence[Partial]:
+def check_alike(partials: Sequence[PartialResult]) -> Sequence[PartialResult]:
     """Parts of the same protocol, settings and classes; whatever differs first is named."""
     if not partials:
         raise BadParameter("merge: expected at least one part, found none")
     first = partials[0]
     for other in partials[1:]:
-        if not isinstance(other, Partial):
+        if not isinstance(other, PartialResult):
             raise BadParameter(f"merge: expected parts, found {type(other).__name__}")
         if other.part.kept.about == first.part.kept.about:
             continue

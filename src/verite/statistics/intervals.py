@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, lgamma, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
@@ -10,6 +10,26 @@ from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def sign_test(one: int, two: int) -> float:
+    """The probability that a fair coin thrown as often falls at least as unevenly; two-sided. McNemar's exact test.
+
+    >>> round(sign_test(10, 4), 6), sign_test(0, 0)
+    (0.179565, 1.0)
+    """
+    total, fewer = one + two, min(one, two)
+    if total == 0 or one == two:
+        return 1.0
+    # Terms fall fast from the largest one, which is the last.
+    last = lgamma(total + 1) - lgamma(fewer + 1) - lgamma(total - fewer + 1) - total * log(2)
+    term, tail = 1.0, 0.0
+    for k in range(fewer, -1, -1):
+        tail += term
+        term *= k / (total - k + 1)
+        if term < 1e-18 * tail:
+            break
+    return min(1.0, 2 * exp(last) * tail)
 
 
 FEWEST = 39  # draws of an interval: beyond the outermost of n lies 1 / (n + 1), which is 2.5 % on either side

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.shapes import binary
 
 Floats = NDArray[np.float64]
@@ -182,12 +182,12 @@ def alteration(name: str) -> Alter:
     return ALTERATIONS[name]
 
 
-def draw(outline: Outline, warps: Warps) -> Runs:
+def draw(outline: Outline, warps: Warps) -> RLEMasks:
     """The region moved by each warp, cut at the border of the image."""
     height, width = outline.mask.shape
     counts, objects = _core.warp_runs(outline.edges, np.ascontiguousarray(warps), height, width)
     sizes = np.tile(np.array([height, width], dtype=np.int32), (len(warps), 1))
-    return Runs(counts, objects, sizes)
+    return RLEMasks(counts, objects, sizes)
 
 
 def alter(mask: ArrayLike, name: str, x: float = 0.0, y: float = 0.0) -> Mask:

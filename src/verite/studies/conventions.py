@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -11,12 +12,146 @@ import numpy as np
 
 from verite.metrics.catalogue import metric
 from verite.metrics.contour import extra_pixels, missing_pixels
-from verite.metrics.metric import Metric
-from verite.metrics.ratios import ratio
-from verite.metrics.record import On, make_record
+from verite.metrics.metric import Metric, On, make_record
+from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
-from verite.studies.judging import Tolerances
+from verite.studies.judging import Evidence, Tolerances
+from verite.studies.measuring import Measured, Values, mean_query
+from verite.studies.pixelwise import SUMS, Floats, literal_values
+from verite.studies.rows import Row
 from verite.studies.sensitivity import OTHERS, spell_value
+from verite.studies.study import Study
+from verite.studies.sweeps import Grid
+from verite.studies.truths import SHAPE_PAIR, Truth
+
+
+def rows_for(readings: Sequence[Reading]) -> list[Row]:
+    """A row for every metric that occurs in a reading."""
+    found = {metric: label for reading in readings for label, metric in reading.items()}
+    return [Row(f"{label}: {metric.name}", metric, is_penalty=True) for metric, label in found.items()]
+
+
+def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
+    """The study of one reading with some conventions flipped, out of the study of every metric that occurs."""
+    switched = {label: metric for one in conventions for label, metric in one.rows.items()}
+    rows = tuple(Row(label, metric, is_penalty=True) for label, metric in {**reading, **switched}.items())
+    known = {row.metric: i for i, row in enumerate(whole.rows)}
+    places = np.array([known[row.metric] for row in rows])
+    evidence = whole.evidence
+    measured = mean_query(evidence.measured, places)
+    if any(one.by_columns for one in conventions):
+        measured |= add_by_columns(rows, evidence, measured)
+    found = Evidence(rows, evidence.truths, evidence.sweeps, measured, evidence.triangle[places])
+    return rejudge(Study(found, whole.tolerances), *conventions)
+
+
+def rejudge(study: Study, *conventions: Convention) -> Study:
+    """The same values by other tolerances and by other truths."""
+    for one in conventions:
+        study = study.with_tolerances(**one.tolerances)
+        if one.kind:
+            chosen = [truth for truth in study.truths if truth.kind == one.kind]
+            study = Study(study.evidence.among(chosen), study.tolerances)
+    return study
+
+
+def flip(whole: Study, base: Study, reading: Reading, convention: Convention) -> list[Study]:
+    """What one flipped convention changes: the old values judged again, and the rows that get others."""
+    touched = dict(convention.rows)
+    if convention.by_columns:
+        touched |= {label: metric for label, metric in reading.items() if metric.name in SUMS}
+    judged = [rejudge(base, convention)] if convention.tolerances or convention.kind else []
+    return [*judged, judge(whole, touched, convention)] if touched else judged
+
+
+@cache
+def turned_values(truth: Truth, sweep: Grid) -> dict[str, Floats]:
+    return literal_values(truth.mask, sweep.draw(truth))
+
+
+def add_by_columns(rows: Sequence[Row], evidence: Evidence, measured: Measured) -> dict[tuple[str, str], Values]:
+    """What the two boxes whose shapes are compared get, turned, from a program that adds column by column."""
+    found = {}
+    rotation = next(sweep for sweep in evidence.sweeps if isinstance(sweep, Grid) and sweep.is_line)
+    for truth in (truth for truth in evidence.truths if truth.name in SHAPE_PAIR):
+        key = (truth.name, rotation.name)
+        values, forward = turned_values(truth, rotation), measured[key].forward.copy()
+        for i, row in enumerate(rows):
+            forward[i] = values.get(row.metric.name, forward[i])
+        found[key] = replace(measured[key], forward=forward)
+    return found
+
+
+Place = tuple[str, str, str]  # table, metric, property
+
+Cells = Mapping[Place, str]
+
+UNEXPLAINED = "not explained"
+
+
+@dataclass(frozen=True)
+class Flip:
+    """What flipping one convention does to the cells."""
+
+    convention: str
+    gives: tuple[Place, ...]  # cells that differed and now agree
+    costs: tuple[Place, ...]  # cells that agreed and now differ
+
+    @classmethod
+    def of(cls, convention: str, before: Cells, after: Cells, published: Cells) -> Flip:
+        def agree(cells: Cells) -> set[Place]:
+            return {place for place, cell in published.items() if cells[place] == cell}
+
+        held, preserves = agree(before), agree(after)
+        return cls(convention, tuple(p for p in published if p in preserves - held),
+                   tuple(p for p in published if p in held - preserves))  # fmt: skip
+
+    @property
+    def explains(self) -> bool:
+        return len(self.gives) > len(self.costs)
+
+    @property
+    def gain(self) -> int:
+        return len(self.gives) - len(self.costs)
+
+    @property
+    def price(self) -> str:
+        return f"gives {len(self.gives)}, costs {len(self.costs)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"convention": self.convention, "gives": len(self.gives), "costs": len(self.costs),
+                "explains": self.explains}  # fmt: skip
+
+
+def find_flip(place: Place, flips: Sequence[Flip]) -> Flip | None:
+    """The flip that gives this cell at the best price, the first of equals; none where nothing tried gives it."""
+    return max((flip for flip in flips if place in flip.gives), key=lambda flip: flip.gain, default=None)
+
+
+def spell_reason(flip: Flip | None) -> str:
+    """Why a cell differs, as tables say it.
+
+    >>> spell_reason(Flip("pixels were counted twice", (("T3", "KUL", "symmetry"),), ()))
+    'follows if pixels were counted twice (gives 1, costs 0)'
+    >>> spell_reason(None)
+    'not explained'
+    """
+    if flip is None:
+        return UNEXPLAINED
+    if flip.explains:
+        return f"follows if {flip.convention} ({flip.price})"
+    return f"{UNEXPLAINED}; it would follow if {flip.convention}, but that {flip.price}"
+
+
+def choose_flips(flips: Sequence[Flip]) -> list[Flip]:
+    """The flips that explain something, each cell being left to the best of them."""
+    found: list[Flip] = []
+    for flip in sorted((f for f in flips if f.explains), key=lambda f: -f.gain):
+        taken = {place for other in found for place in other.gives}
+        if any(place not in taken for place in flip.gives):
+            found.append(flip)
+    return found
+
 
 Reading = Mapping[str, Metric]  # what each label of the study stands for
 
@@ -81,6 +216,7 @@ def other_tolerances() -> Iterator[Convention]:
 
 
 PER_OBJECT, LARGER = martin("per-object"), martin("as-run")
+
 CONVENTIONS: tuple[Convention, ...] = (
     Convention("the triangle inequality was credited to every metric that separates, as section 4.1 observes",
                {"triangle_as_separation": True}),

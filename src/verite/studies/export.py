@@ -12,7 +12,7 @@ import numpy as np
 from verite import _core
 from verite.errors import BadParameter
 from verite.files import fill_folder, make_folder, write_atomically
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of
 from verite.model.styles import csv_text
 from verite.studies.measuring import tasks_of
@@ -97,7 +97,7 @@ def to_parquet(parts: Iterator[Columns]) -> bytes:
     return out.getvalue()
 
 
-def draw_masks(results: Runs, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
+def draw_masks(results: RLEMasks, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
     """Every mask as a picture of black and white, named by its parameters."""
     from PIL import Image
 

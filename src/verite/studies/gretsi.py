@@ -23,12 +23,11 @@ from verite.metrics.catalogue import metric
 from verite.metrics.tables import GRETSI_2009
 from verite.signature import Signature
 from verite.studies.alterations import Outline, Warps, draw, scale, translation
-from verite.studies.explanations import Cells, Flip
+from verite.studies.conventions import Cells, Flip
 from verite.studies.measuring import Progress, values_of
 from verite.studies.property_tables import PropertyTable, code
-from verite.studies.published import read_table
 from verite.studies.reproduction import Reproduction, TableComparison
-from verite.studies.rows import Row
+from verite.studies.rows import Row, read_table
 from verite.studies.truths import boxes
 
 Floats = NDArray[np.float64]

@@ -10,14 +10,23 @@ import numpy as np
 
 from verite.metrics.catalogue import metric
 from verite.model.tables import Table
-from verite.studies.conventions import CONVENTIONS, LARGER, PER_OBJECT, Convention, Reading
-from verite.studies.explanations import Flip, Place, choose_flips
-from verite.studies.flipping import flip, judge, rows_for
+from verite.studies.conventions import (
+    CONVENTIONS,
+    LARGER,
+    PER_OBJECT,
+    Convention,
+    Flip,
+    Place,
+    Reading,
+    choose_flips,
+    flip,
+    judge,
+    rows_for,
+)
 from verite.studies.measuring import Progress
 from verite.studies.property_tables import code
-from verite.studies.published import JEI_TABLES, jei_scores, jei_table
-from verite.studies.readings import JEI, JEI_PRINTED, SWITCHES
 from verite.studies.reproduction import WIDTH, Counts, Reproduction, TableComparison, count_agreement
+from verite.studies.rows import JEI, JEI_PRINTED, JEI_TABLES, SWITCHES, jei_scores, jei_table
 from verite.studies.study import Study, study
 from verite.studies.verdict import standardise_ranks
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter
-from verite.metrics import names
-from verite.model.outlines import Runs
+from verite.metrics import metric as names
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of, outlines_of, runs_of
 from verite.studies.alterations import Mask, Outline, draw, translation
 from verite.studies.truths import Truth, box, disc
@@ -57,7 +57,7 @@ class Growing:
     def origin(self, truth: Truth) -> tuple[int | slice, ...]:
         return (slice(None), 0)
 
-    def draw(self, truth: Truth) -> Runs:
+    def draw(self, truth: Truth) -> RLEMasks:
         masks = [
             truth.mask if size == 0 else self.change(truth, place, size)
             for place in self.places(truth)

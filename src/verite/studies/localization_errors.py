@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import DataError
-from verite.interpretation.localization import PAPER, localization_score
-from verite.interpretation.score import Objects, Possible, ScoreRules, judge
+from verite.interpretation.score import PAPER, Objects, Possible, ScoreRules, judge, localization_score
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of, frames_of, rasterise
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
@@ -71,7 +70,7 @@ class Altered:
         return score.reshape(images, count, len(ALTERATIONS), DIRECTIONS, len(POWERS))
 
 
-def masks_of(truth: Annotations) -> Runs:
+def masks_of(truth: Annotations) -> RLEMasks:
     """Every object as the pixels it covers."""
     sizes = np.stack([truth.images.heights, truth.images.widths], axis=1)[truth.image]
     unsized = np.flatnonzero((sizes <= 0).any(axis=1))
@@ -81,7 +80,7 @@ def masks_of(truth: Annotations) -> Runs:
     return rasterise(truth.regions, sizes.astype(np.int32))
 
 
-def box_masks(masks: Runs) -> Runs:
+def box_masks(masks: RLEMasks) -> RLEMasks:
     """The boxes around masks, as masks."""
     return rasterise(Regions(frames_of(masks)), masks.sizes)
 
@@ -106,12 +105,12 @@ def ways(outline: Outline, anchor: Anchor = "centre") -> Warps:
     return warps
 
 
-def pairs_between(truths: Runs, preds: Runs, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
+def pairs_between(truths: RLEMasks, preds: RLEMasks, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
     mine, theirs = (Shapes(Regions(frames_of(side), runs=side), side.sizes) for side in (truths, preds))
     return Pairs.from_shapes(mine, theirs, rows, columns)
 
 
-def compare(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats, Floats]:
+def compare(truths: RLEMasks, preds: RLEMasks, metric: Metric) -> tuple[Floats, Floats, Floats]:
     """Overlap and localization of every truth with every pred, both ways round, [pred, truth]."""
     rows = np.tile(np.arange(len(truths)), len(preds))
     columns = np.repeat(np.arange(len(preds)), len(truths))
@@ -127,7 +126,7 @@ def compare(truths: Runs, preds: Runs, metric: Metric) -> tuple[Floats, Floats, 
     return overlap.reshape(shape), localization.reshape(shape), exchanged.reshape(shape)
 
 
-def alter_image(truths: Runs, metric: Metric, anchor: Anchor = "centre") -> tuple[Floats, ...]:
+def alter_image(truths: RLEMasks, metric: Metric, anchor: Anchor = "centre") -> tuple[Floats, ...]:
     """One image: what its objects share with each other, and with each of them altered; in the order of `Altered`."""
     base = [part.T for part in compare(truths, truths, metric)]
     outlines = [Outline.of(array_of(truths, k)) for k in range(len(truths))]
@@ -138,7 +137,7 @@ def alter_image(truths: Runs, metric: Metric, anchor: Anchor = "centre") -> tupl
 
 def alter_scenes(
     image: NDArray[np.integer],
-    masks: Runs,
+    masks: RLEMasks,
     metric: Metric = PAPER,
     *,
     anchor: Anchor = "centre",

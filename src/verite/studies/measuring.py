@@ -2,30 +2,81 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite._core import Stop
-from verite.model.outlines import Runs
+from verite.metrics.catalogue import metric
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import frames_of, runs_of
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
-from verite.studies.processes import Named, can_move, find_rows, name_rows, run_in_processes
 from verite.studies.rows import Row, Turn
 from verite.studies.sweeps import Sweep
 from verite.studies.truths import Truth
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
+
+Named = tuple[tuple[str, str, bool], ...]  # label, path and direction of each row
+
+
+def can_move(row: Row) -> bool:
+    """Can a new process find this row's function?"""
+    path = row.metric.path
+    return row.is_own and ":" in path and "<" not in path and not path.startswith("__main__:")
+
+
+def name_rows(rows: Sequence[Row]) -> Named:
+    return tuple((row.label, row.metric.path, row.is_penalty) for row in rows)
+
+
+@cache
+def find_rows(named: Named) -> tuple[Row, ...]:
+    """The rows behind names, in the process that was told them."""
+    return tuple(Row(label, metric(path), is_penalty) for label, path, is_penalty in named)
+
+
+def leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def run_in_processes(
+    function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int
+) -> Iterator[tuple[int, T]]:
+    """Do tasks in so many new processes and give what is done as it comes, with its place."""
+    if not tasks:
+        return
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(tasks)), context, leave_interrupts_to_the_parent) as pool:
+        try:
+            waiting: dict[Future[T], int] = {pool.submit(function, *task): i for i, task in enumerate(tasks)}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=waiting.__getitem__):
+                    yield waiting.pop(future), future.result()
+        except BaseException:
+            for child in set(multiprocessing.active_children()) - before:
+                child.terminate()
+            # Waited for: a pool that ends while Python does complains about its closed pipe.
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+Floats = NDArray[np.float64]
+
 # Results measured together: between two parts somebody may interrupt, and functions of people may be slow.
 PART, OWN_PART = 1024, 128
+
 Progress = Callable[[int], None]  # called with the number of results that were measured
 
 
@@ -163,7 +214,7 @@ def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Stop) -> Valu
 def values_of(
     rows: Sequence[Row],
     truth: NDArray[np.bool_],
-    results: Runs,
+    results: RLEMasks,
     stop: Stop | None = None,
     *,
     both_ways: bool = True,
@@ -185,7 +236,7 @@ def values_of(
     return both[0], both[1], is_same
 
 
-def part_of(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
+def mean_query(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
     """The values of some of the rows."""
     return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
@@ -198,11 +249,11 @@ def turns_of(rows: Sequence[Row], measured: Measured) -> list[Turn]:
     return [row.turn(itself[:, i], float(means[i])) for i, row in enumerate(rows)]
 
 
-def pairs_of(truth: Runs, results: Runs) -> Pairs:
+def pairs_of(truth: RLEMasks, results: RLEMasks) -> Pairs:
     """Results against one truth, or against as many."""
     mine = np.zeros(len(results), dtype=np.int64) if len(truth) == 1 else np.arange(len(results), dtype=np.int64)
     return Pairs.from_shapes(shapes_of(truth), shapes_of(results), mine, np.arange(len(results), dtype=np.int64))
 
 
-def shapes_of(runs: Runs) -> Shapes:
+def shapes_of(runs: RLEMasks) -> Shapes:
     return Shapes(Regions(frames_of(runs), runs=runs), runs.sizes)

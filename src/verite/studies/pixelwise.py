@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of, outlines_of, runs_of
 
 Floats = NDArray[np.float64]
@@ -163,7 +163,7 @@ SUMS: dict[str, Callable[[Literal], float]] = {
 }
 
 
-def literal_values(truth: Mask, results: Runs) -> dict[str, Floats]:
+def literal_values(truth: Mask, results: RLEMasks) -> dict[str, Floats]:
     """The values of each result by every metric whose sum runs over fractions."""
     found = {name: np.empty(len(results)) for name in SUMS}
     for i in range(len(results)):

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from verite.model.display import Display, Part
-from verite.model.tables import Table
+from verite.model.tables import Display, Part, Table
 from verite.studies.judging import Cell, points
 
 TICK = "✓"

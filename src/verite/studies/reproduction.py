@@ -9,12 +9,11 @@ from textwrap import wrap
 from typing import Any
 
 import verite
-from verite.model.display import Display, Part
 from verite.model.results import to_json
-from verite.model.tables import Table
-from verite.studies.explanations import Flip, Place, find_flip, spell_reason
+from verite.model.tables import Display, Part, Table
+from verite.studies.conventions import Flip, Place, find_flip, spell_reason
 from verite.studies.property_tables import TICK, PropertyTable, code
-from verite.studies.published import GRETSI_TABLES
+from verite.studies.rows import GRETSI_TABLES
 
 Counts = dict[str, list[int]]  # agreeing cells and all cells of a table
 WIDTH = 110

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +15,76 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric
+from verite.metrics.tables import JEI_2010_AS_RUN
 from verite.pairs import Pairs
-from verite.studies.readings import JEI
+
+# Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
+# interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
+JEI_TABLES = {"T3": "distance", "T4": "translation", "T5": "scale", "T6": "rotation", "T7": "perspective"}
+
+# Hemery, Laurent, Rosenberger, Étude comparative de métriques d'évaluation d'algorithmes de localisation, GRETSI 2009.
+GRETSI_TABLES = {"T2": "stars"}
+
+
+@cache
+def read_table(name: str) -> dict[str, dict[str, str]]:
+    """A transcribed table by its metrics: cells as files have them, 1, 0, +, - and +/-."""
+    text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
+
+
+def jei_table(table: str) -> dict[str, dict[str, str]]:
+    return read_table(f"jei-table{table[1:]}")
+
+
+def jei_scores() -> dict[str, int]:
+    """The printed final scores of table 8."""
+    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
+
+
+JEI_PRINTED = JEI_2010_AS_RUN | {
+    "SNR": "snr(variant='raw')",
+    "BAH": "bhattacharyya(variant='raw')",
+    "BAD1": "baddeley(p=1, variant='printed')",
+    "BAD2": "baddeley(p=2, variant='printed')",
+    "BAD3": "baddeley(p=3, variant='printed')",
+}
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Rows that are read otherwise than they are printed, and why."""
+
+    rows: dict[str, str]  # metrics by the study's label
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.rows)}: {self.what}, because {self.why}."
+
+
+SWITCHES = (
+    Switch(
+        {"SNR": "snr"},
+        "1 / (1 + the printed root)",
+        "a ratio of signal to noise is good when large, and the published row fails separation and has the signs of "
+        "scale of the inverse",
+    ),
+    Switch(
+        {"BAH": "bhattacharyya(background=2, contour=1, variant='raw')"},
+        "gray levels 2 off and 1 on the contour",
+        "the paper prints no levels, and these give continuity under scale and both signs under rotation",
+    ),
+    Switch(
+        {f"BAD{p}": f"baddeley(p={p}, variant='as-run')" for p in (1, 2, 3)},
+        "the root of the sum, divided by the number of contour pixels",
+        "divided by the pixels of the image inside the root, as printed, it would be strictly monotonous under "
+        "translation, and section 4.2 says it is not",
+    ),
+)  # fmt: skip
+
+JEI = JEI_PRINTED | {label: name for switch in SWITCHES for label, name in switch.rows.items()}
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from verite.model.display import Display, Part
-from verite.model.tables import Table
+from verite.model.tables import Display, Part, Table
 from verite.studies.property_tables import code
 from verite.studies.study import Study
 

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 import verite
 from verite.errors import BadParameter, did_you_mean
-from verite.model.display import Display, Part, Verbatim
 from verite.model.results import to_json
-from verite.model.tables import Table
+from verite.model.tables import Display, Part, Table, Verbatim
 from verite.signature import Signature
 from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_sweep
-from verite.studies.measuring import Measured, Progress, count_results, measure_all, part_of, turns_of
+from verite.studies.measuring import Measured, Progress, count_results, mean_query, measure_all, turns_of
+from verite.studies.properties import triangle_shares
 from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import Row, jei_rows, rows_of
 from verite.studies.sweeps import Grid, Sweep, hasten, sweeps_of
-from verite.studies.triangle import triangle_shares
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
 from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
 from verite.threads import thread_count
@@ -240,14 +239,14 @@ def study(
     missing = [t for t in boxes() if t.name in (*SCALE_PAIR, *SHAPE_PAIR) and all(t.name != o.name for o in objects)]
     comparable = [sweep for sweep in sweeps if sweep.is_comparable]
     measured = {**measured, **measure_all(every, missing, comparable, jobs=threads, processes=processes)}
-    mine = part_of(measured, slice(0, len(chosen)))
+    mine = mean_query(measured, slice(0, len(chosen)))
     shifts = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), MOST_SHIFTED)
     reach = QUICK_SHIFTED if quick else min(shifts, MOST_SHIFTED)
     shares = triangle_shares(chosen, turns_of(chosen, mine), reach=reach, jobs=threads, processes=processes)
     evidence = Evidence(chosen, objects, sweeps, mine, shares)
     if not known:
         return Study(evidence, settled)
-    theirs = part_of(measured, slice(len(chosen), None))
+    theirs = mean_query(measured, slice(len(chosen), None))
     return Study(evidence, settled, Evidence(known, objects, sweeps, theirs, np.zeros(len(known))))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean
-from verite.metrics import names
-from verite.model.outlines import Runs
+from verite.metrics import metric as names
+from verite.model.polygons import RLEMasks
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, compose, draw
 from verite.studies.local import BEYOND, LOCAL, check_steps
 from verite.studies.truths import Truth
@@ -49,7 +49,7 @@ class Sweep(Protocol):
         """Where in the curve the unaltered truth is."""
         ...
 
-    def draw(self, truth: Truth) -> Runs: ...
+    def draw(self, truth: Truth) -> RLEMasks: ...
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Grid:
             return ALTERATIONS[first](outline, x, y)
         return compose(outline, {first: x, second: y})
 
-    def draw(self, truth: Truth) -> Runs:
+    def draw(self, truth: Truth) -> RLEMasks:
         return draw(truth.outline, self.warps(truth.outline))
 
 

@@ -22,10 +22,8 @@ Shared(epsilon=0.05, correlation=0.3, groups='source')
 
 from verite.truth_errors.dependent import Audit, Exactly, Shared
 from verite.truth_errors.detection import Detection
-from verite.truth_errors.independent import Asymmetric, Bernoulli, PerItem
-from verite.truth_errors.model import MODELS, ErrorModel, Option
-from verite.truth_errors.spelling import parse
-from verite.truth_errors.worst_case import AtMost
+from verite.truth_errors.independent import Asymmetric, AtMost, Bernoulli, PerItem
+from verite.truth_errors.model import MODELS, ErrorModel, Option, parse
 
 __all__ = [
     "MODELS",

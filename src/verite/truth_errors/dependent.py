@@ -25,19 +25,13 @@ def count_verdicts(path: str) -> dict[str, int]:
     """
     if not path.endswith(".csv"):
         return {}
-    import csv
+    from verite.csv_files import read_csv
 
-    from verite.files import find_path, read_text
-
-    place = find_path(path)
-    rows = list(csv.DictReader(read_text(place).splitlines()))
-    if not rows or not {"kind", "verdict"} <= set(rows[0]):
-        found = ",".join(rows[0]) if rows else "nothing"
-        raise ReadError(f"{place}:1", expected="an audit.csv with the columns kind and verdict", found=found)
-    said = [(row["verdict"] or "").strip().lower() for row in rows if row["kind"] != "missing"]
+    table = read_csv(path, "an audit.csv with the columns kind and verdict", ("kind", "verdict"))
+    said = [row["verdict"].strip().lower() for _, row in table.records() if row["kind"] != "missing"]
     checked = sum(verdict in ("right", "wrong") for verdict in said)
     if not checked:
-        raise ReadError(place, expected="verdicts, right or wrong, of some records", found="none")
+        raise ReadError(table.path, expected="verdicts, right or wrong, of some records", found="none")
     return {"errors": said.count("wrong"), "checked": checked}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from verite.errors import BadParameter, ReadError, did_you_mean
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.truth_errors.model import check_count, fingerprint, set_fields, spell_value
 
 Rate = float | tuple[int, int]  # a share, or errors among so many that were checked
@@ -147,23 +147,17 @@ def parse_rate(kind: str, text: str) -> Any:
 
 def read_rates(path: str | Path) -> tuple[tuple[str, str, str, float], ...]:
     """A table class,size,kind,rate; `*` or nothing is any class and any size."""
-    import csv
+    from verite.csv_files import read_csv
 
-    from verite.files import find_path, read_text
-
-    place = find_path(path)
-    rows = list(csv.reader(read_text(place).splitlines()))
-    if not rows or [name.strip() for name in rows[0]] != HEADER.split(","):
-        found = ",".join(rows[0]) if rows else "nothing"
-        raise ReadError(f"{place}:1", expected=f"the header {HEADER}", found=found)
+    table = read_csv(path, f"the header {HEADER}", HEADER.split(","), exact=True)
     found_rows = []
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in table.rows:
         try:
             label, size, kind, rate = (cell.strip() for cell in row)
             found_rows.append(check_row((label or ANY, size or ANY, kind, float(rate))))
         except ValueError as error:
-            why = str(error) if isinstance(error, BadParameter) else f"found {','.join(row)}"
-            raise ReadError(f"{place}:{number}", expected=f"values of {HEADER}", found=why) from None
+            why = str(error) if isinstance(error, BadParameter) else excerpt(",".join(row))
+            raise ReadError(table.where(number), expected=f"values of {HEADER}", found=why) from None
     return tuple(found_rows)
 
 

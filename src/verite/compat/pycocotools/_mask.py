@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, excerpt
-from verite.model.outlines import Runs
+from verite.model.polygons import RLEMasks
 from verite.records import record
 
 Rle = dict[str, Any]
 Counts = NDArray[np.uint32]
 
 
-def runs_of(masks: Sequence[Rle]) -> Runs:
+def runs_of(masks: Sequence[Rle]) -> RLEMasks:
     """Run-length dictionaries, compressed or not, as columns; where runs end early, background follows."""
-    return Runs.of([(complete_runs(counts_of(mask), size_of(mask)), size_of(mask)) for mask in masks])
+    return RLEMasks.of([(complete_runs(counts_of(mask), size_of(mask)), size_of(mask)) for mask in masks])
 
 
 def size_of(mask: Rle) -> tuple[int, int]:
@@ -69,7 +69,7 @@ def rle_of(counts: NDArray[np.uint32], size: Sequence[int]) -> Rle:
     return {"size": [int(side) for side in size], "counts": _core.encode_runs(np.ascontiguousarray(counts))}
 
 
-def rles_of(runs: Runs) -> list[Rle]:
+def rles_of(runs: RLEMasks) -> list[Rle]:
     return [rle_of(runs[i], runs.sizes[i].tolist()) for i in range(len(runs))]
 
 
@@ -99,7 +99,7 @@ def encode(mask: NDArray[np.uint8]) -> list[Rle]:
         raise BadParameter(f"encode: expected uint8, found {pixels.dtype}")
     counts, offsets = _core.encode_masks(np.asfortranarray(pixels))
     sizes = np.tile(np.array(pixels.shape[:2], dtype=np.int32), (pixels.shape[2], 1))
-    return rles_of(Runs(counts, offsets, sizes))
+    return rles_of(RLEMasks(counts, offsets, sizes))
 
 
 def decode(rleObjs: Sequence[Rle]) -> NDArray[np.uint8]:  # noqa: N803
@@ -131,7 +131,7 @@ def merge(rleObjs: Sequence[Rle], intersect: int = 0) -> Rle:  # noqa: N803
         counts = [complete_runs(runs, sizes[0]) for runs in counts]
     if len(counts) == 1 or not all(map(len, counts)):
         return rle_of(counts[0], sizes[0])
-    runs = Runs.of(list(zip(counts, sizes, strict=True)))
+    runs = RLEMasks.of(list(zip(counts, sizes, strict=True)))
     return rle_of(_core.merge_masks(runs.arrays, bool(intersect)), sizes[0])
 
 
@@ -143,14 +143,14 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
         raise BadParameter(f"iou: expected {len(others)} crowd flags, one a truth, found {len(crowd)}")
     if not len(mine) or not len(others):
         return []
-    if isinstance(mine, Runs) and isinstance(others, Runs):
+    if isinstance(mine, RLEMasks) and isinstance(others, RLEMasks):
         return np.asfortranarray(_core.mask_overlaps(mine.arrays, others.arrays, crowd))
-    if isinstance(mine, Runs) or isinstance(others, Runs):
+    if isinstance(mine, RLEMasks) or isinstance(others, RLEMasks):
         raise BadParameter("iou: expected boxes on both sides or masks on both sides")
     return np.asfortranarray(_core.coco_box_overlaps(mine, others, crowd))
 
 
-def read_operands(objects: Any) -> NDArray[np.float64] | Runs:
+def read_operands(objects: Any) -> NDArray[np.float64] | RLEMasks:
     """Boxes as [n, 4], masks as runs."""
     if isinstance(objects, np.ndarray):
         boxes = np.ascontiguousarray(objects, dtype=np.float64)
@@ -194,7 +194,7 @@ def frBbox(bb: Any, h: int, w: int) -> list[Rle]:  # noqa: N802
     values = np.ascontiguousarray(bb, dtype=np.float64).reshape(-1, 4)
     sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(values), 1))
     nothing = np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64)
-    return rles_of(Runs(*_core.draw_masks(NO_RUNS, *nothing, values, sizes)))
+    return rles_of(RLEMasks(*_core.draw_masks(NO_RUNS, *nothing, values, sizes)))
 
 
 def frPoly(poly: Sequence[Any], h: int, w: int) -> list[Rle]:  # noqa: N802
@@ -205,4 +205,4 @@ def frPoly(poly: Sequence[Any], h: int, w: int) -> list[Rle]:  # noqa: N802
     offsets = np.cumsum([0, *(len(ring) // 2 for ring in rings)], dtype=np.int64)
     sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(rings), 1))
     objects = np.arange(len(rings) + 1, dtype=np.int64)
-    return rles_of(Runs(*_core.draw_masks(NO_RUNS, points, offsets, objects, np.zeros((len(rings), 4)), sizes)))
+    return rles_of(RLEMasks(*_core.draw_masks(NO_RUNS, points, offsets, objects, np.zeros((len(rings), 4)), sizes)))

@@ -6,7 +6,8 @@ import copy
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,107 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.compat.pycocotools import mask
-from verite.compat.pycocotools.closed import OPENED, Closed, close, open_for
+from verite.compat.pycocotools import mask as masks
 from verite.errors import BadParameter, DataError, ReadError, VeriteError, excerpt
+from verite.files import find_path, read_bytes
+from verite.formats import read
+from verite.model.annotations import Annotations
+from verite.records import record
+from verite.reporting.plots import need_matplotlib
+
+OPENED = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
+
+
+@record(eq=False)
+class Closed:
+    """A file in which everything has its place, and nobody has looked at."""
+
+    columns: Annotations
+    content: bytes
+    truth: Any = None  # the COCO object that results were loaded on
+
+    @property
+    def image_ids(self) -> list[int]:
+        return np.asarray(self.columns.images.ids).tolist()  # type: ignore[no-any-return]
+
+    @property
+    def class_ids(self) -> list[int]:
+        return np.asarray(self.columns.labels.ids).tolist()  # type: ignore[no-any-return]
+
+
+def close(path: Any, truth: Any = None) -> Closed | None:
+    """None where the core's reader refuses what pycocotools takes, or an image or class is none of the truth's."""
+    like = None if truth is None else truth.closed.columns
+    try:
+        columns = read(path, like=like, format="coco" if truth is None else "coco-results")
+        content = read_bytes(find_path(path))
+    except (VeriteError, OSError):
+        return None
+    if columns.images.ids is None or columns.labels.ids is None:
+        return None
+    if like is not None and (len(columns.images), len(columns.labels)) != (len(like.images), len(like.labels)):
+        return None
+    return Closed(columns, content, truth)
+
+
+def open_for(name: str) -> Any:
+    """An attribute of a COCO object that is there once its file is opened."""
+    return cached_property(lambda coco: coco.open()[name])
+
+
+CROWD = np.array([2.0, 166.0, 101.0]) / 255
+
+
+def show(coco: COCO, anns: Sequence[dict[str, Any]], *, draw_bbox: bool) -> None:
+    """Outlines filled with a colour each; captions are printed."""
+    if not anns:
+        return
+    if "caption" in anns[0]:
+        for ann in anns:
+            print(ann["caption"])
+        return
+    if "segmentation" not in anns[0] and "keypoints" not in anns[0]:
+        raise DataError("showAnns: expected annotations with a segmentation or keypoints, found neither")
+    need_matplotlib()
+    import matplotlib.pyplot as plt
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Polygon
+
+    axes = plt.gca()
+    axes.set_autoscale_on(False)
+    patches, colours = [], []
+    rng = np.random.default_rng(0)
+    for ann in anns:
+        colour = (rng.random(3) * 0.6 + 0.4).tolist()
+        outline = ann.get("segmentation", [])
+        rings = [np.array(ring).reshape(-1, 2) for ring in outline] if isinstance(outline, list) else []
+        if isinstance(outline, dict):
+            pixels = masks.decode(coco.annToRLE(ann))
+            shade = np.ones((*pixels.shape, 3)) * (CROWD if ann.get("iscrowd") else colour)
+            axes.imshow(np.dstack((shade, pixels * 0.5)))
+        if draw_bbox:
+            x, y, w, h = ann["bbox"]
+            rings.append(np.array([[x, y], [x, y + h], [x + w, y + h], [x + w, y]]))
+        patches += [Polygon(ring) for ring in rings]
+        colours += [colour] * len(rings)
+        if isinstance(ann.get("keypoints"), list):
+            draw_keypoints(axes, coco, ann, colour)
+    axes.add_collection(PatchCollection(patches, facecolor=colours, linewidths=0, alpha=0.4))
+    axes.add_collection(PatchCollection(patches, facecolor="none", edgecolors=colours, linewidths=2))
+
+
+def draw_keypoints(axes: Any, coco: COCO, ann: dict[str, Any], colour: list[float]) -> None:
+    x, y, seen = np.array(ann["keypoints"]).reshape(-1, 3).T
+    for bone in np.array(coco.cats[ann["category_id"]]["skeleton"]) - 1:
+        if np.all(seen[bone] > 0):
+            axes.plot(x[bone], y[bone], linewidth=3, color=colour)
+    for level, edge in ((0, "k"), (1, colour)):
+        kept = seen > level
+        axes.plot(x[kept], y[kept], "o", markersize=8, markerfacecolor=colour, markeredgecolor=edge, markeredgewidth=2)
+
 
 Record = dict[str, Any]
+
 maskUtils = mask  # noqa: N816 - clients look for it under this name
 
 
@@ -98,6 +196,9 @@ class COCO:
         print("index created!")
 
     def index(self) -> None:
+        if not isinstance(self.dataset, Mapping):
+            found = type(self.dataset).__name__
+            raise DataError(f"dataset: expected a dictionary with annotations, images and categories, found {found}")
         annotations, images, classes = (self.dataset.get(key, []) for key in ("annotations", "images", "categories"))
         self.anns = dict(zip(values_of(annotations, "id", "annotations"), annotations, strict=True))
         self.imgs = dict(zip(values_of(images, "id", "images"), images, strict=True))
@@ -171,7 +272,6 @@ class COCO:
 
     def showAnns(self, anns: Sequence[Record], draw_bbox: bool = False) -> None:  # noqa: N802
         """Draw annotations on matplotlib's current axes."""
-        from verite.compat.pycocotools.drawing import show
 
         show(self, anns, draw_bbox=draw_bbox)
 
@@ -257,7 +357,7 @@ def values_of(records: Sequence[Record], key: str, what: str) -> list[Any]:
     """What each record says under a key that all of them must have."""
     try:
         return [record[key] for record in records]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, IndexError):
         wrong = (i for i, record in enumerate(records) if not isinstance(record, dict) or key not in record)
         i = next(wrong)
         raise DataError(f"{what}[{i}]: expected a record with {key!r}, found {excerpt(str(records[i]))}") from None
@@ -314,5 +414,5 @@ def read_json(path: Any) -> Any:
     content = read_bytes(find_path(path))
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReadError(path, expected="JSON", found=str(error)) from None

@@ -1,0 +1,257 @@
+"""What became of some images? Fates without boxes and masks, merged with those of others to the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from verite import _core
+from verite.arrays import np
+from verite.errors import DataError
+from verite.evaluation.bootstrap import Points, mean_over_classes
+from verite.evaluation.evaluation import Arrays, Evaluation, Rules
+from verite.evaluation.state import PartialMetadata, PrecisionRecall, tell_as
+from verite.model.annotations import Annotations, Source
+from verite.model.classes import Labels
+from verite.model.images import Images
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.evaluation.evaluation import Floats
+    from verite.evaluation.state import Part
+
+
+RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit that a prediction is within
+
+GONE = "boxes and masks are not there any more, only what became of them"
+
+
+@record(eq=False)
+class ClassRows:
+    """The rows of one class by falling confidence, and its truths image by image."""
+
+    image: NDArray[np.uint32]  # by place
+    confidence: NDArray[np.float64]
+    words: NDArray[np.uint32]  # [row, 1 + block × range]: outside of which ranges, then hits and spared
+    cell_image: NDArray[np.uint32]
+    counts: NDArray[np.uint32]  # [cell, range] truths to be found
+
+    def is_hit(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
+        return self.bit(self.words[:, self.column(threshold, area)], threshold % 16)
+
+    def is_spared(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
+        """Does it count for nothing?"""
+        spared = self.bit(self.words[:, self.column(threshold, area)], threshold % 16 + 16)
+        return (self.bit(self.words[:, 0], area) | spared) & ~self.is_hit(threshold, area)
+
+    def column(self, threshold: int, area: int) -> int:
+        return 1 + threshold // 16 * int(self.counts.shape[1]) + area
+
+    def is_within(self, limit: int) -> NDArray[np.bool_]:
+        """Does it count up to this number of predictions?"""
+        return (self.words[:, 0] >> RANGE_BITS) <= limit
+
+    def points(self, threshold: int, area: int, limit: int) -> Points:
+        """What precision and recall are made of."""
+        kept = self.is_within(limit) & ~self.is_spared(threshold, area)
+        truths = self.counts[:, area].astype(float)
+        return Points(self.image[kept], self.is_hit(threshold, area)[kept], self.cell_image, truths)
+
+    @staticmethod
+    def bit(words: NDArray[np.uint32], place: int) -> NDArray[np.bool_]:
+        return (words >> place & 1).astype(bool)
+
+
+class MergedNumbers(PrecisionRecall):
+    """Parts looked at as one: to the last bit the numbers of one evaluation of all images.
+
+    `labels` are the classes that there are; None: those of the parts, by their ids. `is_together`: they were one.
+    """
+
+    has_objects = False
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        labels: Labels | None = None,
+        *,
+        class_agnostic: bool = False,
+        takes_first: bool = False,
+        threads: int = 1,
+        source: Source | None = None,
+        remedy: str = "evaluate in one piece",
+    ) -> None:
+        self.given = {
+            "class_agnostic": class_agnostic,
+            "takes_first": takes_first,
+            "threads": threads,
+            "remedy": remedy,
+        }
+        self.parts, self.labels, self.threads, self.remedy = tuple(parts), labels, threads, remedy
+        self.source = source or Source()
+        self.notes = PartialMetadata.join(part.notes for part in parts)
+        ids = (
+            () if labels is None or class_agnostic else range(len(labels)) if labels.numbers is None else labels.numbers
+        )
+        with tell_as(DataError):
+            self.merger = _core.Merger([part.kept for part in parts], ids, takes_first)
+        if ids and (unknown := set(self.merger.labels) - set(ids) - set(self.notes.class_ids)):
+            raise DataError(f"parts: expected classes that have a name, found {min(unknown)}")
+
+    def expect_rules(self, rules: Rules) -> None:
+        """Refuse parts whose rules are not those of their settings."""
+        expected = [list(rules.thresholds), [bound for pair in rules.ranges for bound in pair], list(rules.limits)]
+        if list(self.merger.rules) != [*expected, list(rules.recalls)]:
+            raise DataError("part: expected the rules of its settings, found others; make it again")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _merge_again, (self.parts, self.labels, {**self.given, "source": self.source})
+
+    @cached_property
+    def native(self) -> _core.PrecisionRecall:  # type: ignore[override]
+        with tell_as(DataError):
+            return self.merger.numbers(self.threads)
+
+    @cached_property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """For each class, truths to be found and predictions that count."""
+        with tell_as(DataError):
+            found = self.merger.counts(self.threads)
+        return [truths for truths, _ in found], [preds for _, preds in found]
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Precision, recall and scores for every limit, in the reference's shapes."""
+        from math import nan
+
+        with tell_as(DataError):
+            return Arrays(*self.merger.arrays(nan, self.threads))
+
+    def readings(self, threshold: int) -> list[tuple[dict[str, float], int, int, int, float, float]]:
+        """What is read off the curve of every class."""
+        with tell_as(DataError):
+            return self.merger.readings(threshold, self.threads)
+
+    def gather(self, label: int) -> ClassRows:
+        """Everything that is known of one class."""
+        with tell_as(DataError):
+            return ClassRows(*self.merger.gather(label))
+
+    def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+        """Means of many draws, [draw, part], weights [draw, image]: what :meth:`Evaluation.draw_means` gives, but that
+        equal confidences of one image are walked one by one and not copy by copy.
+        """
+        values: list[list[Floats]] = [[] for _ in parts]
+        for label in range(len(self.merger.labels)):
+            asked = [part for part in parts if len(part) < 5 or part[4] is None or part[4][label]]
+            rows = self.gather(label) if asked else None
+            for part, own in zip(parts, values, strict=True):
+                if rows is not None and part in asked:
+                    own += self.draw_class(rows, part, weights)
+        return np.stack([mean_over_classes(own, len(weights)) for own in values], axis=1)
+
+    def draw_class(self, rows: ClassRows, part: tuple[Any, ...], weights: Floats) -> list[Floats]:
+        """One class in every draw, at each threshold that is asked for."""
+        kind, threshold, area, limit = part[:4]
+        thresholds = range(self.merger.thresholds) if threshold is None else [threshold] if threshold >= 0 else []
+        found = [rows.points(t, area, limit) for t in thresholds]
+        if kind == "recall":
+            return [points.draw_recall(weights) for points in found]
+        return [points.draw_precision(weights, self.merger.recalls) for points in found]
+
+    @cached_property
+    def images(self) -> Images:
+        try:
+            return Images(self.merger.names) if self.merger.names else Images(None, self.merger.ids)
+        except UnicodeDecodeError:
+            raise DataError("part: expected names of images in UTF-8, found other bytes; make it again") from None
+
+    @cached_property
+    def find_digests(self) -> Callable[[], tuple[str, str]]:
+        """What stands for ground truth and for predictions, however they were parted; found at the first call.
+
+        It holds no reference to these numbers, which hold what holds it: native memory is freed at once.
+        """
+        merger, threads = self.merger, self.threads
+
+        @cache
+        def find() -> tuple[str, str]:
+            with tell_as(DataError):
+                truth, pred = merger.digests(threads)
+            return f"{truth:016x}", f"{pred:016x}"
+
+        return find
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        return self.find_digests()
+
+    @cached_property
+    def truth(self) -> Annotations:
+        return stand_in(self, 0, Labels(None, self.merger.labels) if self.labels is None else self.labels)
+
+    @cached_property
+    def pred(self) -> Annotations:
+        """Its classes are the truth's, then those that only predictions have."""
+        more = [name for _, name in sorted(self.notes.class_ids.items())]
+        labels = self.truth.labels
+        return stand_in(self, 1, Labels([*labels.all_names, *more]) if more else labels)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(Evaluation, name):
+            raise DataError(f"{name}: {GONE}; {self.remedy}")
+        raise AttributeError(name)
+
+
+def _merge_again(parts: Any, labels: Any, given: Any) -> MergedNumbers:
+    return MergedNumbers(parts, labels, **given)
+
+
+class StandIn(Annotations):
+    """Images and labels of objects that are not there any more, and what stood for them."""
+
+    if TYPE_CHECKING:
+        said: Callable[[], str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stand_again, (self.columns, self.images, self.labels, self.source, self.digest)
+
+    @property
+    def digest(self) -> str:
+        return self.said()
+
+    @property
+    def box_digest(self) -> str:
+        return self.said()
+
+
+def stand_in(numbers: MergedNumbers, side: int, labels: Labels) -> StandIn:
+    """For one side of merged parts: 0 the truth, 1 the predictions."""
+    find = numbers.find_digests
+    return make_stand_in(no_objects(is_pred=side == 1), numbers.images, labels, numbers.source, lambda: find()[side])
+
+
+def make_stand_in(
+    columns: _core.Columns, images: Images, labels: Labels, source: Source, said: Callable[[], str]
+) -> StandIn:
+    made = StandIn.over(columns, images, labels, source=source)
+    assert isinstance(made, StandIn)
+    vars(made)["said"] = said
+    return made
+
+
+def _stand_again(columns: Any, images: Any, labels: Any, source: Any, digest: str) -> StandIn:
+    return make_stand_in(columns, images, labels, source, lambda: digest)
+
+
+def no_objects(*, is_pred: bool) -> _core.Columns:
+    from verite.model.regions import Regions
+
+    none: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+    empty = Annotations(
+        Images([]), Labels([]), none, none, Regions(np.empty((0, 4)), "xyxy"), np.empty(0) if is_pred else None
+    )
+    return empty.columns

@@ -1,0 +1,244 @@
+"""Which numbers does an evaluation have, however it was made?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from verite import _core
+from verite.errors import IS_COMMAND_LINE, DataError, NotComparable, VeriteError
+from verite.records import field_values, record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verite import _core
+    from verite.checks import Finding
+
+
+@contextmanager
+def tell_as(kind: type[VeriteError]) -> Iterator[None]:
+    """What the core finds wrong with what it is asked, as an error of ours."""
+    try:
+        yield
+    except VeriteError:
+        raise
+    except ValueError as error:
+        raise kind(str(error) + way_out_of(str(error))) from None
+
+
+def way_out_of(complaint: str) -> str:
+    """What to do about it, in the words of whoever asks, where something can be done."""
+    if not complaint.endswith("in two of them"):
+        return ""
+    way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
+    return f"; {way} takes the first"
+
+
+class PrecisionRecall:
+    """Means of precision and recall over everything that is present."""
+
+    def __init__(self, native: _core.PrecisionRecall) -> None:
+        self.native = native
+
+    def mean(
+        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+    ) -> float:
+        """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
+        flags = None if classes is None else bytes(classes)
+        return self.native.mean(kind == "precision", threshold, area, limit, flags)
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """The same for each class."""
+        return self.native.class_means(kind == "precision", threshold, area, limit)
+
+
+FIRST_EXTRA = 1 << 62  # ids of classes that the truth does not have
+
+
+@record()
+class PartialMetadata:
+    """Notes of one part, or joined: in whatever order and by whatever steps the same."""
+
+    classes: tuple[str, ...] = ()  # that only predictions have
+    sigmas: tuple[tuple[str, tuple[float, ...]], ...] = ()  # of the keypoints of classes, as they were used
+    findings: tuple[tuple[int, Finding], ...] = ()  # and how many images were looked at
+
+    @staticmethod
+    def join(notes: Iterable[PartialMetadata]) -> PartialMetadata:
+        """Of one finding that several parts have, that of the most objects stays."""
+        classes: set[str] = set()
+        sigmas: dict[str, tuple[float, ...]] = {}
+        findings: dict[tuple[str, str], tuple[int, Finding]] = {}
+        for own in notes:
+            classes |= set(own.classes)
+            for name, values in own.sigmas:
+                if sigmas.setdefault(name, values) != values:
+                    raise NotComparable(
+                        f"parts: expected the same sigmas of class {name!r}, found {spell(sigmas[name])} and "
+                        f"{spell(values)}; give --sigmas"
+                    )
+            for said in own.findings:
+                key = said[1].code, said[1].side
+                findings[key] = min(findings.get(key, said), said, key=weigh)
+        worst_first = sorted(findings.values(), key=lambda said: (rank_of(said[1]), said[1].code, said[1].side))
+        return PartialMetadata(tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first))
+
+    def add(self, findings: Sequence[Finding], images: int) -> PartialMetadata:
+        """With what looked suspicious about so many images."""
+        return PartialMetadata.join([self, PartialMetadata(findings=tuple((images, finding) for finding in findings))])
+
+    def tell(self, images: int) -> tuple[Finding, ...]:
+        """The findings about so many images; what was said of fewer tells so."""
+        return tuple(
+            finding if seen >= images else replace(finding, message=f"{finding.message} (in a part of {seen} images)")
+            for seen, finding in self.findings
+        )
+
+    @property
+    def class_ids(self) -> dict[int, str]:
+        """Classes that the truth does not have, by their ids in every part."""
+        return {class_id(name): name for name in self.classes}
+
+    def to_text(self) -> str:
+        """Nothing where there is nothing to say."""
+        import json
+
+        said: dict[str, Any] = {
+            "classes": self.classes,
+            "sigmas": dict(self.sigmas),
+            "findings": [[seen, write_finding(finding)] for seen, finding in self.findings],
+        }
+        kept = {key: values for key, values in said.items() if values}
+        return json.dumps(kept, ensure_ascii=True, sort_keys=True, separators=(",", ":")) if kept else ""
+
+    @classmethod
+    def from_text(cls, text: str) -> PartialMetadata:
+        """What :meth:`to_text` made; anything else is refused."""
+        if not text:
+            return cls()
+        import json
+
+        try:
+            said = json.loads(text)
+            made = cls(
+                tuple(sorted({expect(name, str) for name in said.get("classes", ())})),
+                tuple((name, tuple(map(float, own))) for name, own in sorted(said.get("sigmas", {}).items())),
+                tuple((expect(seen, int), read_finding(own)) for seen, own in said.get("findings", ())),
+            )
+            made = cls.join([made])
+            if made.to_text() != text:
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise DataError("part: expected notes as verite writes them, found others") from None
+        return made
+
+
+def class_id(name: str) -> int:
+    """The id of a class that is known by its name alone."""
+    return FIRST_EXTRA | _core.digest(name.encode("utf-8", "surrogatepass")) >> 2
+
+
+def spell(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values[:3]) + (", …" if len(values) > 3 else "")
+
+
+def weigh(said: tuple[int, Finding]) -> tuple[Any, ...]:
+    """The worst first, then that of the most objects, then any order that is always the same."""
+    seen, finding = said
+    return rank_of(finding), -finding.count, seen, finding.message, finding.examples, str(finding.fix)
+
+
+def rank_of(finding: Finding) -> int:
+    from verite.checks.check import SEVERITIES
+
+    return SEVERITIES.index(finding.severity)
+
+
+def write_finding(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON has it."""
+    from verite.checks import Fix
+
+    fix = field_values(finding.fix) if isinstance(finding.fix, Fix) else finding.fix
+    return field_values(finding) | {"fix": fix, "count": int(finding.count)}
+
+
+def read_finding(said: Mapping[str, Any]) -> Finding:
+    """What :func:`write_finding` made."""
+    from verite.checks import Finding, Fix
+    from verite.checks.check import SEVERITIES
+
+    fix = said["fix"]
+    if isinstance(fix, dict):
+        options = tuple((expect(name, str), tuple(v) if isinstance(v, list) else v) for name, v in fix["options"])
+        fix = Fix(choose(fix["side"], ("truth", "pred")), options)
+    else:
+        expect(fix, str)
+    return Finding(
+        code=expect(said["code"], str),
+        severity=choose(said["severity"], SEVERITIES),
+        message=expect(said["message"], str),
+        count=expect(said["count"], int),
+        examples=tuple(expect(text, str) for text in said["examples"]),
+        fix=fix,
+        side=choose(said["side"], ("truth", "pred")),
+    )
+
+
+def expect(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def choose(value: Any, known: Sequence[str]) -> Any:
+    if value not in known:
+        raise ValueError
+    return value
+
+
+class Part:
+    """What became of some images: no boxes and no masks, to be merged with parts of other images. Pickles."""
+
+    def __init__(self, kept: _core.Part, notes: PartialMetadata | None = None) -> None:
+        """`notes` instead of those it has."""
+        self.kept = kept if notes is None else kept.with_notes(notes.to_text())
+
+    def __len__(self) -> int:
+        """How many images it has."""
+        return self.kept.image_count
+
+    @property
+    def notes(self) -> PartialMetadata:
+        """What may differ from part to part."""
+        with tell_as(DataError):
+            return PartialMetadata.from_text(self.kept.notes)
+
+    def add(self, findings: Sequence[Finding]) -> Part:
+        """The same with what looked suspicious about its images."""
+        return Part(self.kept, self.notes.add(findings, len(self))) if findings else self
+
+    @staticmethod
+    def merge(*parts: Part, takes_first: bool = False, threads: int = 1) -> Part:
+        """One part of all these images, the same in whatever order and by whatever steps.
+
+        An image that is in several parts is refused, or else that of the first of them.
+        """
+        notes = PartialMetadata.join(part.notes for part in parts)
+        with tell_as(DataError):
+            return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads), notes)
+
+    def numbers(self, threads: int = 1) -> PrecisionRecall:
+        """To the last bit those of one evaluation of all images."""
+        with tell_as(DataError):
+            return PrecisionRecall(_core.Merger([self.kept]).numbers(threads))
+
+    def to_bytes(self) -> bytes:
+        """The same bytes for the same images, however they were put together."""
+        return self.kept.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: Any) -> Part:
+        with tell_as(DataError):
+            return cls(_core.Part.from_bytes(data))

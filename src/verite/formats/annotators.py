@@ -1,0 +1,73 @@
+"""Did several annotators annotate the same images? Keys of COCO annotations and columns of tables that name one.
+
+The objects of all annotators together are not a ground truth: each object is there once per annotator. A check (V223)
+reports it; here it is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from verite.model.annotations import Annotations, Annotators
+from verite.records import replace
+
+WHO = r"(?:annotator|rater|reader|rad|radiologist|labell?er|worker|expert)(?:_?(?:id|name))?|annotated_by"
+COLUMN = re.compile(WHO, re.IGNORECASE)
+KEY = re.compile(rf'"(?:{WHO})"\s*:'.encode(), re.IGNORECASE)
+SLICES, LENGTH = 8, 8192  # places of a file where a key is looked for, and bytes there: every annotation has it
+
+
+def count_annotators(key: str, who: Iterable[Any], images: Iterable[Any]) -> Annotators | None:
+    """How many objects each annotator has, if some images are annotated by several; else None."""
+    named = ((one, image) for one, image in zip(who, images, strict=True) if one is not None)
+    pairs = [(name, str(image)) for one, image in named if (name := str(one))]
+    several = sum(count > 1 for count in Counter(image for _, image in set(pairs)).values())
+    counts = Counter(one for one, _ in pairs)
+    return Annotators(key, tuple(counts.most_common()), several) if several else None
+
+
+def with_annotators(annotations: Annotations, found: Annotators | None) -> Annotations:
+    if found is None or annotations.confidence is not None:
+        return annotations
+    return annotations.with_source(replace(annotations.source, annotators=found))
+
+
+def annotators_of_records(records: Any) -> Annotators | None:
+    """Those of COCO's annotations."""
+    if not isinstance(records, (list, tuple)) or not records or not isinstance(records[0], Mapping):
+        return None
+    key = next((key for key in records[0] if isinstance(key, str) and COLUMN.fullmatch(key)), None)
+    if key is None:
+        return None
+    rows = [record for record in records if isinstance(record, Mapping)]
+    return count_annotators(key, (r.get(key) for r in rows), (r.get("image_id") for r in rows))
+
+
+def annotators_of_file(path: Path) -> Annotators | None:
+    """Those of a COCO file, which is parsed a second time only where some place of it has such a key."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            for i in range(SLICES + 1):
+                file.seek(max(0, size - LENGTH) * i // SLICES)
+                if KEY.search(file.read(LENGTH)):
+                    break
+            else:
+                return None
+        import json
+
+        return annotators_of_records(json.loads(path.read_bytes()).get("annotations"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None  # what is wrong with the file is for its reader to say
+
+
+def annotators_of_columns(columns: Mapping[str, Any], image: str | None) -> Annotators | None:
+    """Those of a table."""
+    key = next((key for key in columns if isinstance(key, str) and COLUMN.fullmatch(key)), None)
+    if key is None or image is None:
+        return None
+    return count_annotators(key, columns[key], columns[image])

@@ -1,0 +1,188 @@
+"""JSON documents: decoded into typed records, and every way of not being one said in a line with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from verite.arrays import np
+from verite.errors import ErrorCollector, ReadError, excerpt
+from verite.files import read_bytes, write_atomically
+from verite.limits import limit, remedy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "null": "null"}
+
+WORDS |= {"array": "an array", "object": "an object"}
+
+ANYWHERE = frozenset({"*"})  # NaN is let through under every key, as Python's json module and the core do
+
+
+def decode(path: Path, kind: Any, *, nan_in: frozenset[str] = frozenset()) -> Any:
+    """The document as `kind`. Python writes NaN into JSON, which is none; under the keys `nan_in` it is let through."""
+    return decode_bytes(path, read_bytes(path), kind, nan_in=nan_in)
+
+
+def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[str] = frozenset()) -> Any:
+    """JSON that is in memory, or a part of a file; `path` is what messages call it."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    check_depth(path, data)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise explain_misfit(path, error) from None
+    except msgspec.DecodeError as error:
+        if re.search(rb"NaN|Infinity", data) and (document := decode_with_nan(path, data, nan_in)) is not None:
+            return convert_document(path, document, kind)
+        raise explain_syntax(path, data, error) from None
+    except UnicodeDecodeError as error:
+        raise explain_encoding(path, data, error) from None
+    except RecursionError:
+        raise explain_depth(path) from None
+
+
+def convert_document(path: Path, document: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise explain_misfit(path, error) from None
+    except RecursionError:
+        raise explain_depth(path) from None
+
+
+def convert_records(place: str, records: Sequence[Any], kind: type[T], tolerance: ErrorCollector) -> dict[int, T]:
+    """Records of a list as `kind`, by their numbers; those that are none are left out, where that is tolerated."""
+    found = {}
+    for i, record in enumerate(records):
+        with tolerance:
+            try:
+                found[i] = msgspec.convert(record, kind)
+            except msgspec.ValidationError as error:
+                raise explain_misfit(f"{place}[{i}]", error) from None
+    return found
+
+
+def decode_with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
+    """The document if all that is wrong with it is NaN in the right places; None if something else is wrong, too."""
+    try:
+        document = json.loads(data.decode())
+        odd = None if nan_in == ANYWHERE else odd_value(document, "", nan_in)
+    except (ValueError, RecursionError):
+        return None
+    if odd is not None:
+        place, expected, found = odd
+        raise ReadError(f"{path}: {place.strip('.')}", expected=expected, found=found)
+    return document
+
+
+def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str, str] | None:
+    """Place, expectation and finding of the first value that Python's json module takes and JSON has not."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return place, "a number", str(value)
+    if isinstance(value, str) and not value.isascii() and value != value.encode("utf-8", "replace").decode():
+        return place, "text", "half a surrogate pair"
+    inside: Any = ()
+    if isinstance(value, dict):
+        keys = ((f"{place}: key", key) for key in value)
+        inside = chain(keys, ((f"{place}.{key}", child) for key, child in value.items() if key not in nan_in))
+    elif isinstance(value, list):
+        inside = ((f"{place}[{i}]", child) for i, child in enumerate(value))
+    return next((odd for where, child in inside if (odd := odd_value(child, where, nan_in)) is not None), None)
+
+
+def explain_misfit(where: Path | str, error: msgspec.ValidationError) -> ReadError:
+    """A value of the wrong kind, in our words instead of msgspec's; `where` is the file or a record in it."""
+    message, _, place = str(error).partition(" - at `$")
+    expected, found = translate(message)
+    inside = f": {place.strip('`.') or 'top level'}" if isinstance(where, Path) else place.strip("`")
+    return ReadError(f"{where}{inside}", expected=expected, found=found)
+
+
+def translate(message: str) -> tuple[str, str]:
+    """What was expected and found, from msgspec's sentence.
+
+    >>> translate("Expected `float | null`, got `str`")
+    ('a number', 'text')
+    """
+    if match := re.match(r"Expected `array` of length (\d+)(?:, got (\d+))?", message):
+        return f"{match[1]} values", match[2] or "another number of them"
+    if match := re.match(r"Expected `(.+)`, got `(.+)`", message):
+        kinds = [kind for kind in match[1].split(" | ") if kind != "null"]
+        return " or ".join(WORDS.get(kind, kind) for kind in kinds), WORDS.get(match[2], match[2])
+    if match := re.match(r"Object missing required field `(.+)`", message):
+        return f"a key {match[1]!r}", "none"
+    if match := re.match(r"Expected `int` ([<>])= (-?\d+)", message):
+        return f"a whole number {'up to' if match[1] == '<' else 'from'} {match[2]}", "one beyond"
+    if message == "Number out of range":
+        return "a number", "one too large to hold"
+    return "a value that fits", excerpt(message)
+
+
+def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadError:
+    """What is no JSON at all, and where."""
+    if "truncated" in str(error):
+        found = f"the end of the file at byte {len(data)}"
+        return ReadError(path, expected="a whole JSON document", found=found, remedy="was it cut off? (V403)")
+    byte = int(match[1]) if (match := re.search(r"byte (\d+)", str(error))) else 0
+    line = data.count(b"\n", 0, byte) + 1
+    near = data[max(0, byte - 10) : byte + 20].decode("utf-8", errors="replace")
+    return ReadError(f"{path}:{line}", expected="JSON", found=f"{excerpt(near)} around byte {byte}")
+
+
+def explain_encoding(path: Path, data: bytes, error: UnicodeDecodeError) -> ReadError:
+    """Bytes that are no UTF-8, and where; msgspec counts from the beginning of the text they are in."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as whole:
+        error = whole
+    line = data.count(b"\n", 0, error.start) + 1
+    found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+    return ReadError(f"{path}:{line}", expected="UTF-8 text", found=found, remedy="save the file as UTF-8")
+
+
+def check_depth(path: Path, data: bytes) -> None:
+    """Nesting is counted before anything recurses into it; msgspec's own guard takes what brackets in texts hide."""
+    most = limit("json_depth")
+    if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:
+        return
+    # Brackets inside texts count for nothing; cutting texts out takes time, and is done only in doubt.
+    if depth_of(STRING.sub(b"", data)) > most:
+        raise explain_depth(path)
+
+
+def depth_of(data: bytes) -> int:
+    brackets = np.frombuffer(data.translate(None, NO_BRACKETS), dtype=np.uint8)
+    is_opening = (brackets == ord("[")) | (brackets == ord("{"))
+    return int(np.cumsum(np.where(is_opening, 1, -1), dtype=np.int64).max(initial=0))
+
+
+def explain_depth(path: Path) -> ReadError:
+    most = limit("json_depth")
+    return ReadError(path, expected=f"at most {most} levels of nesting", found="more", remedy=remedy("json_depth"))
+
+
+def check_finite(path: Path, what: str, values: NDArray[np.float64]) -> None:
+    """JSON has no NaN: written all the same, it could not be read back."""
+    is_finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if not is_finite.all():
+        found = f"NaN or infinity in object {int(np.argmin(is_finite))}"
+        raise ReadError(path, expected=f"{what} that JSON can hold", found=found, remedy="mend it or leave it out")
+
+
+def write_json(path: Path, document: Any) -> None:
+    """One line, whole or not at all."""
+    write_atomically(path, msgspec.json.encode(document) + b"\n")

@@ -1,0 +1,358 @@
+"""Which image does each picture of masks belong to? The naming rule of a folder, recognised and told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from verite.arrays import np
+from verite.errors import ReadError
+from verite.formats.sizes import picture
+from verite.model.annotations import Annotations
+from verite.model.images import Images
+from verite.model.polygons import RLEMasks
+from verite.model.ragged import gather, offsets_of
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUFFIXES = frozenset({".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm", ".ppm", ".jpg", ".jpeg", ".webp"})
+
+# Words that say "this is the mask of", at the end of every name of a folder.
+ENDINGS = re.compile(
+    r"[_-](gtfine[_-](instanceids|labelids|labeltrainids)|instanceids|labelids|labeltrainids|masks?|seg|segmentations?|"
+    r"gt|groundtruth|ground[_-]truth|labels?|annotations?|anno|preds?|predictions?|contours?)$",
+    re.IGNORECASE,
+)
+
+# One object a file: a word for it and a number, or a number alone.
+NUMBERED = re.compile(
+    r"^(?P<image>.+?)[_-]+(?P<word>obj|objects?|inst|instances?|masks?|nucle(?:us|i)|cells?|lesions?)?[_-]?"
+    r"(?P<number>\d+)$",
+    re.IGNORECASE,
+)
+
+
+# A class of an image and annotator a file, as Label Studio exports brush strokes.
+LABEL_STUDIO = re.compile(r"^(?P<task>task-\d+)-annotation-\d+-by-.*-tag-(?P<label>.+)-\d+$", re.IGNORECASE)
+
+
+@record()
+class Named:
+    """A picture and the image it belongs to."""
+
+    path: Path
+    image: str
+
+
+@record()
+class Rule:
+    """How the pictures of a folder are named."""
+
+    pictures: tuple[Named, ...]
+    why: str
+    has_one_object_each: bool = False
+    is_sure: bool = False  # whatever is in the pictures
+    other: Rule | None = None  # how they may be named instead, which their pixels have to decide
+
+
+def picture_files(path: Path) -> list[Path]:
+    """The pictures of a folder and of the folders in it; a file is one itself."""
+    if not path.is_dir():
+        return [path]
+    return sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file() and not is_hidden(p, path))
+
+
+def is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def name_pictures(path: Path, files: Sequence[Path], images: Images | None) -> Rule:
+    """The rule by which these pictures are named; the truth's images decide where there are some."""
+    if not path.is_dir():
+        single = images.name(0) if images is not None and len(images) == 1 else path.stem
+        return Rule((Named(path, single),), "one picture")
+    refuse_label_studio(path, files)
+    plain = name_plainly(files)
+    has_images = images is not None and len(images) > 0
+    numbered = name_by_number(files, least=1 if has_images else 2)
+    folders = name_by_folder(path, files)
+    if images is not None and has_images:
+        choices = [rule for rule in (plain, numbered, folders) if rule is not None]
+        found = [sum(images.find(p.image) is not None for p in rule.pictures) for rule in choices]
+        if max(found) > 0:
+            return choices[found.index(max(found))]
+    sure = [rule for rule in (folders, numbered) if rule is not None and rule.is_sure]
+    if sure:
+        return sure[0]
+    other = folders or numbered
+    return plain if other is None else Rule(plain.pictures, plain.why, other=other)
+
+
+def refuse_label_studio(path: Path, files: Sequence[Path]) -> None:
+    """Several pictures of one image, a class each: neither several images nor objects of one class."""
+    by_task: dict[str, list[Path]] = {}
+    for file in files:
+        if found := LABEL_STUDIO.match(file.stem):
+            by_task.setdefault(found["task"], []).append(file)
+    several = next((mine for mine in by_task.values() if len(mine) > 1), None)
+    if several is not None:
+        raise ReadError(
+            path,
+            expected="one picture per image",
+            found=f"{len(several)} of one Label Studio task, a class each: {several[0].name} and {several[1].name}",
+            remedy="export the project as Label Studio JSON, which keeps images, classes and brush masks",
+        )
+
+
+def name_plainly(files: Sequence[Path]) -> Rule:
+    """A picture an image: its name, or what comes before an ending that all have."""
+    stems = [f.stem for f in files]
+    endings = {found.group(0) if (found := ENDINGS.search(stem)) else "" for stem in stems}
+    cut = endings.pop() if len(endings) == 1 else ""
+    names = [stem[: len(stem) - len(cut)] if cut else stem for stem in stems]
+    if len(set(names)) < len(names):  # the same name in several folders
+        names, cut = stems, ""
+    why = f"a picture an image, named IMAGE{cut}" if cut else "a picture an image, named like it"
+    return Rule(tuple(map(Named, files, names)), why)
+
+
+def name_by_number(files: Sequence[Path], least: int) -> Rule | None:
+    """An object a picture, named IMAGE_1, IMAGE_2, …; of so many images at least, one with several pictures."""
+    found = [NUMBERED.match(f.stem) for f in files]
+    if not all(found):
+        return None
+    names = [match["image"] for match in found if match]
+    has_words = all(match["word"] for match in found if match)
+    if len(set(names)) == len(names) or (len(set(names)) < least and not has_words):
+        return None
+    words = sorted({match["word"] or "" for match in found if match})
+    shown = f"IMAGE_{words[0]}NUMBER" if words == [words[0]] and words[0] else "IMAGE_NUMBER"
+    why = f"an object a picture, named {shown}"
+    return Rule(tuple(map(Named, files, names)), why, has_one_object_each=True, is_sure="" not in words)
+
+
+def name_by_folder(path: Path, files: Sequence[Path]) -> Rule | None:
+    """An object a picture in a folder for each image, or in the folder `masks` of such a folder."""
+    parts = [f.relative_to(path).parts for f in files]
+    if any(len(p) < 2 for p in parts):
+        return None
+    is_below = all(len(p) > 2 and p[-2].lower() in BELOW for p in parts)
+    owners = [p[-3] if is_below else p[-2] for p in parts]
+    if len(set(owners)) == len(owners) or (len(set(owners)) < 2 and not is_below):
+        return None
+    why = "an object a picture, in a folder for each image"
+    return Rule(tuple(map(Named, files, owners)), why, has_one_object_each=True, is_sure=is_below)
+
+
+BELOW = ("masks", "mask", "objects")  # folders of objects in the folder of an image
+
+MASK_PICTURES = ("PNG", "TIFF", "BMP", "GIF", "PPM", "JPEG", "WEBP")
+
+WHITE = {"uint8": 255, "bool": 1, "uint16": 65_535, "int32": 65_535}  # what a threshold is a share of
+
+ORIENTATION = 0x0112  # the EXIF tag
+
+MOST_COLOURS = 4096  # more are a photo
+
+MOST_VALUES = 65_536
+
+
+@record(eq=False)
+class Pixels:
+    """The numbers of a picture, and what is known of them."""
+
+    values: NDArray[Any]  # [row, column], whole numbers, or fractions where it is soft
+    is_palette: bool = False
+    is_colour: bool = False  # a value is red + 256 × green + 256² × blue
+    is_lossy: bool = False
+
+    @property
+    def white(self) -> float:
+        return 1.0 if self.values.dtype.kind == "f" else float(WHITE[self.values.dtype.name])
+
+
+def read_pixels(path: Path) -> Pixels:
+    """The numbers of one picture."""
+    with picture(path, MASK_PICTURES) as image:
+        pages = getattr(image, "n_frames", 1)
+        if pages > 1:
+            remedy = "a volume is compared with another by verite localize TRUTH PRED"
+            raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=remedy)
+        turned = image.getexif().get(ORIENTATION, 1)
+        if turned not in (0, 1):
+            found = f"EXIF orientation {turned}, which viewers turn and others do not"
+            raise ReadError(path, expected="a mask that stands upright", found=found, remedy="save it turned, without")
+        mode, is_lossy = image.mode, image.format in ("JPEG", "WEBP")
+        array = np.asarray(image)
+    if mode in ("RGBA", "LA", "PA", "La", "RGBa"):
+        array, mode = without_alpha(path, array), {"RGBA": "RGB", "LA": "L", "PA": "P"}.get(mode, mode)
+    if mode in ("1", "L", "P", "I", "F") or mode.startswith("I;16"):
+        check_range(path, array)
+        return Pixels(array.astype(np.uint16) if mode.startswith("I;16") else array, mode == "P", is_lossy=is_lossy)
+    if mode == "RGB":
+        return read_colours(path, array, is_lossy)
+    raise ReadError(path, expected="a picture of black and white, grey, palette or colour", found=f"mode {mode}")
+
+
+def without_alpha(path: Path, array: NDArray[Any]) -> NDArray[Any]:
+    """The picture without its transparency, which must say nothing."""
+    alpha = array[..., -1]
+    if alpha.size and (alpha != alpha.flat[0]).any():
+        found = "transparency that varies"
+        raise ReadError(path, expected="a mask without an alpha channel", found=found, remedy="flatten it first")
+    return array[..., 0] if array.shape[-1] == 2 else array[..., :-1]
+
+
+def read_colours(path: Path, array: NDArray[Any], is_lossy: bool) -> Pixels:
+    """Grey written as colour is grey; otherwise every colour is a value."""
+    if (array[..., 0] == array[..., 1]).all() and (array[..., 0] == array[..., 2]).all():
+        return Pixels(np.ascontiguousarray(array[..., 0]), is_lossy=is_lossy)
+    parts = array.astype(np.int32)
+    values = parts[..., 0] + 256 * parts[..., 1] + 65_536 * parts[..., 2]
+    colours = len(np.unique(values))
+    if colours > MOST_COLOURS or is_lossy:
+        found = f"{colours:,} colours{' of a lossy format' * is_lossy}, as photos have them"
+        raise ReadError(path, expected="a mask", found=found, remedy="name the folder of the masks")
+    return Pixels(values, is_colour=True)
+
+
+def check_range(path: Path, array: NDArray[Any]) -> None:
+    """Numbers that are finite and not below 0."""
+    if not array.size:
+        raise ReadError(path, expected="pixels", found="none")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ReadError(path, expected="finite pixels", found="some that are not")
+    low, high = array.min(), array.max()
+    if low < 0:
+        raise ReadError(path, expected="pixels from 0 up", found=f"{low}")
+    if array.dtype.kind == "f" and high > 1:
+        raise ReadError(path, expected="fractions from 0 to 1", found=f"{high:g}", remedy="save whole numbers as such")
+    if array.dtype.kind != "f" and high >= MOST_VALUES:
+        raise ReadError(path, expected=f"values below {MOST_VALUES:,}", found=f"{high}")
+
+
+def is_soft(pixels: Pixels) -> bool:
+    """Grey that shades off: fractions, or values that stand in shorter stretches than objects are wide."""
+    values = pixels.values
+    if values.dtype.kind == "f":
+        return bool(((values > 0) & (values < 1)).any())
+    if pixels.is_palette or pixels.is_colour or values.dtype.kind == "b":
+        return False
+    found, across = mean_stretches(values)
+    _, down = mean_stretches(values.T)
+    # Black and white are what shades lie between.
+    shades = (found > 0) & (found < found.max(initial=0))
+    return bool(shades.sum() >= SHADES and np.median(np.minimum(across, down)[shades]) <= SHORT)
+
+
+SHADES, SHORT = 3, 2.0
+
+
+def mean_stretches(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The values that occur, and how many pixels of each stand side by side on average."""
+    flat = values.ravel()
+    starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
+    lengths = np.diff(starts, append=len(flat))
+    found, owner = np.unique(flat[starts], return_inverse=True)
+    return found, np.bincount(owner, weights=lengths) / np.bincount(owner)
+
+
+Ints: TypeAlias = "NDArray[np.int64]"
+
+
+@record(eq=False)
+class Segments:
+    """The masks of one picture, one for each of its values."""
+
+    values: Ints
+    counts: NDArray[np.uint32]  # runs of all masks, column by column, the first of each outside it
+    lengths: Ints  # how many runs each mask has
+    size: tuple[int, int]  # height and width
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Segments:
+        """Some of the masks, in this order."""
+        chosen = np.arange(len(self.values))[rows]
+        at, _ = gather(offsets_of(self.lengths), chosen)
+        return Segments(self.values[chosen], self.counts[at], self.lengths[chosen], self.size)
+
+    @property
+    def runs(self) -> RLEMasks:
+        return join([self])
+
+
+def split(pixels: NDArray[np.integer]) -> Segments:
+    """A mask for every value that occurs, by rising value.
+
+    >>> found = split(np.array([[5, 0], [5, 7]]))
+    >>> found.values, found.counts, found.lengths
+    (array([0, 5, 7]), array([2, 1, 1, 0, 2, 2, 3, 1], dtype=uint32), array([3, 3, 2]))
+    """
+    flat = pixels.T.ravel()
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(flat)), np.bool_), flat[1:] != flat[:-1]]))
+    ends = np.append(starts[1:], len(flat)) if len(starts) else starts
+    values, owner = np.unique(flat[starts].astype(np.int64), return_inverse=True)
+    by_owner = np.argsort(owner, kind="stable")
+    starts, ends, owner = starts[by_owner], ends[by_owner], owner[by_owner]
+    numbers = np.bincount(owner, minlength=len(values))
+    is_first = np.diff(owner, prepend=-1) > 0
+    gaps = starts - np.where(is_first, 0, np.concatenate([[0], ends[:-1]])[: len(ends)])
+    tails = len(flat) - ends[np.cumsum(numbers) - 1]
+    lengths = 2 * numbers + (tails > 0)
+    offsets = offsets_of(lengths)
+    counts = np.empty(int(offsets[-1]), dtype=np.uint32)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    places = offsets[owner] + 2 * within
+    counts[places], counts[places + 1] = gaps, ends - starts
+    counts[offsets[1:][tails > 0] - 1] = tails[tails > 0]
+    return Segments(values, counts, lengths, (pixels.shape[0], pixels.shape[1]))
+
+
+def join(parts: Sequence[Segments]) -> RLEMasks:
+    """The masks of all pictures, one after the other."""
+    counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
+    lengths = [part.lengths for part in parts] or [np.empty(0, np.int64)]
+    sizes = [np.tile(np.array(part.size, np.int32), (len(part.lengths), 1)) for part in parts]
+    return RLEMasks(
+        np.concatenate(counts),
+        offsets_of(np.concatenate(lengths)),
+        np.concatenate(sizes) if sizes else np.empty((0, 2), np.int32),
+    )
+
+
+def paint(
+    annotations: Annotations, at: int, rows: NDArray[np.integer], numbers: Sequence[int], path: object
+) -> NDArray[np.uint32]:
+    """The number of the mask that each pixel of an image belongs to; 0 where there is none."""
+    images, runs = annotations.images, annotations.regions.runs
+    height, width = int(images.heights[at]), int(images.widths[at])
+    if runs is not None and len(rows):
+        height, width = (int(side) for side in runs.sizes[rows[0]])
+    if not height or not width:
+        raise ReadError(path, expected="the size of every image", found=f"none for {images.name(at)!r}")
+    flat = np.zeros(height * width, dtype=np.uint32)
+    for number, row in zip(numbers, rows.tolist(), strict=True):
+        assert runs is not None
+        inside = pixels_of(runs, row)
+        if len(inside) != len(flat):
+            raise ReadError(path, expected="masks of one size an image", found=f"two in {images.name(at)!r}")
+        if flat[inside].any():
+            found = f"pixels of two in {images.name(at)!r}"
+            raise ReadError(path, expected="segments that share no pixel", found=found)
+        flat[inside] = number
+    return flat.reshape(width, height).T
+
+
+def pixels_of(runs: RLEMasks, row: int) -> NDArray[np.bool_]:
+    """Which pixels, column by column, belong to a mask."""
+    return np.repeat(np.arange(len(runs[row])) % 2 == 1, runs[row])
+
+
+def rows_by_image(annotations: Annotations) -> list[NDArray[np.int64]]:
+    """The objects of each image."""
+    order = np.argsort(annotations.image, kind="stable")
+    bounds = np.searchsorted(annotations.image[order], np.arange(len(annotations.images) + 1))
+    return [order[bounds[i] : bounds[i + 1]] for i in range(len(annotations.images))]

@@ -1,0 +1,238 @@
+"""The classes objects may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from verite.arrays import np
+from verite.errors import BadParameter, DataError, did_you_mean
+from verite.model.images import is_dense
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from verite.model.keypoints import Skeleton
+
+
+class Labels:
+    """Names and file ids of the classes. A file that knows only ids has no names, and the reverse.
+
+    >>> labels = Labels(["cat", "dog"], [17, 18])
+    >>> labels.name(1), labels.index_of_name["dog"], labels.index_of_id[17]
+    ('dog', 1, 0)
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str] | None = None,
+        ids: Iterable[int] | None = None,
+        *,
+        groups: Sequence[str] | None = None,
+        skeletons: Sequence[Skeleton] | None = None,
+    ) -> None:
+        """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`.
+
+        `skeletons`: what is known of the keypoints of each class.
+        """
+        self.names = tuple(names) if names is not None else None
+        self.groups = tuple(groups) if groups is not None else None
+        self.skeletons = (
+            tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
+        )
+        self.numbers = tuple(int(id) for id in ids) if ids is not None else None  # the ids, without numpy
+        if self.names is None and self.numbers is None:
+            raise BadParameter("labels: expected names or ids, found neither")
+        if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
+            raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.numbers)}")
+        tables: tuple[tuple[str, Mapping[Any, int], Sequence[Any]], ...] = (
+            ("name", self.index_of_name, self.names or ()),
+            ("id", self.index_of_id, self.numbers or ()),
+        )
+        for what, index, values in tables:
+            if len(index) != len(values):
+                repeated = next(v for i, v in enumerate(values) if index[v] != i)
+                raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
+        if self.groups is not None and len(self.groups) != len(self):
+            raise BadParameter(f"labels: expected a group for each of {len(self)} classes, found {len(self.groups)}")
+        if self.skeletons is not None and len(self.skeletons) != len(self):
+            found = len(self.skeletons)
+            raise BadParameter(f"labels: expected a skeleton for each of {len(self)} classes, found {found}")
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64] | None:
+        from verite.model.ragged import freeze
+
+        return freeze(self.numbers, "int64") if self.numbers is not None else None
+
+    def __len__(self) -> int:
+        if self.names is not None:
+            return len(self.names)
+        assert self.numbers is not None
+        return len(self.numbers)
+
+    def name(self, i: int) -> str:
+        """What to print for label i: its name, or its id where the file gives no name."""
+        if self.names is not None:
+            return self.names[i]
+        assert self.numbers is not None
+        return str(self.numbers[i])
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """What to print for every label."""
+        return tuple(self.name(i) for i in range(len(self)))
+
+    @cached_property
+    def index_of_name(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names or ())}
+
+    @cached_property
+    def index_of_id(self) -> dict[int, int]:
+        return {id: i for i, id in enumerate(self.numbers or ())}
+
+    @cached_property
+    def by_id(self) -> tuple[int, ...] | None:
+        """Positions in the order of their ids; None where they stand in it already."""
+        if self.numbers is None or all(a < b for a, b in pairwise(self.numbers)):
+            return None
+        return tuple(sorted(range(len(self.numbers)), key=self.numbers.__getitem__))
+
+    def take(self, rows: Iterable[int]) -> Labels:
+        """These classes, in this order."""
+        rows = list(rows)
+        names = None if self.names is None else [self.names[i] for i in rows]
+        groups = None if self.groups is None else [self.groups[i] for i in rows]
+        numbers = None if self.numbers is None else [self.numbers[i] for i in rows]
+        skeletons = None if self.skeletons is None else [self.skeletons[i] for i in rows]
+        return Labels(names, numbers, groups=groups, skeletons=skeletons)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.all_names[:6]) + (", …" if len(self) > 6 else "")
+        return f"Labels({len(self)}: {shown})"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """For each class the classes above it and those below it; the root, which is everything, is no class.
+
+    >>> tree = Hierarchy.of([("animal", "cat"), ("animal", "dog"), ("dog", "pug")])
+    >>> sorted(tree.above["pug"]), sorted(tree.below["animal"])
+    (['animal', 'dog'], ['cat', 'dog', 'pug'])
+    """
+
+    above: dict[str, frozenset[str]]
+    below: dict[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, pairs: list[tuple[str, str]]) -> Hierarchy:
+        """From (class, a class directly below it)."""
+        children: dict[str, list[str]] = {}
+        for parent, child in pairs:
+            children.setdefault(parent, []).append(child)
+        roots = [name for name in children if name not in {child for _, child in pairs}]
+        if pairs and not roots:
+            raise DataError(f"hierarchy: expected a tree, found a circle through {pairs[0][0]!r}")
+
+        def paths(name: str, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+            if name in path:
+                raise DataError(f"hierarchy: expected a tree, found {name!r} below itself")
+            yield (*path, name)
+            for child in children.get(name, ()):
+                yield from paths(child, (*path, name))
+
+        return cls.of_paths(path for root in roots for path in paths(root, ()))
+
+    @classmethod
+    def of_paths(cls, paths: Iterator[tuple[str, ...]]) -> Hierarchy:
+        """From every node's path, itself last. A class that stands in several places has all their ancestors."""
+        above: dict[str, set[str]] = {}
+        below: dict[str, set[str]] = {}
+        for *ancestors, name in paths:
+            above.setdefault(name, set()).update(ancestors)
+            below.setdefault(name, set())
+            for ancestor in ancestors:
+                below.setdefault(ancestor, set()).add(name)
+        for name, others in above.items():
+            both = others & below[name]
+            if both:
+                other = min(both)
+                raise DataError(f"hierarchy: expected a tree, found {name!r} both above and below {other!r}")
+        return cls({k: frozenset(v) for k, v in above.items()}, {k: frozenset(v) for k, v in below.items()})
+
+    def need(self, name: str, where: str) -> None:
+        """The class must be in the hierarchy."""
+        if name not in self.above:
+            near = did_you_mean(name, self.above)
+            raise DataError(f"{where}: expected classes of the hierarchy, found {name!r}, which is not in it{near}")
+
+    def __len__(self) -> int:
+        return len(self.above)
+
+
+# PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
+# EXCLUDED: the class does not count in this image.
+PRESENT, ABSENT, INCOMPLETE, EXCLUDED = 0, 1, 2, 3
+
+KINDS = ("present", "absent", "incomplete", "excluded")
+
+
+@record(eq=False)
+class ImageLevelLabels:
+    """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
+
+    >>> said = Verdicts(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
+    >>> said.cells(3, ABSENT)
+    array([2])
+    """
+
+    image: NDArray[np.int32]
+    label: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        from verite.model.ragged import freeze
+
+        for name, dtype in (("image", np.int32), ("label", np.int32), ("kind", np.uint8)):
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+        if not len(self.image) == len(self.label) == len(self.kind):
+            lengths = f"{len(self.image)}, {len(self.label)} and {len(self.kind)}"
+            raise BadParameter(f"verdicts: expected columns of the same length, found {lengths}")
+
+    @staticmethod
+    def of(rows: Iterable[tuple[int, int, int]]) -> ImageLevelLabels:
+        """From (image, label, kind)."""
+        table = np.array(list(rows), dtype=np.int64).reshape(-1, 3)
+        return ImageLevelLabels(*(table[:, i] for i in range(3)))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def cells(self, labels: int, *kinds: int) -> NDArray[np.int64]:
+        """image × labels + label of the statements of these kinds, each once, rising."""
+        rows = np.isin(self.kind, kinds)
+        return np.unique(self.image[rows].astype(np.int64) * labels + self.label[rows])
+
+    def move(self, image: ArrayLike, label: ArrayLike) -> ImageLevelLabels:
+        """With new positions of images and labels; those that get -1 are left out."""
+        images, labels = np.asarray(image)[self.image], np.asarray(label)[self.label]
+        kept = (images >= 0) & (labels >= 0)
+        return ImageLevelLabels(images[kept], labels[kept], self.kind[kept])
+
+
+def is_in(cells: NDArray[np.int64], image: NDArray[Any], label: NDArray[Any], labels: int) -> NDArray[np.bool_]:
+    """Which objects are in one of these cells, given as by :meth:`Verdicts.cells`."""
+    mine = image.astype(np.int64) * labels + label
+    if not len(cells):
+        return np.zeros(len(mine), dtype=np.bool_)
+    span = int(max(cells[-1], mine.max(initial=0))) + 1
+    if is_dense(span, len(mine)):
+        table = np.zeros(span, dtype=np.bool_)
+        table[cells] = True
+        return np.asarray(table[mine])
+    at = np.minimum(np.searchsorted(cells, mine), len(cells) - 1)
+    return np.asarray(cells[at] == mine)

@@ -1,0 +1,161 @@
+"""What became of every object? A row for each truth and each prediction of an evaluation, for tables of other tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verite.arrays import np
+from verite.errors import BadParameter
+from verite.model.annotations import Annotations
+from verite.model.tables import Display, Part, Table
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.model.results import Results
+
+
+SIDES = ("truth", "pred")
+
+FATES = ("found", "missed", "not asked for", "right", "wrong", "left out")
+
+FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
+
+
+@record(eq=False)
+class Column:
+    """Values, or positions in a list of names; some may be absent."""
+
+    values: NDArray[Any]
+    names: tuple[str, ...] | None = None
+    absent: NDArray[np.bool_] | None = None
+
+    def to_pandas(self, pandas: Any) -> Any:
+        if self.absent is not None:
+            return pandas.arrays.IntegerArray(self.values.astype(np.int64), self.absent)
+        if self.names is None:
+            return self.values
+        if len(set(self.names)) < len(self.names):
+            return np.array(self.names, dtype=object)[self.values]
+        return pandas.Categorical.from_codes(self.values, self.names)
+
+    def to_arrow(self, pyarrow: Any) -> Any:
+        if self.names is not None:
+            return pyarrow.DictionaryArray.from_arrays(self.values.astype(np.int32), pyarrow.array(self.names))
+        return pyarrow.array(self.values, mask=self.absent)
+
+
+@record(eq=False)
+class ObjectOutcomes(Display):
+    """Every truth (found, missed, not asked for) and every prediction (right, wrong, left out), a row each.
+
+    `row` is its place in its file, `partner` the row of the object on the other side that it was matched with. What is
+    left out neither rewards nor punishes: a prediction on an ignored truth, or one that was not looked at.
+    """
+
+    columns: dict[str, Column]
+    iou: float
+    overlap: str = "IoU"  # what it is called
+
+    def __len__(self) -> int:
+        return len(self.columns["row"].values)
+
+    def contents(self) -> list[Part]:
+        side, fate = self.columns["side"].values, self.columns["fate"].values
+        counts = [[int(((side == s) & (fate == f)).sum()) for s in range(2)] for f in range(len(FATES))]
+        shown = {"truths": [c[0] for c in counts], "preds": [c[1] for c in counts]}
+        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", FATES, shown)]
+
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame; names are categories, numbers are not copied."""
+        try:
+            import pandas
+        except ImportError:
+            raise BadParameter("objects: expected pandas, found none; pip install pandas, or use to_arrow()") from None
+        return pandas.DataFrame({name: column.to_pandas(pandas) for name, column in self.columns.items()}, copy=False)
+
+    to_frame = to_pandas
+
+    def to_arrow(self) -> Any:
+        """As an Arrow table; names are dictionaries, numbers are not copied."""
+        from verite.model.frames import import_pyarrow
+
+        pyarrow = import_pyarrow()
+        return pyarrow.table({name: column.to_arrow(pyarrow) for name, column in self.columns.items()})
+
+    def to_polars(self) -> Any:
+        """As a polars DataFrame."""
+        try:
+            import polars
+        except ImportError:
+            raise BadParameter("objects: expected polars, found none; pip install polars, or use to_arrow()") from None
+        return polars.from_arrow(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """What polars, DuckDB and others ask for to take it as it is."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
+    """The one place that asks an evaluation what became of its objects."""
+    if results.truth.source.format == "part":
+        raise BadParameter("objects: expected an evaluation of annotations, found merged parts, which hold no objects")
+    finds, truth, pred = results.finds(iou), results.truth, results.pred
+    is_found = finds.taken >= 0
+    partner = np.full(len(truth) + len(pred), -1, dtype=np.int64)
+    partner[: len(truth)] = finds.taken
+    partner[len(truth) + finds.taken[is_found]] = np.flatnonzero(is_found)
+    of_truths = np.where(is_found, FOUND, np.where(finds.asked, MISSED, NOT_ASKED))
+    of_preds = np.where(partner[len(truth) :] >= 0, RIGHT, WRONG)
+    if finds.claims is not None:
+        of_preds[~finds.claims & (of_preds != RIGHT)] = LEFT_OUT
+    if finds.least is not None and pred.confidence is not None:
+        of_preds[(pred.confidence < finds.least) & (of_preds != RIGHT)] = LEFT_OUT
+    none = np.full(len(truth), np.nan)
+    given = pred.confidence if pred.confidence is not None else np.full(len(pred), np.nan)
+    columns = {
+        "side": Column(np.repeat(np.arange(2, dtype=np.int8), [len(truth), len(pred)]), SIDES),
+        "row": Column(np.concatenate([np.arange(len(truth)), np.arange(len(pred))])),
+        "image": join_names(*((image_names(side), side.image) for side in (truth, pred))),
+        "label": join_names(*((side.labels.all_names, side.label) for side in (truth, pred))),
+        "confidence": Column(np.concatenate([none, given])),
+        "fate": Column(np.concatenate([of_truths, of_preds]).astype(np.int8), FATES),
+        "partner": Column(partner, absent=partner < 0),
+    }
+    return ObjectOutcomes(columns, finds.iou, results.words.overlap)
+
+
+def image_names(side: Annotations) -> list[str]:
+    return [side.images.name(i) for i in range(len(side.images))]
+
+
+def join_names(one: tuple[Any, NDArray[Any]], two: tuple[Any, NDArray[Any]]) -> Column:
+    """Positions in two lists of names as positions in one; mostly one list begins with the other."""
+    mine, theirs = (tuple(names) for names, _ in (one, two))
+    longer = max(mine, theirs, key=len)
+    if longer[: len(mine)] == mine and longer[: len(theirs)] == theirs:
+        return Column(np.concatenate([one[1], two[1]]), longer)
+    place: dict[str, int] = {}
+    lookups = [np.array([place.setdefault(n, len(place)) for n in names], dtype=np.int64) for names in (mine, theirs)]
+    return Column(np.concatenate([lookups[0][one[1]], lookups[1][two[1]]]), tuple(place))
+
+
+MOST_OBJECTS, MOST_LABELS = 20, 8
+
+
+def show_annotations(annotations: Annotations) -> list[Part]:
+    """What is in annotations: how much of what, and the first objects."""
+    counts = np.bincount(annotations.label, minlength=len(annotations.labels))
+    order = np.argsort(-counts, kind="stable")
+    names = annotations.labels.all_names
+    most = Table.of("label", [names[i] for i in order[:MOST_LABELS]], {"objects": counts[order[:MOST_LABELS]].tolist()})
+    first = annotations.take(np.arange(min(MOST_OBJECTS, len(annotations))))
+    columns: dict[str, list[Any]] = {"label": [names[i] for i in first.label]}
+    columns |= {side: first.regions.boxes[:, k].tolist() for k, side in enumerate(("x1", "y1", "x2", "y2"))}
+    if first.confidence is not None:
+        columns["confidence"] = first.confidence.tolist()
+    columns |= {flag: ["yes" if value else "" for value in values.tolist()] for flag, values in first.flags.items()}
+    images = [first.images.name(int(i)) for i in first.image]
+    more = f"first {len(first)} of {len(annotations):,} objects" if len(annotations) > len(first) else ""
+    return [repr(annotations), most, Table.of("image", images, columns, title=more)]

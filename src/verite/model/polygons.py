@@ -1,0 +1,98 @@
+"""Polygons and run-length masks, object by object, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from verite.arrays import np
+from verite.model.layouts import Floats
+from verite.model.ragged import Ints, freeze, gather, is_every, offsets_of
+from verite.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@record(eq=False)
+class Polygons:
+    """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
+
+    points: Floats  # [p, 2]
+    rings: Ints  # ring r has the points rings[r] .. rings[r + 1]
+    objects: Ints  # object i has the rings objects[i] .. objects[i + 1]
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("points", np.float64), ("rings", np.int64), ("objects", np.int64)):
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+
+    def __len__(self) -> int:
+        return len(self.objects) - 1
+
+    def __getitem__(self, i: int) -> list[Floats]:
+        """The rings of object i."""
+        first, last = self.objects[i], self.objects[i + 1]
+        return [self.points[self.rings[r] : self.rings[r + 1]] for r in range(first, last)]
+
+    def take(self, rows: NDArray[np.integer]) -> Polygons:
+        """The outlines of these objects."""
+        if is_every(rows, len(self)):
+            return self
+        chosen, objects = gather(self.objects, rows)
+        points, rings = gather(self.rings, chosen)
+        return Polygons(self.points[points], rings, objects)
+
+    def move(self, change: Callable[[Floats, Ints], Floats]) -> Polygons:
+        """The outlines with `change(points, object of each point)` for their points."""
+        owner = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.objects)), np.diff(self.rings))
+        return Polygons(change(self.points, owner), self.rings, self.objects)
+
+    @staticmethod
+    def of(objects: list[list[Any]]) -> Polygons:
+        """From nested lists: objects, their rings, each a flat or an [n, 2] list of numbers."""
+        rings = [np.asarray(ring, dtype=np.float64).reshape(-1, 2) for rings in objects for ring in rings]
+        points = np.concatenate(rings) if rings else np.empty((0, 2))
+        lengths = np.array([len(r) for r in rings], dtype=np.int64)
+        counts = np.array([len(r) for r in objects], dtype=np.int64)
+        return Polygons(points, offsets_of(lengths), offsets_of(counts))
+
+
+@record(eq=False)
+class RLEMasks:
+    """Run-length masks as COCO writes them: column by column, the first run counts background.
+
+    An object without a mask has no run and the size 0 × 0.
+    """
+
+    counts: NDArray[np.uint32]
+    objects: Ints  # object i has the runs objects[i] .. objects[i + 1]
+    sizes: NDArray[np.int32]  # [n, 2] height and width of the image each mask covers
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("counts", np.uint32), ("objects", np.int64), ("sizes", np.int32)):
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+
+    def __len__(self) -> int:
+        return len(self.objects) - 1
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint32], Ints, NDArray[np.int32]]:
+        return self.counts, self.objects, self.sizes
+
+    def __getitem__(self, i: int) -> NDArray[np.uint32]:
+        return self.counts[self.objects[i] : self.objects[i + 1]]
+
+    def take(self, rows: NDArray[np.integer]) -> RLEMasks:
+        """The masks of these objects."""
+        if is_every(rows, len(self)):
+            return self
+        counts, objects = gather(self.objects, rows)
+        return RLEMasks(self.counts[counts], objects, self.sizes[rows])
+
+    @staticmethod
+    def of(objects: Sequence[tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None]) -> RLEMasks:
+        """From (counts, (height, width)) per object, None where an object has no mask."""
+        counts = [np.asarray(o[0] if o else [], dtype=np.uint32) for o in objects]
+        sizes = np.array([o[1] if o else (0, 0) for o in objects], dtype=np.int32).reshape(-1, 2)
+        lengths = np.array([len(c) for c in counts], dtype=np.int64)
+        return RLEMasks(np.concatenate(counts) if counts else np.empty(0, np.uint32), offsets_of(lengths), sizes)

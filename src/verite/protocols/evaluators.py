@@ -1,0 +1,522 @@
+"""What does a dictionary of arrays say of an image? One column per fact, and many images together as annotations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verite import _core
+from verite.checks import Finding, warn_of
+from verite.errors import BadParameter, DataError, DataWarning, excerpt
+from verite.evaluation.partial import MergedNumbers
+from verite.evaluation.settings import count_merged
+from verite.evaluation.state import Part, PartialMetadata
+from verite.formats.memory import mask_pixels, whole_numbers
+from verite.model.annotations import Annotations
+from verite.model.classes import Labels
+from verite.model.images import Images
+from verite.model.keypoints import Keypoints
+from verite.model.layouts import layout_name
+from verite.model.polygons import RLEMasks
+from verite.model.ragged import offsets_of
+from verite.model.regions import Regions
+from verite.protocols.coco import CocoResults, CocoSettings, coco, evaluate, rules_of
+from verite.records import record
+from verite.threads import thread_count
+
+Item = Mapping[str, Any]
+
+Columns = dict[str, NDArray[Any]]
+
+COLUMNS: dict[str, tuple[Any, Any]] = {  # their types, and what is absent
+    "scores": (np.float64, np.nan),
+    "area": (np.float64, np.nan),
+    "iscrowd": (np.bool_, False),
+    "ignore": (np.bool_, False),
+}
+
+KEYS = {
+    "predictions": ("boxes", "masks", "keypoints", "labels", "scores", "image_id"),
+    "targets": ("boxes", "masks", "keypoints", "labels", "area", "iscrowd", "ignore", "image_id", "size"),
+}
+
+
+@record(eq=False)
+class Batch:
+    """An image: what was predicted and what is there, and its id."""
+
+    pred: Columns
+    target: Columns
+    image: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width, 0 x 0 where nobody says."""
+        for side in (self.target, self.pred):
+            if "size" in side:
+                return int(side["size"][0]), int(side["size"][1])
+        return 0, 0
+
+    def __len__(self) -> int:
+        """How many objects there are."""
+        return len(self.pred["labels"]) + len(self.target["labels"])
+
+
+def used_labels(batches: Sequence[Batch]) -> NDArray[np.int64]:
+    """The classes that occur."""
+    return np.unique(concatenate([side["labels"] for b in batches for side in (b.pred, b.target)], np.int64))
+
+
+def join_batches(batches: Sequence[Batch], labels: Labels, layout: str) -> tuple[Annotations, Annotations]:
+    """Targets and predictions of many images."""
+    heights, widths = np.array([batch.size for batch in batches], dtype=np.int32).reshape(-1, 2).T
+    ids = np.array([batch.image for batch in batches], dtype=np.int64)
+    images = Images(None, ids, widths=widths, heights=heights)
+    return (
+        join_side([batch.target for batch in batches], images, labels, layout, is_pred=False),
+        join_side([batch.pred for batch in batches], images, labels, layout, is_pred=True),
+    )
+
+
+def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str, *, is_pred: bool) -> Annotations:
+    """One side of many images as columns."""
+    counts = [len(c["labels"]) for c in parts]
+    used = concatenate([c["labels"] for c in parts], np.int64)
+    masks = join_masks(parts, counts)
+    boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
+    boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
+    regions = Regions(boxes, layout, runs=masks, boxed=boxed, keypoints=join_keypoints(parts, counts))
+    return Annotations(
+        images=images,
+        labels=labels,
+        image=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
+        label=_core.find_positions(used, np.asarray(labels.ids, dtype=np.int64))[0],
+        regions=Regions.over(regions.native.bound()),
+        confidence=join_column(parts, counts, "scores") if is_pred else None,
+        area=None if is_pred or all("area" not in c for c in parts) else join_column(parts, counts, "area"),
+        flags={
+            flag: join_column(parts, counts, key)
+            for flag, key in (("crowd", "iscrowd"), ("ignore", "ignore"))
+            if any(key in c for c in parts)
+        },
+    )
+
+
+def join_column(parts: list[Columns], counts: list[int], key: str) -> NDArray[Any]:
+    """What all images say; where one says nothing it is absent."""
+    kind, absent = COLUMNS[key]
+    return concatenate([c[key] if key in c else np.full(n, absent) for c, n in zip(parts, counts, strict=True)], kind)
+
+
+def is_finite(side: Annotations) -> bool:
+    """Are all boxes, keypoints and confidences numbers that can be compared?"""
+    keypoints = side.regions.keypoints
+    given = (side.regions.values, side.confidence, None if keypoints is None else keypoints.points)
+    return all(values is None or bool(np.isfinite(values).all()) for values in given)
+
+
+def read_batch(item: Item, side: str, i: int) -> Columns:
+    """What a dictionary says, as arrays of one length; what it does not say is absent."""
+    if not isinstance(item, Mapping):
+        raise BadParameter(f"{side}[{i}]: expected a dictionary, found {type(item).__name__}")
+    unknown = sorted(set(item) - set(KEYS[side]))
+    if unknown:
+        raise BadParameter(f"{side}[{i}]: expected keys out of {', '.join(KEYS[side])}, found {excerpt(unknown[0])}")
+    for key in ("labels", *(("scores",) if side == "predictions" else ())):
+        if key not in item:
+            raise BadParameter(f"{side}[{i}]: expected a key {key!r}, found none")
+    if not any(key in item for key in ("boxes", "masks", "keypoints")):
+        raise BadParameter(f"{side}[{i}]: expected boxes, masks or keypoints, found none")
+    labels = whole_numbers(array_of(item["labels"], f"{side}[{i}].labels"), f"{side}[{i}].labels")
+    count = len(labels)
+    found: Columns = {"labels": labels, "boxed": np.array("boxes" in item)}
+    boxes = array_of(item["boxes"], f"{side}[{i}].boxes") if "boxes" in item else np.zeros((count, 4))
+    if boxes.size and (boxes.ndim not in (1, 2) or boxes.shape[-1] != 4):
+        raise BadParameter(f"{side}[{i}].boxes: expected shape (n, 4), found {boxes.shape}")
+    found["boxes"] = check_count(boxes.astype(np.float64).reshape(-1, 4), count, f"{side}[{i}].boxes")
+    for key, (kind, _) in COLUMNS.items():
+        if key in item:
+            given = array_of(item[key], f"{side}[{i}].{key}").reshape(-1)
+            if kind is np.bool_ and np.isnan(given).any():
+                raise BadParameter(f"{side}[{i}].{key}: expected 0 or 1 for every object, found nan")
+            found[key] = check_count(given.astype(kind), count, f"{side}[{i}].{key}")
+    if "masks" in item:
+        pixels = mask_pixels(array_of(item["masks"], f"{side}[{i}].masks"), f"{side}[{i}].masks")
+        check_count(pixels, count, f"{side}[{i}].masks")
+        found["counts"], found["objects"] = _core.mask_runs(np.ascontiguousarray(pixels).view(np.uint8))
+        found["size"] = np.array(pixels.shape[1:], dtype=np.int32)
+    elif "size" in item:
+        size = whole_numbers(array_of(item["size"], f"{side}[{i}].size"), f"{side}[{i}].size")
+        if len(size) != 2 or not ((size >= 0) & (size < 2**31)).all():
+            raise BadParameter(f"{side}[{i}].size: expected height and width in pixels, found {size.tolist()}")
+        found["size"] = size.astype(np.int32)
+    if "keypoints" in item:
+        points = array_of(item["keypoints"], f"{side}[{i}].keypoints").astype(np.float64)
+        if points.size and (points.ndim != 3 or points.shape[2] not in (2, 3)):
+            raise BadParameter(f"{side}[{i}].keypoints: expected shape (n, points, 3), found {points.shape}")
+        found["keypoints"] = check_count(points, count, f"{side}[{i}].keypoints")
+    return found
+
+
+def array_of(values: Any, what: str) -> NDArray[Any]:
+    """Anything as a numpy array; torch's tensors wherever they are."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if "bfloat16" in str(values.dtype) else values
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise BadParameter(f"{what}: expected an array of numbers, found {error}") from None
+    if array.dtype.kind not in "biuf":
+        found = excerpt(str(array.flat[0])) if array.size else str(array.dtype)
+        raise BadParameter(f"{what}: expected numbers, found {found} ({array.dtype})")
+    return array
+
+
+def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
+    if len(values) != count:
+        raise BadParameter(f"{what}: expected {count} values as there are labels, found {len(values)}")
+    return values
+
+
+def image_of(pred: Item, target: Item, i: int) -> int | None:
+    """The id of an image, if one of the sides states it: a number, or an array of one number as torchvision has it."""
+    ids = set()
+    for side, item in (("predictions", pred), ("targets", target)):
+        if "image_id" not in item:
+            continue
+        where = f"{side}[{i}].image_id"
+        numbers = whole_numbers(array_of(item["image_id"], where), where)
+        if len(numbers) != 1:
+            raise BadParameter(f"{where}: expected one number, found {len(numbers)}")
+        ids.add(int(numbers[0]))
+    if len(ids) > 1:
+        raise BadParameter(f"[{i}].image_id: expected the same id on both sides, found {sorted(ids)}")
+    return ids.pop() if ids else None
+
+
+def concatenate(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
+
+
+def join_masks(parts: list[Columns], counts: list[int]) -> RLEMasks | None:
+    if not any("counts" in part for part in parts):
+        return None
+    lengths = [
+        np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
+        for part, n in zip(parts, counts, strict=True)
+    ]
+    sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
+    runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
+    return RLEMasks(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
+
+
+def join_keypoints(parts: list[Columns], counts: list[int]) -> Keypoints | None:
+    if not any("keypoints" in part for part in parts):
+        return None
+    every = [part["keypoints"] if "keypoints" in part else [None] * n for part, n in zip(parts, counts, strict=True)]
+    return Keypoints.of([pose for poses in every for pose in poses])
+
+
+FIRST = 64  # images after which the checks look for the first time
+
+LATER, MANY = 256, 50_000  # images or objects that are evaluated together from then on
+
+MOST_PARTS = 16  # of about one size, before they are merged
+
+AGAIN = "do several processes see the same image, or was reset() forgotten? duplicates='first' takes the first"
+
+
+class CocoEvaluator:
+    """Collects predictions and targets, one dictionary an image, and has the numbers of all of them at any time.
+
+    A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
+    `labels` [n]; a target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
+    COCO itself has no say in `ignore`: it is honoured with ``ignored="explicit"``, and a warning says so otherwise.
+    Arrays are numpy's, torch's, or anything that numpy takes. Images are counted as they come, or named by an
+    `image_id` in every target. Settings are those of :func:`verite.coco`, checked at once.
+
+    An image is complete when it arrives: a few of them are evaluated together, and only what became of their boxes and
+    masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.finds()` and the table by
+    image. An image that comes twice is refused; ``duplicates="first"`` leaves out what comes later, as a sampler needs
+    that repeats images to give every process as many.
+
+    What looks wrong is said once, as a Python warning, when the first images are there, and is in ``results.findings``:
+    an untrained network must not end a run, so that only ``checks="stop"`` stops. Predictions whose box or confidence
+    is not finite count as wrong.
+
+    >>> evaluator = CocoEvaluator(labels={1: "cat"})
+    >>> evaluator.update([{"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}],
+    ...                  [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
+    >>> round(evaluator.compute().scores["AP"].value, 4)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        layout: str = "xyxy",
+        labels: Mapping[int, str] | Sequence[str] | None = None,
+        keep: bool = False,
+        duplicates: Literal["error", "first"] = "error",
+        **settings: Any,
+    ) -> None:
+        self.layout = layout_name(layout)
+        if not isinstance(labels, (Mapping, Sequence, type(None))):
+            raise BadParameter(f"labels: expected names, or names by their numbers, found {excerpt(labels)}")
+        self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
+        self.settings = {"checks": "warn", **settings}
+        self.asked = CocoSettings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
+        if duplicates not in ("error", "first"):
+            raise BadParameter(f"duplicates: expected error or first, found {duplicates!r}")
+        self.keep, self.duplicates = bool(keep), duplicates
+        self.count = 0
+        self.has_ids: bool | None = None  # None: nobody knows yet
+        self.seen: set[int] = set()  # ids
+        self.waiting: list[Batch] = []  # images that are not evaluated yet
+        self.objects = 0  # in them
+        self.parts: list[Part] = []
+        self.findings: list[Finding] = []
+        self.is_examined = False
+        self.knows_ignore = False  # some targets mark objects as ignored, and a warning was given if they count
+
+    def __len__(self) -> int:
+        """How many images there are."""
+        return self.count
+
+    @property
+    def checks(self) -> str:
+        return str(self.settings["checks"])
+
+    def update(self, preds: Sequence[Item] | Item, targets: Sequence[Item] | Item) -> None:
+        """Add the images of a batch."""
+        for key, items in (("preds", preds), ("targets", targets)):
+            if not isinstance(items, (Mapping, Iterable)):
+                raise BadParameter(f"{key}: expected a dictionary per image, found {type(items).__name__}")
+        predictions, truths = ([items] if isinstance(items, Mapping) else list(items) for items in (preds, targets))
+        if len(predictions) != len(truths):
+            raise BadParameter(
+                f"update: expected as many targets as predictions, found {len(truths)} and {len(predictions)}"
+            )
+        # Everything is checked before anything is kept, so that a bad batch leaves no trace.
+        found = [
+            (read_batch(pred, "predictions", i), read_batch(target, "targets", i), image_of(pred, target, i))
+            for i, (pred, target) in enumerate(zip(predictions, truths, strict=True))
+        ]
+        ids = [image for _, _, image in found]
+        has_ids = self.agree_on_ids(ids)
+        fresh = self.choose_new(ids) if has_ids else range(len(ids))
+        first = self.count
+        batches = [
+            Batch(pred, target, first + n if image is None else image)
+            for n, (pred, target, image) in enumerate(found[i] for i in fresh)
+        ]
+        self.check_labels(batches)
+        self.warn_of_ignore(batches)
+        self.has_ids, self.count = has_ids, first + len(batches)
+        self.seen.update(batch.image for batch in batches if has_ids)
+        self.waiting += batches
+        self.objects += sum(map(len, batches))
+        if not self.keep and (len(self.waiting) >= (LATER if self.is_examined else FIRST) or self.objects >= MANY):
+            self.evaluate_waiting()
+        elif self.keep and not self.is_examined and len(self.waiting) >= FIRST:
+            self.look_at_first()
+
+    def warn_of_ignore(self, batches: Sequence[Batch]) -> None:
+        """Once, that targets mark objects as ignored which are counted."""
+        if self.knows_ignore or not any("ignore" in batch.target and batch.target["ignore"].any() for batch in batches):
+            return
+        self.knows_ignore = True
+        if self.settings.get("ignored") is None and self.checks != "off":
+            message = 'targets mark objects as ignored, which COCO counts; ignored="explicit" ignores them'
+            warnings.warn(f"CocoEvaluator: {message}", DataWarning, stacklevel=3)
+
+    def agree_on_ids(self, ids: Sequence[int | None]) -> bool | None:
+        """All images have an id, or none has one."""
+        kinds = {image is not None for image in ids} | ({self.has_ids} - {None})
+        if len(kinds) > 1:
+            raise BadParameter("image_id: expected one for every image or for none, found some without")
+        return kinds.pop() if kinds else None
+
+    def choose_new(self, ids: Sequence[Any]) -> list[int]:
+        """The places of images that were not there before."""
+        fresh: dict[int, int] = {}
+        for i, image in enumerate(ids):
+            if image not in self.seen and image not in fresh:
+                fresh[image] = i
+            elif self.duplicates == "error":
+                raise DataError(f"image_id: expected each image once, found {image} again; {AGAIN}")
+        return list(fresh.values())
+
+    def check_labels(self, batches: Sequence[Batch]) -> None:
+        """Every class was named, if any was."""
+        strange = sorted(set(used_labels(batches).tolist()) - set(self.names)) if self.names is not None else []
+        if strange:
+            raise DataError(f"labels: expected one of {len(self.names or ())} that were named, found {strange[0]}")
+
+    def evaluate_waiting(self) -> None:
+        """Turn the images that wait into what became of them."""
+        if not self.waiting:
+            return
+        truth, pred = join_batches(self.waiting, self.labels(self.waiting), self.layout)
+        # The first images say what is wrong with the others, too, but for single boxes.
+        checks = "off" if self.is_examined and is_finite(truth) and is_finite(pred) else self.checks
+        # Many small evaluations are quicker one after the other.
+        settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
+        evaluation, findings = evaluate(truth, pred, settings)
+        self.parts.append(evaluation.part(self.about))
+        self.waiting, self.objects, self.is_examined = [], 0, True
+        self.say(findings)
+        self.merge_small()
+
+    def merge_small(self) -> None:
+        """Keep the number of parts low: so many of one size become one of the next size."""
+        sizes = [len(part) for part in self.parts]
+        while len(sizes) >= MOST_PARTS and sizes[-MOST_PARTS] < MOST_PARTS * sizes[-1]:
+            merged = Part.merge(*self.parts[-MOST_PARTS:], takes_first=self.takes_first)
+            self.parts[-MOST_PARTS:], sizes[-MOST_PARTS:] = [merged], [len(merged)]
+
+    def look_at_first(self) -> None:
+        """Say what is wrong before the last image is there."""
+        from verite.checks import examine_all
+
+        self.is_examined = True
+        if self.checks == "warn":
+            self.say(examine_all(*self.both_sides()))
+
+    def say(self, findings: Sequence[Finding]) -> None:
+        """Warn of what was not said yet."""
+        known = {(finding.code, finding.side) for finding in self.findings}
+        new = [finding for finding in findings if (finding.code, finding.side) not in known]
+        self.findings += new
+        if self.checks == "warn":
+            warn_of(new, "CocoEvaluator")
+
+    @property
+    def takes_first(self) -> bool:
+        return self.duplicates == "first"
+
+    @property
+    def about(self) -> str:
+        """What must be the same of evaluators that are put together."""
+        return repr((self.names, rules_of(self.asked), self.asked.confidence, self.has_ids))
+
+    def merge(self, other: CocoEvaluator) -> None:
+        """Add everything another evaluator has collected, for example in another process.
+
+        Where images have no ids, those of the other one are numbered on.
+        """
+        if self.identity != other.identity:
+            raise BadParameter("merge: expected an evaluator with the same settings, layout and labels")
+        has_ids = self.agree_on_ids([]) if other.has_ids is None else self.agree_on_ids([0 if other.has_ids else None])
+        again = self.seen & other.seen
+        if again and not self.takes_first:
+            raise DataError(f"image_id: expected each image once, found {min(again)} again; {AGAIN}")
+        self.has_ids = has_ids
+        if self.keep:
+            self.take_waiting([batch for batch in other.waiting if batch.image not in again])
+        else:
+            self.evaluate_waiting()
+            other.evaluate_waiting()
+            PartialMetadata.join(part.notes for part in (*self.parts, *other.parts))  # what disagrees is named here
+            self.take_parts(other.parts)
+        self.seen |= other.seen
+        self.count += other.count - len(again)
+        self.findings += [finding for finding in other.findings if finding not in self.findings]
+        self.is_examined |= other.is_examined
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return self.layout, self.names, self.settings, self.keep, self.duplicates
+
+    def take_waiting(self, batches: Sequence[Batch]) -> None:
+        base = 0 if self.has_ids else self.count
+        self.waiting += [Batch(batch.pred, batch.target, batch.image + base) for batch in batches]
+
+    def take_parts(self, parts: Sequence[Part]) -> None:
+        base = 0 if self.has_ids else self.count
+        self.parts += [Part(part.kept.shift(base)) if base else part for part in parts]
+        self.merge_small()
+
+    def reset(self) -> None:
+        """Forget everything that was collected."""
+        given = {"layout": self.layout, "labels": self.names, "keep": self.keep, "duplicates": self.duplicates}
+        self.__init__(**given, **self.settings)  # type: ignore[misc]
+
+    def compute(
+        self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None
+    ) -> CocoResults:
+        """The numbers of all images so far; more may be added afterwards.
+
+        `gather` hands over the bytes of this process and returns those of all processes, in the same order everywhere:
+        with torch.distributed three lines around `all_gather_object`. Every process then has the numbers of all.
+        """
+        if gather is not None:
+            return self.gather(gather).compute(name=name)
+        name = name or "evaluator"
+        if self.keep:
+            results = coco(*self.both_sides(), **{**self.settings, "name": name})
+            self.say(results.findings)
+            return results
+        self.evaluate_waiting()
+        if not self.parts:
+            return coco(*self.both_sides(), **{**self.settings, "name": name})
+        numbers = MergedNumbers(
+            self.parts,
+            None if self.names is None else self.labels(()),
+            class_agnostic=self.asked.class_agnostic,
+            takes_first=self.takes_first,
+            threads=thread_count(self.asked.threads),
+            remedy="keep them with CocoEvaluator(keep=True)",
+        )
+        results = CocoResults.of_parts(numbers, self.asked.change(name=name))
+        results.findings = tuple(self.findings)
+        left = sum(part.kept.row_count for part in self.parts)
+        results.threshold_note = count_merged(left, self.asked.confidence)
+        if self.asked.confidence is not None and not left and self.checks != "off":
+            warnings.warn(f"CocoEvaluator: {results.threshold_note}", DataWarning, stacklevel=2)
+        return results
+
+    def to_bytes(self) -> bytes:
+        """What became of all images so far, for other processes."""
+        if self.keep:
+            raise BadParameter("gather: expected keep=False, found keep=True; merge pickled evaluators instead")
+        self.evaluate_waiting()
+        if not self.parts:
+            return b""
+        return Part.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
+
+    def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> CocoEvaluator:
+        """An evaluator with what all processes have collected, and found suspicious; see :meth:`compute`."""
+        whole = CocoEvaluator(
+            layout=self.layout, labels=self.names, duplicates=self.duplicates, **self.settings
+        )  # fmt: skip
+        for data in gather(self.to_bytes()):
+            if not data:
+                continue
+            part = Part.from_bytes(data)
+            if whole.parts and part.kept.about != whole.parts[0].kept.about:
+                raise BadParameter("gather: expected evaluators with the same settings and labels in all processes")
+            whole.has_ids = bool(self.has_ids)
+            whole.take_parts([part])
+            whole.count += len(part)
+        whole.findings = list(PartialMetadata.join(part.notes for part in whole.parts).tell(whole.count))
+        whole.is_examined = True
+        return whole
+
+    def both_sides(self) -> tuple[Annotations, Annotations]:
+        """Targets and predictions so far, as far as they are kept."""
+        return join_batches(self.waiting, self.labels(self.waiting, every=True), self.layout)
+
+    def labels(self, batches: Sequence[Batch], *, every: bool = False) -> Labels:
+        """Those that were named, or else those that occur; of a few images only these."""
+        if self.names is None:
+            return Labels(None, used_labels(batches))
+        if every or not batches:
+            return Labels(list(self.names.values()), list(self.names))
+        used = used_labels(batches).tolist()
+        return Labels([self.names[id] for id in used], used)

@@ -1,0 +1,1 @@
+"""The self-contained HTML report: a JSON document of results, and the HTML that renders it."""

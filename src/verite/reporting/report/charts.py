@@ -1,0 +1,269 @@
+"""SVG charts of the report: stacked bars, intervals, and line plots, without JavaScript.
+
+Bars and intervals have no view box: x is in per cent and text does not shrink with the page. Lines live in a box of 440
+by 300. Whatever a chart shows stands in a table or a sentence beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, log2
+
+from verite.model.styles import Markup, element
+from verite.records import record
+from verite.reporting.report.layout import number, plain
+
+WIDE, HIGH = 440, 300
+LEFT, RIGHT, TOP, BOTTOM = 36, 14, 26, 44  # margins of a line chart
+TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LETTER = 0.0087  # of a bar's width, a letter of its labels where the bar is widest
+
+
+def text(x: object, y: object, words: str, *more: Markup, kind: str = "", anchor: str = "start") -> Markup:
+    attributes: dict[str, str | int] = {"x": str(x), "y": str(y)}
+    if kind:
+        attributes["class_"] = kind
+    if anchor != "start":
+        attributes["text_anchor"] = anchor
+    return element("text", words, *more, **attributes)
+
+
+# Bars
+
+
+@record()
+class Piece:
+    """A part of a bar: what it is called, how long it is, and its colour's class."""
+
+    label: str
+    value: float
+    kind: str
+
+
+def stack(pieces: Sequence[Piece], about: str, place: int = 0) -> Markup:
+    """A bar of pieces that add up to 1, each named above it or, where there is no room, at the end below it; `place`:
+    of the system whose objects they open.
+    """
+    at, last, parts, small = 0.0, 0.0, [], []
+    on_phone = 0.0  # where the next label may begin on a screen half as wide
+    for piece in pieces:
+        value = max(piece.value, 0.0) if isfinite(piece.value) else 0.0
+        width = max(value - 0.0018, 0.0005) if value > 0 else 0.0
+        shown = f"{piece.label} {number(value)}"
+        if width:
+            opens = f"{place}.{'right' if piece.kind == 'c-ap' else piece.label}"
+            parts.append(bar(at, width, piece.kind, 20, 24, shown, opens))
+        left, long = (
+            max(at, last),
+            len(shown) * LETTER,
+        )  # a name moves away from the one before, as far as its piece goes
+        if value >= 0.02 and left + long <= min(at + max(value, 0.11), 1):
+            strong = element("tspan", number(value), class_="k")
+            wide = 2.2 * long
+            fits = left >= on_phone and left + wide <= 1
+            kind = "a" if piece.kind == "c-ap" else "" if fits else "narrow"
+            parts.append(text(f"{100 * left:.2f}%", 12, f"{piece.label} ", strong, kind=kind))
+            last = left + long + 0.01
+            on_phone = left + wide + 0.02 if fits else on_phone
+        elif value >= 0.0005:
+            small.append(shown)
+        at += value
+    if small:
+        parts.append(text("100%", 58, " · ".join(small), kind="f sm narrow", anchor="end"))
+    said = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
+    return element("svg", *parts, class_="bar", height=62, role="img", aria_label=f"{about}: {said}")
+
+
+def thin_stack(pieces: Sequence[Piece], about: str) -> Markup:
+    """The same, small, for a row of a table."""
+    at, parts = 0.0, []
+    for piece in pieces:
+        value = max(piece.value, 0.0) if isfinite(piece.value) else 0.0
+        if value > 0.0004:
+            left, wide = f"{100 * at:.1f}%", f"{100 * max(value - 0.004, 0.002):.1f}%"
+            parts.append(element("rect", class_=piece.kind, x=left, width=wide))
+        at += value
+    said = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
+    return element("svg", *parts, class_="bar thin", role="img", aria_label=f"{plain(about)}: {said}")
+
+
+def bar(at: float, width: float, kind: str, y: int, height: int, title: str, opens: str = "") -> Markup:
+    """`opens`: whose objects it shows where it is clicked."""
+    return element(
+        "rect",
+        element("title", title),
+        **({"data_count": opens} if opens else {}),
+        class_=kind,
+        x=f"{100 * at:.2f}%",
+        y=y,
+        width=f"{100 * width:.2f}%",
+        height=height,
+    )
+
+
+def share_bar(parts: Sequence[tuple[str, int, str]], total: int) -> Markup:
+    """A bar of counts, the first two named above it and the others below, from either end."""
+    at, drawn = 0.0, []
+    for label, count, kind in parts:
+        width = count / total if total else 0.0
+        if width:
+            drawn.append(bar(at, max(width - 0.004, 0.002), kind, 20, 24, f"{label} {count:,}"))
+        at += width
+    said = ", ".join(f"{label} {count:,}" for label, count, _ in parts)
+    return element("svg", *drawn, class_="bar", height=48, role="img", aria_label=said)
+
+
+def interval(
+    value: float, low: float, high: float, span: tuple[float, float], kind: str, *, zero: bool = True
+) -> Markup:
+    """A dot and its interval on a line that several rows share."""
+
+    def place(at: float) -> str:
+        share = (min(max(at, span[0]), span[1]) - span[0]) / (span[1] - span[0])
+        return f"{100 * (0.02 + 0.96 * share):.2f}%"
+
+    parts = []
+    if zero and span[0] <= 0 <= span[1]:
+        parts.append(element("line", x1=place(0), x2=place(0), y1=2, y2=24, class_="zero"))
+    if isfinite(low) and isfinite(high):
+        parts.append(element("line", x1=place(low), x2=place(high), y1=13, y2=13, class_=f"iv {kind}".strip()))
+    if isfinite(value):
+        parts.append(element("circle", cx=place(value), cy=13, r=5, class_=f"dot {kind}".strip()))
+    return element("svg", *parts, class_="bar", height=26, aria_hidden="true")
+
+
+# Lines
+
+
+@record()
+class Stroke:
+    """Points in the chart's own units, a name at one of them, and how it is drawn: a accent, k ink, g grey."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    kind: str = "a"
+    label_at: float = 1.0  # where along x it is named
+    is_below: bool = False
+    name: str = ""  # what the pointer tells where no label is drawn
+
+
+@record()
+class Axes:
+    """What is along the sides, and where numbers stand."""
+
+    x: str
+    y: str
+    x_ticks: Sequence[float] = TICKS
+    y_ticks: Sequence[float] = TICKS
+    x_range: tuple[float, float] = (0.0, 1.0)
+    y_range: tuple[float, float] = (0.0, 1.0)
+    is_log: bool = False  # x in steps of doubling
+
+    @property
+    def scale(self) -> list[float]:
+        """For the script: x at the left edge and what a unit is in x, the same of y, and whether x is a power of 2."""
+        (left, top), (right, base) = self.place(self.x_range[0], self.y_range[1]), self.place(self.x_range[1], 0.0)
+        low, high = (log2(end) for end in self.x_range) if self.is_log else self.x_range
+        across, along = (high - low) / (right - left), (self.y_range[0] - self.y_range[1]) / (base - top)
+        return [low - left * across, across, self.y_range[1] - top * along, along, *([1.0] if self.is_log else [])]
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        low, high = self.x_range
+        share = (log2(x) - log2(low)) / (log2(high) - log2(low)) if self.is_log else (x - low) / (high - low)
+        up = (y - self.y_range[0]) / (self.y_range[1] - self.y_range[0])
+        across, along = WIDE - LEFT - RIGHT, HIGH - TOP - BOTTOM
+        return LEFT + min(max(share, 0.0), 1.0) * across, TOP + (1 - min(max(up, 0.0), 1.0)) * along
+
+
+def tick(value: float) -> str:
+    """A number at an axis.
+
+    >>> tick(0.25), tick(1.0), tick(8)
+    ('0.25', '1', '8')
+    """
+    return f"{value:.3g}"
+
+
+def frame(axes: Axes) -> list[Markup]:
+    """Horizontal lines, a base, and words where they are looked for: y above its axis, x below to the right."""
+    parts = []
+    (left, base), (right, _) = axes.place(axes.x_range[0], axes.y_range[0]), axes.place(axes.x_range[1], 0)
+    for value in axes.y_ticks:
+        y = axes.place(axes.x_range[0], value)[1]
+        kind = "axis" if value == axes.y_range[0] else "grid"
+        parts.append(element("line", x1=f"{left:.1f}", x2=f"{right:.1f}", y1=f"{y:.1f}", y2=f"{y:.1f}", class_=kind))
+        parts.append(text(f"{left - 6:.1f}", f"{y + 4:.1f}", tick(value), kind="f", anchor="end"))
+    for value in axes.x_ticks:
+        x = axes.place(value, axes.y_range[0])[0]
+        shown = f"1/{1 / value:.0f}" if axes.is_log and value < 1 else tick(value)
+        parts.append(text(f"{x:.1f}", f"{base + 17:.1f}", shown, kind="f", anchor="middle"))
+    parts.append(text(0, 12, axes.y, kind="f"))
+    parts.append(text(f"{right:.1f}", HIGH - 6, axes.x, kind="f", anchor="end"))
+    return parts
+
+
+def path(axes: Axes, points: Sequence[tuple[float, float]]) -> str:
+    placed = [axes.place(x, y) for x, y in points if isfinite(x) and isfinite(y)]
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed) if placed else ""
+
+
+def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: str = "") -> Markup:
+    """A chart of lines; each is named at its own place, none in a legend."""
+    parts = frame(axes)
+    for line in drawn:
+        shape = path(axes, line.points)
+        if shape:
+            told = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
+            parts.append(element("path", d=shape, class_=f"ln {line.kind}", **told))
+    taken: list[tuple[float, float, float]] = []
+    for line in drawn:
+        if line.label and line.points:
+            parts.append(label(axes, line, taken))
+    return element(
+        "svg",
+        element("title", about),
+        *parts,
+        *more,
+        class_="chart",
+        viewBox=f"0 0 {WIDE} {HIGH}",
+        role="img",
+        aria_label=about,
+        data_axes=" ".join(f"{value:g}" for value in axes.scale),
+        data_x=axes.x.partition(" ")[0],
+        **({"data_chart": key} if key else {}),
+    )
+
+
+def label(axes: Axes, line: Stroke, taken: list[tuple[float, float, float]]) -> Markup:
+    """A line's name near it; names that would lie on each other move apart."""
+    known = [point for point in line.points if isfinite(point[0]) and isfinite(point[1])]
+    if not known:
+        return Markup()
+    x, y = min(known, key=lambda point: abs(point[0] - line.label_at))
+    wide = 7.0 * min(len(line.label), 18)
+    left = min(axes.place(x, y)[0] + 4, WIDE - RIGHT - wide)
+    # The line must not run through its own name.
+    over = [top for spot, top in (axes.place(*point) for point in known) if left - 4 <= spot <= left + wide]
+    over.append(axes.place(x, y)[1])
+    at = (left, max(over) + 16 if line.is_below else min(over) - 7)
+    while any(x < left + wide + 4 and left < x + w + 4 and abs(at[1] - y) < 13 for x, y, w in taken):
+        at = (left, at[1] + 13)
+    taken.append((*at, wide))
+    kind = {"a": "a", "k": "k"}.get(line.kind.split()[0], "")
+    return text(f"{at[0]:.1f}", f"{at[1]:.1f}", plain(line.label, 18), kind=kind)
+
+
+def small_curve(points: Sequence[tuple[float, float]], mean: Sequence[tuple[float, float]], about: str) -> Markup:
+    """Precision against recall of one class, as large as a stamp, the mean of all in grey behind it."""
+
+    def shape(listed: Sequence[tuple[float, float]]) -> str:
+        return "M" + "L".join(f"{1 + 98 * x:.1f} {2 + 60 * (1 - y):.1f}" for x, y in listed) if listed else ""
+
+    parts = [element("path", d="M1 2V62H99", class_="axis nofill")]
+    if points:
+        parts.append(element("path", d=f"{shape(points)}V62H1Z", class_="area"))
+    if mean:
+        parts.append(element("path", d=shape(mean), class_="ln g thin"))
+    if points:
+        parts.append(element("path", d=shape(points), class_="ln a thin"))
+    return element("svg", *parts, viewBox="0 0 100 64", role="img", aria_label=about)

@@ -1,0 +1,237 @@
+"""The examples that the helps of all commands print, and the files that they name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import numpy as np
+from PIL import Image
+
+import verite as vt
+from tests.formats.samples import DATA as SAMPLES
+from verite.cli import run
+from verite.cli import verite as program
+from verite.formats import write
+
+DATA = Path(str(files("verite") / "data"))
+DEMO, COMPETITIONS = DATA / "demo", DATA / "competitions"
+
+
+def commands(
+    command: click.Command = program, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command with the words that call it, those of groups among them."""
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from commands(inner, (*words, name))
+
+
+def examples() -> Iterator[str]:
+    """The examples of all helps, without the comments behind them and without what they are piped into."""
+    for _, command in commands():
+        for line in (command.epilog or "").splitlines():
+            if line.startswith("  verite "):
+                yield re.split(r" {2,}| \| jq ", line.strip())[0].strip()
+
+
+# What the files of an example hold, by where they come from: the demo's, or those of a sample.
+COPIES = {
+    DEMO / "hawk.json": "pred.json predictions.json a.json c.json new.json",
+    DEMO / "mole.json": "b.json old.json",
+    DEMO / "images": "photos",
+    DATA / "example" / "truth": "groundtruths",
+    DATA / "example" / "pred": "detections",
+    DATA / "ranking" / "table2.csv": "table.csv",
+    DATA / "class-distances" / "taxonomy-voc.txt": "classes.txt",
+    COMPETITIONS / "lvis" / "truth.json": "lvis_v1_val.json",
+    COMPETITIONS / "openimages" / "boxes.csv": "boxes.csv validation-boxes.csv",
+    COMPETITIONS / "openimages" / "labels.csv": "labels.csv",
+    COMPETITIONS / "openimages" / "hierarchy.json": "bbox_labels_500_hierarchy.json",
+    COMPETITIONS / "imagenet" / "solution.csv": "LOC_val_solution.csv",
+    COMPETITIONS / "panoptic" / "truth": "truth_png",
+    COMPETITIONS / "panoptic" / "hawk": "pred_png",
+    SAMPLES / "dota" / "good": "labelTxt",
+    SAMPLES / "dota" / "predictions": "Task1",
+}
+# Files of the same names that hold something else for one command.
+OF_COMMAND = {
+    "openimages": {COMPETITIONS / "openimages" / "hawk.csv": "predictions.csv a.csv b.csv"},
+    "imagenet-loc": {COMPETITIONS / "imagenet" / "hawk.csv": "predictions.csv a.csv b.csv"},
+    "lvis": {COMPETITIONS / "lvis" / "truth.json": "truth.json"},
+    "panoptic": {
+        COMPETITIONS / "panoptic" / "truth.json": "truth.json panoptic_val2017.json",
+        COMPETITIONS / "panoptic" / "truth": "truth panoptic_val2017",
+        COMPETITIONS / "panoptic" / "hawk.json": "pred.json predictions.json a.json b.json",
+        COMPETITIONS / "panoptic" / "hawk": "pred predictions a b",
+    },
+}
+
+
+def copy_all(copies: dict[Path, str], home: Path) -> None:
+    for source, names in copies.items():
+        for name in names.split():
+            if source.is_dir():
+                shutil.rmtree(home / name, ignore_errors=True)
+                shutil.copytree(source, home / name)
+            else:
+                shutil.copy(source, home / name)
+
+
+def write_truths(home: Path) -> None:
+    """The demo's ground truth as COCO, VOC, YOLO and text."""
+    document = json.loads((DEMO / "truth.json").read_text())
+    for number, image in enumerate(document["images"]):
+        image["video_id"] = number // 6
+    for name in ("truth.json", "instances_val.json", "better.json"):
+        (home / name).write_text(json.dumps(document))
+    truth = vt.read(home / "truth.json")
+    hawk, mole = (vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "mole"))
+    write(truth, home / "Annotations", "voc")
+    shutil.copytree(home / "Annotations", home / "VOC2008" / "Annotations")
+    write(hawk, home / "detections.json", "coco")
+    masks = replace(truth, confidence=np.linspace(0.1, 0.9, len(truth))).where(~truth.flags["crowd"])
+    write(masks, home / "segments.json", "coco-results")
+    for name, side in (("truth", truth), ("pred", hawk), ("predictions", hawk), ("old", mole), ("new", hawk)):
+        write(side, home / name, "text")
+    write(truth, home / "yolo", "yolo")
+    (home / "yolo" / "labels").rename(home / "labels")
+    for name in ("pictures", "images"):
+        shutil.copytree(home / "photos", home / name)
+    names = "\n".join(f"  {i}: {name}" for i, name in enumerate(truth.labels.all_names))
+    (home / "data.yaml").write_text(f"path: .\nval: images\nnames:\n{names}\n")
+
+
+def write_poses(home: Path) -> None:
+    """Two people of COCO's 17 keypoints, and a prediction of each."""
+    person = {"category_id": 1, "keypoints": [5, 5, 2] * 17, "bbox": [0, 0, 20, 20]}
+    people = [{"image_id": image, **person} for image in (1, 2)]
+    truth = {
+        "images": [{"id": i, "file_name": f"{i}.jpg", "width": 30, "height": 30} for i in (1, 2)],
+        "categories": [{"id": 1, "name": "person", "keypoints": [f"point {i}" for i in range(17)], "skeleton": []}],
+        "annotations": [dict(one, id=i + 1, area=400, iscrowd=0, num_keypoints=17) for i, one in enumerate(people)],
+    }
+    (home / "person_keypoints_val.json").write_text(json.dumps(truth))
+    (home / "keypoints.json").write_text(json.dumps([dict(one, score=0.5) for one in people]))
+
+
+def write_pictures(home: Path) -> None:
+    """Label maps of two classes, and pictures of three classes in a folder each."""
+    values = np.zeros((12, 12), dtype=np.uint8)
+    values[2:8, 2:8], values[8:, 8:] = 1, 2
+    for name in ("truth", "pred", "a", "b", "predictions", "SegmentationClass"):
+        (home / "semantic" / name).mkdir(parents=True)
+        Image.fromarray(values).save(home / "semantic" / name / "one.png")
+    for name in ("truth.png", "pred.png"):
+        Image.fromarray(values).save(home / "semantic" / name)
+    (home / "semantic" / "classes.txt").write_text("background\nboat\ngull\n")
+    for name, image in (("cat", "beach-4013"), ("dog", "park-2011"), ("car", "town-3007")):
+        (home / "learned" / name).mkdir(parents=True)
+        for copy in range(2):
+            shutil.copy(DEMO / "images" / f"{image}.png", home / "learned" / name / f"{copy}.png")
+    shutil.copytree(home / "learned", home / "learned" / "pictures", dirs_exist_ok=True)
+
+
+def write_results(home: Path) -> None:
+    """What earlier commands have written: saved results, partial results, an audit, a report, class distances."""
+    said = [
+        "coco truth.json old.json --save main-results.json",
+        "coco truth.json old.json --save main.json",
+        "coco truth.json new.json --save new-results.json",
+        "partial coco truth.json old.json -o main.part",
+        "partial coco truth.json new.json -o new.part",
+        "leaderboard truth.json a.json b.json --errors missing=0.05 -o board --no-plot",
+        "report truth.json a.json b.json -o report.html",
+    ]
+    truth, pred = (json.loads((home / name).read_text()) for name in ("truth.json", "pred.json"))
+    (home / "parts").mkdir()
+    for number, name in enumerate(("a", "b")):
+        images = truth["images"][number::2]
+        ids = {image["id"] for image in images}
+        own = [one for one in truth["annotations"] if one["image_id"] in ids]
+        theirs = [one for one in pred if one["image_id"] in ids]
+        part = vt.partial(truth | {"images": images, "annotations": own}, theirs, "coco").to_bytes()
+        for path in (f"{name}.part", f"parts/{name}.part"):
+            (home / path).write_bytes(part)
+    for line in said:
+        assert run([*line.split(), "--quiet"]) == 0, line
+    names = [one["name"] for one in truth["categories"]]
+    rows = [",".join([a, *("0" if a == b else "1" for b in names)]) for a in names]
+    (home / "distances.csv").write_text("\n".join([",".join(["", *names]), *rows]) + "\n")
+    (home / "per-class.csv").write_text("class,AP50\nboat,0.5\n")
+
+
+def write_competitions(home: Path) -> None:
+    """What only competitions have: descriptions, blacklists, masks of Open Images, an archive."""
+    ids = sorted({line.split(",")[2] for line in (home / "boxes.csv").read_text().splitlines()[1:]})
+    (home / "class-descriptions.csv").write_text("".join(f"{name},{name.strip('/')}\n" for name in ids))
+    (home / "blacklist.txt").write_text("harbour-1018.png\n")
+    (home / "ILSVRC2014_det_validation_blacklist.txt").write_text("harbour-1018 boat\n")
+    (home / "confidences.csv").write_text("item,label,truth,A1,A2\nd1,i1,1,0.3,0.2\nd1,i2,0,0.7,0.8\n")
+    with zipfile.ZipFile(home / "export.zip", "w") as archive:
+        archive.write(home / "truth.json", "instances.json")
+
+
+def make_world(home: Path) -> None:
+    """Write every file that an example names into a folder."""
+    copy_all(COPIES, home)
+    write_truths(home)
+    write_poses(home)
+    write_pictures(home)
+    write_competitions(home)
+    with contextlib.chdir(home):
+        write_results(home)
+
+
+def arrange(words: list[str], home: Path) -> None:
+    """Exchange the files that one command or one example wants otherwise, and remove what it writes anew."""
+    command = words[1]
+    copy_all(OF_COMMAND.get(command, {}), home)
+    if command in ("semantic", "class-distance"):
+        own = home / ("semantic" if command == "semantic" else "learned")
+        copy_all({path: path.name for path in own.iterdir()}, home)
+    if command == "openimages":  # an image that has labels and no boxes is unknown where labels are not given
+        lines = (home / "predictions.csv").read_text().splitlines(keepends=True)
+        (home / "predictions.csv").write_text("".join(line for line in lines if "beach-4126" not in line))
+    if "street.jpg" in words:
+        (home / "truth.json").write_text((home / "truth.json").read_text().replace("harbour-1018.png", "street.jpg"))
+        (home / "photos" / "harbour-1018.png").rename(home / "photos" / "street.jpg")
+    if "VOC2008/Annotations" in words:
+        for name, source, format in (("VOC2008/Annotations", "truth", "voc"), ("pred.json", "detections", "coco")):
+            shutil.rmtree(home / name, ignore_errors=True)
+            write(vt.read(home / f"{source}.json").only(["boat", "person"]), home / name, format)
+    if "data.yaml" in words[:3]:
+        shutil.copy(home / "detections.json", home / "predictions.json")
+    if words[1:3] == ["compare", "main.json"]:
+        shutil.copy(home / "new-results.json", home / "new.json")
+    if "xyrb" in words:
+        for name, line in (("truth", "boat 60 40 120 80\n"), ("pred", "boat 0.9 0.1 0.1 0.1 0.1\n")):
+            shutil.rmtree(home / name)
+            (home / name).mkdir()
+            (home / name / "one.txt").write_text(line)
+    if "gt/0001.json" in words:
+        for name, source in (("gt", "truth.json"), ("pred", "pred.json")):
+            (home / name).mkdir(exist_ok=True)
+            shutil.copy(home / source, home / name / "0001.json")
+    if words[1:3] == ["convert", "instances_val.json"]:
+        shutil.rmtree(home / "Annotations")
+    if command == "convert" and "labels/" in words[3:]:
+        shutil.rmtree(home / "labels")
+    if "*.part" in words:
+        for name in ("main.part", "new.part"):
+            (home / name).unlink()
+    for module in ("my_package/metrics.py", "mypackage/mymodule.py", "mymodule.py"):
+        (home / module).parent.mkdir(exist_ok=True)
+        (home / module).write_text("def mine(a, b):\n    return float((a & b).sum())\n\n\nmy_metric = mine\n")

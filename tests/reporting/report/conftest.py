@@ -1,0 +1,107 @@
+"""The pages that tests look at, each made when the first asks for it, and a browser to look with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+from tests.reporting.report.pages import (
+    SOME_HOSTILE,
+    SYSTEMS,
+    TRUTH,
+    crowded_pair,
+    hostile_pair,
+    random_pair,
+)
+
+FEWER = {
+    "document.MOST_CROPS": 6,
+    "document.MOST_CURVES": 3,
+    "document.LISTED_IMAGES": 6,
+    "images.TALL": 5,
+    "slices.MOST": 8,
+    "summary.MOST_RECORDS": 3,
+    "summary.MOST_SUSPECTS": 4,
+}
+CROWD = {"checks": "off", "pictures": "none"}
+
+
+@pytest.fixture(scope="package")
+def browser():
+    from tests.reporting.report.browser import launch
+
+    yield from launch()
+
+
+class Pages:
+    """Pages by name."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def __getitem__(self, name: str) -> Path:
+        path = self.home / f"{name}.html"
+        if not path.exists():  # another worker may be making the same: the last one stays
+            MAKERS[name](self.home / f"{name}-{os.getpid()}.html").replace(path)
+        return path
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """In one place for all workers of a run."""
+    home = tmp_path_factory.getbasetemp()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    home = home.parent / f"pages-{run}" if run else home / "pages"
+    home.mkdir(exist_ok=True)
+    return Pages(home)
+
+
+def make_hostile(output: Path, **names) -> Path:
+    truth, pred = hostile_pair(**names)
+    systems = {"<b>x</b>": pred, "__proto__": pred, "long " * 80: pred}
+    return vt.report(truth, systems, output, checks="off", draws=20)
+
+
+def with_fewer(make):
+    """The same page: every section and every kind of row, but of each fewer."""
+
+    def made(output: Path) -> Path:
+        with pytest.MonkeyPatch.context() as patch:
+            for limit, most in FEWER.items():
+                patch.setattr(f"verite.reporting.report.{limit}", most)
+            return make(output)
+
+    return made
+
+
+def make_short(output: Path) -> Path:
+    """A page whose budget leaves a few wrong predictions out."""
+    pair = random_pair(3, 2000)
+    for budget in range(493_000, 400_000, -3000):
+        made = vt.report(*pair, output, budget=budget, **CROWD)
+        if vt.read_report(made)["systems"][0]["packed"]["left_out"]:
+            return made
+    raise AssertionError("everything fits")
+
+
+def make_many(output: Path) -> Path:
+    truth, pred = random_pair(80)
+    return vt.report(truth, {f"system {k}": pred for k in range(10)}, output, checks="off", draws=5)
+
+
+MAKERS = {
+    "one": lambda output: vt.report(TRUTH, SYSTEMS["hawk"], output, pictures="embed"),
+    "three": lambda output: vt.report(TRUTH, SYSTEMS, output, pictures="embed"),
+    "hostile": make_hostile,
+    "masks": lambda output: vt.report(TRUTH, SYSTEMS["hawk"], output, pictures="none", on="mask"),
+    "crowded": lambda output: vt.report(*crowded_pair(), output, **CROWD),
+    "free": lambda output: vt.report(*crowded_pair(), output, matching="label-free", **CROWD),
+    "short": make_short,
+    "tight": lambda output: vt.report(*random_pair(3, 2000), output, budget=450_000, **CROWD),
+    "many": make_many,
+}
+MAKERS |= {f"small {name}": with_fewer(MAKERS[name]) for name in ("one", "three")}
+MAKERS["small hostile"] = with_fewer(lambda output: make_hostile(output, names=SOME_HOSTILE))

@@ -1,0 +1,79 @@
+"""The page for everybody: no rule of accessibility is broken, all is reached by keys, nothing leaves the window."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.reporting.report.browser import IN_BROWSER, MANY, OF_COLOURS, RULES, Shown, violations
+
+pytestmark = IN_BROWSER
+
+
+@pytest.mark.parametrize("name", ["one", "three"])
+def test_small_pages_have_every_section_and_kind_of_element(pages, name):
+    """What is asked of the small ones holds of the others: nothing is on these that is not on those."""
+    large, small = (pages[one].read_text() for one in (name, f"small {name}"))
+    sections, kinds = re.compile(r'<section id="(\w+)"'), re.compile(r'<(\w+)[^>]*? class="([^"]+)"')
+    assert sections.findall(large) == sections.findall(small)
+    assert set(kinds.findall(large)) - set(kinds.findall(small)) == set()
+
+
+@pytest.mark.parametrize("name", ["small one", "small three", "small hostile"])
+def test_page_is_accessible_also_with_a_viewer_and_a_cell_open(browser, pages, name):
+    with Shown(browser, pages[name]) as shown:
+        states = {"page": "", "viewer": ".d.s0 tr[data-open] button.open", "cell": "[data-matrix] td[class^=o] button"}
+        for state, query in states.items():
+            if query:
+                shown.page.locator(query).first.click()
+                shown.page.locator("dialog[open] ul.objects li").first.wait_for()
+            for scheme, rules in (("light", RULES), ("dark", OF_COLOURS)):
+                shown.page.emulate_media(color_scheme=scheme)
+                # What is behind a dialog cannot be reached.
+                found = violations(shown.page, "dialog" if query else "body", rules)
+                assert (state, scheme, found) == (state, scheme, [])
+            shown.page.keyboard.press("Escape")
+
+
+def test_skip_link_is_first_and_every_control_can_be_reached(browser, pages):
+    with Shown(browser, pages["one"]) as shown:
+        shown.page.keyboard.press("Tab")
+        assert shown.page.evaluate("document.activeElement.className") == "skip"
+        unreachable = shown.page.evaluate(
+            "[...document.querySelectorAll('button, a, input')].filter(e => e.tabIndex < 0).length"
+        )
+        assert unreachable == 0
+
+
+@pytest.mark.parametrize("name", ["three", "hostile", MANY])
+def test_page_never_scrolls_sideways(browser, pages, name):
+    with Shown(browser, pages[name]) as shown:
+        for wide in (1400, 768, 390, 320):
+            shown.page.set_viewport_size({"width": wide, "height": 900})
+            assert (wide, shown.page.evaluate("document.documentElement.scrollWidth")) <= (wide, wide)
+            # A name of 10,000 letters is whole in the text, and six lines high.
+            rows = "Math.max(...[...document.querySelectorAll('tbody tr')].map(row => row.offsetHeight))"
+            assert shown.page.evaluate(rows) <= 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wide", "scheme"), [(1400, "light"), (390, "dark")])
+def test_page_can_be_looked_at(browser, pages, tmp_path, wide, scheme):
+    """Pictures to look at, not to compare; they are kept where VERITE_PICTURES names a folder."""
+    folder = Path(os.environ.get("VERITE_PICTURES", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    with Shown(browser, pages["three"], wide=wide, scheme=scheme) as shown:
+        shown.page.screenshot(path=folder / f"three-{scheme}-{wide}.png", full_page=True)
+    assert (folder / f"three-{scheme}-{wide}.png").stat().st_size > 100_000
+
+
+def test_page_prints_on_six_sheets_at_most(browser, pages, tmp_path):
+    with Shown(browser, pages["three"]) as shown:
+        shown.page.pdf(path=tmp_path / "a.pdf", prefer_css_page_size=True)
+    sheets = (tmp_path / "a.pdf").read_bytes().count(b"/Type /Page\n") or (tmp_path / "a.pdf").read_bytes().count(
+        b"/Type /Page"
+    )
+    assert 3 <= sheets <= 6

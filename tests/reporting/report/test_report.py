@@ -1,0 +1,268 @@
+"""The page: its numbers are those of the evaluation, the same bytes come out, and no name can do anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.reporting.report.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
+from verite.reporting.report.document import REVISION
+from verite.reporting.report.layout import embed_json
+from verite.reporting.report.report import report_settings
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return vt.report(TRUTH, SYSTEMS, tmp_path_factory.mktemp("page") / "report.html", title="Harbour")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    truth, pred = hostile_pair()
+    return vt.report(truth, {"</script>": pred, "a": pred}, tmp_path_factory.mktemp("page") / "h.html", checks="off")
+
+
+def test_the_document_has_the_numbers_of_the_evaluation(page):
+    document = vt.read_report(page)
+    for system in document["systems"]:
+        results = vt.coco(TRUTH, SYSTEMS[system["name"]])
+        assert system["scores"] == {key: score.value for key, score in results.scores.items()}
+        assert system["signature"] == str(results.signature)
+        rows = sorted((list(row[:2]) for row in results.class_table().rows), key=lambda row: row[1])
+        assert [row[:2] for row in system["classes"]["rows"]] == rows
+    assert [system["name"] for system in document["systems"]] == ["hawk", "magpie", "mole"]
+
+
+def test_every_number_can_be_read_without_a_script(page):
+    text, document = Text(page.read_text()).text, vt.read_report(page)
+    shown = []
+    for system in document["systems"]:
+        shown += list(system["scores"].values())[:4]
+        shown += [value for row in system["classes"]["rows"] for value in row[1:5]]
+        shown += [value for one in system["thresholds"] for value in [one["AP"]]]
+        shown += [*system["errors"]["cost"].values(), *system["errors"]["alone"].values()]
+        for k in range(5, 100, 10):
+            right, wrong = system["steps"]["right"][k], system["steps"]["wrong"][k]
+            shown += [right / (right + wrong), right / system["steps"]["truths"]]
+    missing = [value for value in shown if f"{value:.3f}" not in text]
+    assert not missing
+
+
+def test_the_summary_sentence_comes_before_the_scores(page):
+    text = Text(page.read_text()).text
+    assert re.search(r"Harbour\s+hawk\s+leads\s+magpie\s+by 0.080", text)
+    assert text.index("leads") < text.index("0.725")
+
+
+@pytest.mark.thorough
+def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
+    program = (
+        "import datetime, sys, time, verite as vt; h = sys.argv[1];"
+        "now = classmethod(lambda c, tz=None: c(2001, 1, 1, tzinfo=tz));"
+        "clock = type('Clock', (datetime.datetime,), {'now': now});"
+        "datetime.datetime, time.time = (clock, lambda: 1e9) if sys.argv[3] == '2' else (datetime.datetime, time.time);"
+        "t, p = h + '/truth.json', {'hawk': h + '/hawk.json'};"
+        "vt.report(t, p, sys.argv[2], pictures='embed', threads=int(sys.argv[3]))"
+    )
+    moved = tmp_path / "elsewhere" / "deep"
+    shutil.copytree(HARBOUR, moved, ignore=shutil.ignore_patterns("truth-voc"))
+    found = []
+    for home, seed, threads, zone, place in (
+        (HARBOUR, "1", "1", "UTC", "C"),
+        (moved, "77", "2", "Asia/Tokyo", "C.UTF-8"),
+    ):
+        out = tmp_path / f"{seed}.html"
+        surroundings = os.environ | {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": place}
+        subprocess.run([sys.executable, "-c", program, home, out, threads], check=True, env=surroundings, cwd=tmp_path)
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    assert str(tmp_path).encode() not in found[0]
+
+
+def test_page_loads_nothing_and_styles_nothing_inline(page, hostile):
+    for path in (page, hostile):
+        seen = Text(path.read_text())
+        assert not [one for one in seen.attributes if one[1] == "style" or one[1].startswith("on")]
+        links = [value for _, key, value in seen.attributes if key in ("href", "src")]
+        assert all(value.startswith(("#", "data:image/webp;base64,")) or "images/" in value for value in links)
+        assert seen.tags.count("script") == 2 + 1 + len(vt.read_report(path)["systems"])
+        policy = next(v for _, key, v in seen.attributes if key == "content" and "default-src" in v)
+        assert "unsafe" not in policy
+
+
+def test_hostile_names_stay_names(hostile):
+    page = hostile.read_text()
+    assert "<script>alert" not in page
+    assert "onerror=alert(1)>" not in page.replace("onerror=alert(1)&gt;", "")
+    shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert "\u202e" not in re.sub(r"<bdi[^>]*>[^<]*</bdi>|(title|aria-label|data-row)=\"[^\"]*\"", "", shown)
+    labels = vt.read_report(hostile)["truth"]["labels"]
+    assert labels == [name.encode("utf-8", "replace").decode() for name in HOSTILE]
+    assert len(page) < 3_000_000
+
+
+def test_page_is_valid_html(page, hostile):
+    html5lib = pytest.importorskip("html5lib")
+    for path in (page, hostile):
+        html5lib.HTMLParser(strict=True).parse(path.read_text())
+
+
+def test_json_in_the_page_cannot_end_its_element():
+    text = embed_json("verite", json.dumps("</script><!--\u2028&", ensure_ascii=False))
+    assert text.count("</script>") == 1
+    assert json.loads(text[text.index(">") + 1 : text.rindex("<")]) == "</script><!--\u2028&"
+
+
+def test_an_analysis_saves_the_page_that_a_report_is(tmp_path):
+    analysis = vt.analyse(TRUTH, {name: str(path) for name, path in SYSTEMS.items()}, on="box", prior=0.1)
+    one = analysis.save_report(tmp_path / "a.html", pictures="none", title="x", draws=0)
+    other = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none", title="x", draws=0, prior=0.1)
+    assert one.read_text() == other.read_text()
+    with pytest.raises(vt.BadParameter, match="save_report: expected settings out of title, pictures"):
+        analysis.save_report(tmp_path / "a.html", colour="red")
+
+
+@pytest.mark.thorough
+def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
+    made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", pictures="none", draws=0)
+    lines = [value for tag, key, value in Text(made.read_text()).attributes if (tag, key) == ("li", "data-row")]
+    head = next(value for _, key, value in Text(made.read_text()).attributes if key == "data-head")
+    verdicts = ["wrong", "right", "unsure"] * len(lines)
+    (tmp_path / "audit.csv").write_text("\n".join([head, *(a + b for a, b in zip(lines, verdicts, strict=False)), ""]))
+    board = vt.leaderboard(TRUTH, SYSTEMS, audit=tmp_path / "audit.csv", draws=20)
+    assert board.signature
+    again = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none", draws=20, audit=tmp_path / "audit.csv")
+    assert [one["verdict"] for one in vt.read_report(again)["suspects"]] == verdicts[: len(lines)]
+    assert again.read_text().count('type="radio"') - again.read_text().count('name="pred"') > len(lines)
+    assert "--audit audit.csv" in vt.read_report(again)["command"]
+
+
+@pytest.mark.thorough
+def test_pictures_are_linked_embedded_or_left_out(tmp_path):
+    copied = tmp_path / "set"
+    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    pages = {
+        mode: vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / f"{mode}.html", pictures=mode).read_text()
+        for mode in ("link", "embed", "none")
+    }
+    assert 'href="set/images/' in pages["link"]
+    assert "data:image/webp" in pages["embed"]
+    assert "<image" not in pages["none"]
+    assert "data:image" not in pages["link"]
+    small = vt.report(
+        copied / "truth.json", SYSTEMS["hawk"], tmp_path / "s.html", pictures="embed", picture_budget=9000
+    )
+    assert 0 < small.read_text().count("data:image/webp") < pages["embed"].count("data:image/webp")
+
+
+def test_a_broken_picture_is_an_empty_ground_and_is_told(tmp_path):
+    copied = tmp_path / "set"
+    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    for path in (copied / "images").iterdir():
+        path.write_bytes(b"\x89PNG no more")
+    made = vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / "a.html", pictures="embed")
+    assert vt.read_report(made)["pictures"]["broken"]
+    assert "could not be read" in made.read_text()
+
+
+def small(names=("a",), truths=1, preds=1, confidence=0.5, sizes=True):
+    box = [[0, 0, 10, 10]]
+    images = {f"{k}.png": (20, 20) for k in range(max(truths, preds, 1))} if sizes else {}
+    truth = vt.Annotations.of(
+        [f"{k}.png" for k in range(truths)], [names[k % len(names)] for k in range(truths)], box * truths,
+        sizes=images or None, images=["0.png"], labels=names,
+    )  # fmt: skip
+    pred = vt.Annotations.of(
+        [f"{k}.png" for k in range(preds)], [names[k % len(names)] for k in range(preds)], box * preds,
+        confidence=[confidence] * preds, labels=names, images=["0.png"],
+    )  # fmt: skip
+    return truth, pred
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        small(preds=0),
+        small(truths=0),
+        small(),
+        small(truths=5, preds=5),
+        small(sizes=False),
+        small(names=("", " "), truths=4),
+    ],
+    ids=["no predictions", "no truths", "one of each", "equal confidences", "no sizes", "no names"],
+)
+def test_small_and_empty_sets_make_a_page(pair, tmp_path):
+    made = vt.report(*pair, tmp_path / "a.html", checks="off")
+    assert vt.read_report(made)["systems"]
+    assert "nan" not in Text(made.read_text()).text.lower().split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("labels", "systems"), [(1203, 1), (80, 10), (1203, 10)])
+def test_many_labels_and_many_systems_make_a_page_of_four_megabytes(tmp_path, labels, systems):
+    truth, pred = random_pair(labels)
+    made = vt.report(truth, {f"system {k}": pred for k in range(systems)}, tmp_path / "a.html", checks="off")
+    assert made.stat().st_size <= 4_000_000
+
+
+def test_other_protocols_have_a_page_too(tmp_path):
+    made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", protocol="voc", iou=0.5)
+    system = vt.read_report(made)["systems"][0]
+    assert system["headline"] == vt.voc(TRUTH, SYSTEMS[system["name"]])["mAP"].value
+
+
+def test_script_is_small_enough():
+    source = (Path(vt.__file__).parent / "reporting" / "report" / "report.js").read_text()
+    assert len(source.encode()) <= 20_000
+    assert len(source.splitlines()) <= 500
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node to read the script")
+def test_script_is_javascript():
+    source = Path(vt.__file__).parent / "reporting" / "report" / "report.js"
+    subprocess.run(["node", "--input-type=module", "--check"], input=source.read_bytes(), check=True)
+
+
+def test_without_predictions_the_page_tells_what_is_missed(tmp_path):
+    truth, _ = random_pair(3, 6)
+    none = vt.Annotations.of([], [], np.zeros((0, 4)), confidence=np.zeros(0))
+    made = vt.report(truth, none, tmp_path / "a.html", checks="off")
+    text, rows = Text(made.read_text()).text, vt.read_report(made)["systems"][0]["images"]
+    assert sum(row["missed"] for row in rows) == len(truth)
+    assert "No image has an error" not in text
+    assert "All classes have the same AP, 0.000." in text
+    assert "No prediction counts." in text
+
+
+def test_images_without_a_row_have_no_error(page):
+    for system in vt.read_report(page)["systems"]:
+        told = sum(row["wrong"] + row["missed"] for row in system["images"])
+        assert told == system["best"]["wrong"] + system["best"]["missed"]
+
+
+@pytest.mark.parametrize(("checks", "is_said"), [("off", False), ("warn", True)])
+def test_the_report_states_passed_checks_only_if_checks_ran(tmp_path, checks, is_said):
+    made = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", pictures="none", checks=checks)
+    assert ("all checks passed" in Text(made.read_text()).text) == is_said
+
+
+def test_lines_of_a_signature_break_between_its_parts(page):
+    signature = vt.read_report(page)["systems"][0]["signature"]
+    assert f"<code>{signature.replace('|', '|<wbr>')}</code>" in page.read_text()
+
+
+@pytest.mark.parametrize("settings", ["[]", '{"page": 5}', '{"page": {"budget": []}}', "[" * 5000 + "]" * 5000])
+def test_a_page_whose_settings_are_none_is_refused(tmp_path, settings):
+    data = f'{{"report": {json.dumps(REVISION)}, "settings": {settings}}}'
+    (tmp_path / "a.html").write_text(f'<script type="application/json" id="verite">{data}</script>')
+    with pytest.raises(vt.ReadError, match=r"a\.html"):
+        report_settings(tmp_path / "a.html")

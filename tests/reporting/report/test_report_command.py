@@ -1,0 +1,83 @@
+"""`verite report`: it writes the page that Python writes, checks one, and says what cannot be done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+from tests.reporting.report.pages import SYSTEMS, TRUTH, Text
+from verite.cli import run
+
+
+def typed(capsys, *words):
+    status = run(["report", *map(str, words)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.mark.thorough
+def test_command_writes_the_page_that_python_writes(capsys, tmp_path):
+    status, out, _ = typed(capsys, TRUTH, *SYSTEMS.values(), "-o", tmp_path / "a.html", "-q", "--pictures", "none")
+    assert (status, out) == (0, f"{tmp_path / 'a.html'}\n")
+    made = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none")
+    assert (tmp_path / "a.html").read_bytes() == made.read_bytes()
+
+
+def test_check_says_equal_or_what_differs(capsys, tmp_path):
+    page = tmp_path / "a.html"
+    files = [TRUTH, SYSTEMS["hawk"]]
+    assert typed(capsys, *files, "-o", page, "-q", "--title", "x")[0] == 0
+    assert typed(capsys, *files, "--check", page, "-q")[:2] == (0, f"{page}: equal, every number recomputed\n")
+    text = page.read_text()
+    value = vt.read_report(page)["systems"][0]["scores"]["AP75"]
+    page.write_text(text.replace(f'"AP75":{value}', f'"AP75":{value + 0.001}'))
+    status, _, err = typed(capsys, *files, "--check", page, "-q")
+    assert status == 1
+    assert "systems[0].scores.AP75: expected" in err
+    page.write_text(text.replace(f"<dd>{value:.3f}</dd>", "<dd>0.999</dd>"))
+    status, _, err = typed(capsys, *files, "--check", page, "-q")
+    assert status == 1
+    assert "HTML differs" in err
+    assert typed(capsys, TRUTH, SYSTEMS["mole"], "--check", page, "-q")[0] == 1
+
+
+def test_findings_come_before_any_number(capsys, tmp_path):
+    records = json.loads(SYSTEMS["hawk"].read_text())
+    for one in records:
+        x, y, width, height = one["bbox"]
+        one["bbox"] = [x, y, x + width, y + height]
+    (tmp_path / "wrong.json").write_text(json.dumps(records))
+    status, _, _ = typed(capsys, TRUTH, tmp_path / "wrong.json", "-o", tmp_path / "a.html", "-q", "--checks", "warn")
+    assert status == 0
+    text = Text((tmp_path / "a.html").read_text()).text
+    assert text.index("--pred-boxes") < text.index("AP50")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "expected -o REPORT or --check REPORT"),
+        (["-o", "x.html", "--budget", "much"], 2, "expected bytes such as 4MB"),
+        (["-o", "nowhere/x.html"], 1, "expected a place to write"),
+        (["--check", TRUTH], 1, "expected a report written by verite report"),
+        (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, status, said):
+    monkeypatch.chdir(tmp_path)
+    found, _, err = typed(capsys, TRUTH, SYSTEMS["hawk"], "-q", *words)
+    assert found == status
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_two_systems_on_a_truth_without_objects_make_a_page_without_an_order(capsys, tmp_path):
+    empty = json.loads(Path(TRUTH).read_text()) | {"annotations": []}
+    (tmp_path / "truth.json").write_text(json.dumps(empty))
+    words = [str(tmp_path / "truth.json"), SYSTEMS["hawk"], SYSTEMS["mole"], "-o", str(tmp_path / "page.html"), "-q"]
+    status, _, err = typed(capsys, *words)
+    assert (status, err) == (0, "")
+    assert "Is the ranking reliable?" not in (tmp_path / "page.html").read_text()

@@ -1,0 +1,77 @@
+"""A setting of a wrong type or value, at every public function: a documented error, never one of Python's own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verite as vt
+
+WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True)
+PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic")
+FUNCTIONS = (*PROTOCOLS, "partial", "localize", "interpret", "analyse", "explain", "leaderboard", "rank", "report",
+             "draw", "read", "write", "CocoEvaluator", "SemanticEvaluator")  # fmt: skip
+BOX = [10.0, 10.0, 40.0, 40.0]
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
+    """What each function is given besides its settings: one object, found."""
+    truth = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": BOX, "area": 1600, "iscrowd": 0}],
+    }
+    pred = [{"image_id": 1, "category_id": 1, "bbox": BOX, "score": 0.5}]
+    sides = tmp_path / "truth.json", tmp_path / "pred.json"
+    for path, content in zip(sides, (truth, pred), strict=True):
+        path.write_text(json.dumps(content))
+    (tmp_path / "table.csv").write_text("item,truth,a,b\n1,1,1,0\n2,1,1,1\n3,0,0,1\n")
+    return {
+        "leaderboard": (sides[0], {"a": sides[1], "b": sides[1]}),
+        "rank": (tmp_path / "table.csv",),
+        "report": (*sides, tmp_path / "page.html"),
+        "draw": (*sides, tmp_path / "drawn"),
+        "read": (sides[0],),
+        "write": (vt.read(sides[0]), tmp_path / "written.json"),
+        "localize": (*sides, "iou"),
+        "explain": (*sides, 0.5),
+        "CocoEvaluator": (),
+        "SemanticEvaluator": (),
+    } | dict.fromkeys((*PROTOCOLS, "partial", "interpret", "analyse"), sides)
+
+
+def settings_of(function: Callable[..., Any], given: tuple[Any, ...], needed: dict[str, Any]) -> Iterator[str]:
+    """The names of its settings: its parameters, and those that it names when it is given another."""
+    parameters = list(inspect.signature(function).parameters.values())
+    for parameter in parameters[len(given) :]:
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            yield parameter.name
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        with pytest.raises(vt.BadParameter, match=r"expected .*, found 'no_such_setting'") as refused:
+            function(*given, **needed, no_such_setting=1)
+        yield from re.findall(r"\w+", str(refused.value).partition("expected")[2].partition(", found")[0])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_setting_of_a_wrong_kind_is_a_documented_error(name: str, calls: dict[str, tuple[Any, ...]]) -> None:
+    function, given = getattr(vt, name), calls[name]
+    needed = {"labels": ["cat"]} if function is vt.SemanticEvaluator else {}
+    names = list(settings_of(function, given, needed))
+    assert names
+    for setting in names:
+        for value in WRONG:
+            try:
+                function(*given, **needed | {setting: value})
+            except vt.VeriteError:
+                pass
+            except Exception as error:  # told with what was given
+                pytest.fail(f"{name}({setting}={value!r}): {type(error).__name__}: {error}")

@@ -1,0 +1,209 @@
+"""Print figures about the code base: size, grain, types, documentation, and the path of one COCO evaluation.
+
+Run by CI as information; nothing fails on a figure. `python tools/census.py --json` prints one JSON document.
+
+Every figure comes from the syntax trees of `src/verite` (Python), from the text of `cpp`, and from one profiled
+run of `verite coco` on the bundled dataset.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "verite"
+FIELD_WORDS = ("ground truth", "bounding box", "false positive", "false negative", "bootstrap", "confidence interval")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of the table: what is counted, its value, and the aim."""
+
+    name: str
+    value: float | int | str
+    aim: str = ""
+
+
+def syntax_trees(folder: Path) -> dict[Path, ast.Module]:
+    """Return every Python file below a folder as a syntax tree."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(folder.rglob("*.py"))}
+
+
+def docstring_lines(tree: ast.Module) -> int:
+    """Count the lines taken by docstrings of a module, its classes and functions."""
+    nodes = [
+        n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    strings = [node.body[0] for node in nodes if ast.get_docstring(node, clean=False) is not None]
+    return sum((s.end_lineno or s.lineno) - s.lineno + 1 for s in strings)
+
+
+def code_lines(trees: dict[Path, ast.Module]) -> int:
+    """Count lines that are neither blank nor part of a docstring."""
+    written = sum(1 for path in trees for line in path.read_text("utf-8").splitlines() if line.strip())
+    return written - sum(map(docstring_lines, trees.values()))
+
+
+def native_code_lines() -> int:
+    """Count the lines of C++ that are neither blank nor a whole-line comment."""
+    lines = (line.strip() for path in (ROOT / "cpp").rglob("*.?pp") for line in path.read_text("utf-8").splitlines())
+    return sum(1 for line in lines if line and not line.startswith("//"))
+
+
+def functions_of(trees: dict[Path, ast.Module]) -> list[ast.FunctionDef]:
+    return [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def single_use_share(trees: dict[Path, ast.Module]) -> float:
+    """Share of module-level functions whose name occurs exactly once in the package besides its definition.
+
+    Public names, names that a decorator registers and names in `__init__.pyi` do not count as single-use.
+    """
+    uses: Counter[str] = Counter()
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                uses[node.id] += 1
+            elif isinstance(node, ast.Attribute):
+                uses[node.attr] += 1
+    public = set(re.findall(r"as (\w+)", (SOURCE / "__init__.pyi").read_text("utf-8")))
+    top = [n for tree in trees.values() for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list]
+    inner = [n for n in top if n.name not in public]
+    return sum(uses[n.name] == 1 for n in inner) / len(inner)
+
+
+def annotation_count(trees: dict[Path, ast.Module], pattern: str) -> int:
+    """Count how often a type is written, anywhere in the sources."""
+    return sum(len(re.findall(pattern, path.read_text("utf-8"))) for path in trees)
+
+
+def upward_imports(trees: dict[Path, ast.Module]) -> int:
+    """Count modules below the package's top that import the package itself to call its public functions."""
+    found = 0
+    for path, tree in trees.items():
+        if path.parent == SOURCE or path.relative_to(SOURCE).parts[0] == "cli":
+            continue
+        found += any(isinstance(n, ast.Import) and any(a.name == "verite" for a in n.names) for n in ast.walk(tree))
+    return found
+
+
+def documented_public_names() -> tuple[int, int]:
+    """Count public functions and classes, and those whose docstring lists parameters, results and an example."""
+    import verite
+
+    complete = total = 0
+    for name in verite.__all__:
+        thing = getattr(verite, name)
+        if name.startswith("__") or not callable(thing):
+            continue
+        total += 1
+        text = thing.__doc__ or ""
+        complete += "Parameters\n" in text and (">>>" in text) and ("Returns\n" in text or isinstance(thing, type))
+    return complete, total
+
+
+def profile_coco() -> tuple[int, int, int]:
+    """Run `verite coco` on the bundled data; count files, functions, and calls from one package into another."""
+    from verite import cli
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_sample(Path(folder))
+        functions: set[tuple[str, str, int]] = set()
+        crossings = 0
+
+        def package(path: str) -> str:
+            return Path(path).relative_to(SOURCE).parts[0]
+
+        def watch(frame: object, event: str, _: object) -> None:
+            nonlocal crossings
+            code = frame.f_code  # type: ignore[attr-defined]
+            if event != "call" or not code.co_filename.startswith(str(SOURCE)) or code.co_name.startswith("<"):
+                return
+            functions.add((code.co_filename, code.co_name, code.co_firstlineno))
+            caller = frame.f_back  # type: ignore[attr-defined]
+            if caller is not None and caller.f_code.co_filename.startswith(str(SOURCE)):
+                crossings += package(caller.f_code.co_filename) != package(code.co_filename)
+
+        command = ["coco", f"{folder}/truth.json", f"{folder}/pred.json", "--quiet"]
+        with redirect_stdout(StringIO()):
+            cli.run(command)  # imports and declarations happen here, once
+            sys.setprofile(watch)
+            try:
+                cli.run(command)
+            finally:
+                sys.setprofile(None)
+    return len({path for path, _, _ in functions}), len(functions), crossings
+
+
+def write_sample(folder: Path) -> None:
+    """Write two small COCO files without any fault."""
+    images = [{"id": i, "width": 200, "height": 200, "file_name": f"{i}.jpg"} for i in range(1, 5)]
+    classes = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    boxes = [(1 + k % 4, 1 + k % 2, [10.0 * k, 10.0, 40.0, 30.0 + k]) for k in range(12)]
+    truth = [
+        {"id": k + 1, "image_id": i, "category_id": c, "bbox": b, "area": b[2] * b[3], "iscrowd": 0}
+        for k, (i, c, b) in enumerate(boxes)
+    ]
+    pred = [
+        {"image_id": i, "category_id": c, "bbox": [b[0] + 1, *b[1:]], "score": round(0.05 + 0.07 * k, 2)}
+        for k, (i, c, b) in enumerate(boxes)
+    ]
+    document = {"images": images, "categories": classes, "annotations": truth}
+    (folder / "truth.json").write_text(json.dumps(document))
+    (folder / "pred.json").write_text(json.dumps(pred))
+
+
+def measure() -> list[Figure]:
+    trees = syntax_trees(SOURCE)
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in trees)
+    lengths = [(f.end_lineno or f.lineno) - f.lineno + 1 for f in functions_of(trees)]
+    tests = syntax_trees(ROOT / "tests")
+    files, functions, crossings = profile_coco()
+    complete, total = documented_public_names()
+    text = "\n".join(path.read_text("utf-8") for path in trees).lower()
+    return [
+        Figure("code lines, src (without docstrings, blank lines)", code_lines(trees)),
+        Figure("code lines, cpp (without comments, blank lines)", native_code_lines()),
+        Figure("code lines, tests", code_lines(tests)),
+        Figure("modules", len(trees), "≤ 300, ≤ 380 with new capabilities"),
+        Figure("median lines of a function", statistics.median(lengths), "≥ 9"),
+        Figure("single-use functions, %", round(100 * single_use_share(trees), 1), "≤ 15"),
+        Figure("docstrings, % of lines", round(100 * sum(map(docstring_lines, trees.values())) / lines, 1), "≥ 20"),
+        Figure("verite coco: files", files, "≤ 30"),
+        Figure("verite coco: functions", functions, "≤ 120"),
+        Figure("verite coco: calls between packages", crossings, "≤ 250"),
+        Figure("dict[str, Any]", annotation_count(trees, r"dict\[str, Any\]"), "≤ 120"),
+        Figure("Any", annotation_count(trees, r"\bAny\b")),
+        Figure("hasattr/getattr probes of results", annotation_count(trees, r"(?:has|get)attr\(results?\b"), "0"),
+        Figure("upward imports of the package", upward_imports(trees), "0"),
+        Figure("public functions and classes with parameters, returns, example", f"{complete} of {total}", "all"),
+        *(Figure(f"“{word}” in src", text.count(word)) for word in FIELD_WORDS),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    wanted = parser.parse_args()
+    figures = measure()
+    if wanted.json:
+        print(json.dumps([asdict(figure) for figure in figures], ensure_ascii=False, indent=1))
+        return
+    width = max(len(figure.name) for figure in figures)
+    for figure in figures:
+        print(f"{figure.name:<{width}}  {figure.value!s:>9}  {figure.aim}".rstrip())
+
+
+if __name__ == "__main__":
+    main()
