@@ -119,6 +119,12 @@ View<std::int32_t> look_up(const View<std::int32_t>& positions, const View<std::
 
 }  // namespace
 
+bool is_sized(const Images& images) {
+    const auto is_positive = [](std::int32_t length) { return length > 0; };
+    return std::all_of(images.widths.begin(), images.widths.end(), is_positive) &&
+           std::all_of(images.heights.begin(), images.heights.end(), is_positive);
+}
+
 Regions take(const Regions& regions, View<std::int64_t> rows) {
     check_rows(rows.values, regions.count());
     if (is_every(rows.values, regions.count())) return regions;

@@ -62,6 +62,9 @@ struct Images {
     std::size_t count() const { return widths.size(); }
 };
 
+// Is the size of every image known?
+bool is_sized(const Images& images);
+
 // These objects, in this order. Throws std::out_of_range for a row that is none.
 Regions take(const Regions& regions, View<std::int64_t> rows);
 Columns take(const Columns& columns, View<std::int64_t> rows);

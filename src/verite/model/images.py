@@ -147,8 +147,8 @@ class Images:
 
     @property
     def sized(self) -> bool:
-        """Is every picture's size known?"""
-        return bool((self.widths > 0).all() and (self.heights > 0).all())
+        """Is the size of every image known?"""
+        return self.table.sized
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:
