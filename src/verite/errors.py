@@ -18,8 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-from verite.records import record
+from dataclasses import dataclass
 
 # Does somebody read this in a terminal, who mends things by options, or in Python, who does so by arguments?
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
@@ -128,7 +127,7 @@ KINDS = 20  # told apart
 _IS_LISTING: ContextVar[bool] = ContextVar("is_listing", default=False)
 
 
-@record()
+@dataclass(frozen=True)
 class SkippedRecord:
     """Records of one kind that are wrong: how many, and the first few of them."""
 

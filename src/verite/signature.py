@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from verite.records import record
 
-
-@record()
+@dataclass(frozen=True)
 class Signature:
     """The name of a score and every setting behind it, defaults included.
 

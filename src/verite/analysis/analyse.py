@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isnan
@@ -34,7 +35,6 @@ from verite.model.results import Results, digest_for, to_json
 from verite.model.tables import Display, Part, Table, Verbatim, show_cell
 from verite.progress import begin
 from verite.protocols import protocol_named
-from verite.records import replace
 from verite.threads import use_threads
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ Murphy's parts, 1973.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ from verite.analysis.operating import mean_present
 from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Table
-from verite.records import record
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class IsotonicFit:
     """A map that never falls: straight between its points, level beyond them."""
 
@@ -73,7 +73,7 @@ ROUNDS = 50
 LARGEST = 700.0  # log-odds whose exponential is a number
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TemperatureScaling:
     """A map that rises strictly, so that it changes no order and no average precision."""
 
@@ -329,7 +329,7 @@ class Calibration(AnalysisPart):
 LOCATED = ("laece", "laece0", "laace0")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """Bins that have predictions."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import factorial, isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from verite import _core
 from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Bar, Table
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ CLASS, LOCALIZATION, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
 NONE = -1  # a prediction without an error: right, or set aside
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ErrorTypes:
     """At one threshold: the error of every prediction, the truth it was after, and the truths that are missed."""
 
@@ -84,7 +84,7 @@ def find_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
 SETS = 2 ** len(TYPES)  # of types, one bit each
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Costs:
     """Of every label, not a number where it has no truths; [label, type]."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,12 @@ from verite.files import find_path
 from verite.model.comparison import check_alike, distinct_names
 from verite.model.results import Results, to_json
 from verite.model.tables import Display, Part, Table, show_cell
-from verite.records import record
 from verite.signature import Signature
 
 SHOWN = 5  # classes that fell most
 
 
-@record()
+@dataclass(frozen=True)
 class Saved:
     """The scores of one evaluation, of all classes and of each."""
 
@@ -133,7 +133,7 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
 Interval = Callable[[str, "str | None"], tuple[float, float]]
 
 
-@record()
+@dataclass(frozen=True)
 class Decision:
     """Whether a requirement is met, and a line that says why."""
 
@@ -141,7 +141,7 @@ class Decision:
     line: str
 
 
-@record()
+@dataclass(frozen=True)
 class Requirement:
     """A score, of all classes or of one, against a number or against the base.
 

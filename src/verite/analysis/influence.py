@@ -6,6 +6,7 @@ that one of the two finds and the other does not swing the number of objects fou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from verite.analysis.suspicious import CHECKED, Suspicion
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.flips import count_to_flip, influence
-from verite.records import replace
 from verite.statistics.standings import TIE
 
 if TYPE_CHECKING:

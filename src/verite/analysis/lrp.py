@@ -9,6 +9,7 @@ Oksuz, Cam, Akbas, Kalkan, Localization Recall Precision, ECCV 2018; One Metric 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ import numpy as np
 from verite.analysis.matches import ends_of_runs
 from verite.analysis.parts import AnalysisPart, sign
 from verite.model.tables import Table, show_cell
-from verite.records import record
 
 if TYPE_CHECKING:
     from verite.analysis.matches import AnalysisMatches, Floats
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 
-@record()
+@dataclass(frozen=True)
 class Optimum:
     """The smallest LRP of a label, what it is made of, and the confidence from which it is reached."""
 

@@ -6,7 +6,7 @@ other labels, which no protocol needs, come from the same sides laid out as one 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
 from verite.evaluation.partial import GONE
 from verite.model.layouts import Words, words_of
-from verite.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +47,7 @@ REASONS = {
 HALF = 0.5  # the threshold of the parts that look at one
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Overlaps:
     """Pairs of a prediction and a truth to be found in the same image, whatever their labels, by prediction."""
 
@@ -58,7 +57,7 @@ class Overlaps:
     is_same: Bools  # of one label
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Nearest:
     """For each prediction the truth it overlaps most, the first of equals; -1 and 0 where there is none."""
 

@@ -6,6 +6,7 @@ kept or dropped together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ import numpy as np
 from verite.analysis.matches import ends_of_runs
 from verite.analysis.parts import AnalysisPart, interval, sign
 from verite.model.tables import Table
-from verite.records import record
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ConfidenceSweep:
     """What is kept at each distinct confidence, from the highest one down."""
 

@@ -6,6 +6,7 @@ A property gives every truth (and, where a box has it by itself, every predictio
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ import numpy as np
 
 from verite.csv_files import read_csv
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,7 @@ QUANTILES = "quantiles"
 LEAST_SHARE = 0.01  # of the truths, of a text that is a bin of its own
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Property:
     """Names of bins, the bin of each truth, and of each prediction or label where these have it; -1 is none."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from os import PathLike
@@ -16,7 +17,6 @@ from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table, Verbatim
 from verite.protocols import REGISTRY, protocol_named
 from verite.protocols.coco import LIMITS, THRESHOLDS
-from verite.records import record, replace
 
 if TYPE_CHECKING:
     from verite.analysis.reconcile_search import Attempt, Trial
@@ -34,7 +34,7 @@ SHARED = ("AP", "AP50", "AP75", "APs", "APm", "APl", "mAP", "P", "R", "F1")
 THEIRS = {theirs.lower(): ours for tool in TOOLS.values() for theirs, ours in tool.scores.items() if theirs != "mAP"}
 
 
-@record()
+@dataclass(frozen=True)
 class PrintedNumber:
     """A number as it was printed: its value, what it may differ by, and which score of which class it is, if said."""
 
@@ -161,7 +161,7 @@ AS_COCO: dict[str, Any] = {
 }
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Step:
     """A change, the score after it, and what it made of it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import combinations
 from math import inf, isnan, nan
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.progress import begin
 from verite.protocols import protocol_named
-from verite.records import field, record
 from verite.settings import Choice, Flag
 from verite.signature import spell
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 
-@record()
+@dataclass(frozen=True)
 class Way:
     """What a tool does, or did up to some version: a protocol and its settings."""
 
@@ -34,7 +34,7 @@ class Way:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
-@record()
+@dataclass(frozen=True)
 class Tool:
     """A tool, the likeliest of its ways first, and which score of ours is which of theirs."""
 
@@ -161,7 +161,7 @@ MOST_VARIED = 3  # ways that give the numbers
 MOST_COMBINED = 14  # single changes, the most effective ones, of which that many are combined
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Attempt:
     """A tool's way or a protocol as it is, with some settings changed, and what comes out."""
 

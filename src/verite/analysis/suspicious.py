@@ -12,6 +12,7 @@ recall r with probability 1 − r if it is there, and surely if it is not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ from verite.analysis.errors import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
 from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
 from verite.leaderboards.audit import AuditRow
 from verite.model.tables import Table
-from verite.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ CHECKED = {"label?": "label", "missing?": "missing", "is it there?": "spurious",
 KINDS = {CLASS: "label?", BACKGROUND: "missing?", LOCALIZATION: "box?"}
 
 
-@record()
+@dataclass(frozen=True)
 class Suspicion:
     """A record of the truth, or an object that may be missing, why it is suspicious, and how much."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 from verite.errors import IS_COMMAND_LINE, DataError, DataWarning, did_you_mean, one_line
-from verite.records import record
 
 SideName = Literal["truth", "pred"]
 
@@ -25,7 +25,7 @@ EXAMPLES = 5
 COMPARED = 2000  # names among which the nearest is looked for
 
 
-@record()
+@dataclass(frozen=True)
 class Fix:
     """Options of `verite.read` that put one side right, as words for the command line and for Python.
 
@@ -54,7 +54,7 @@ class Fix:
         return ", ".join(f'{name}="{v}"' if isinstance(v, str) else f"{name}={v!r}" for name, v in self.options)
 
 
-@record()
+@dataclass(frozen=True)
 class Finding:
     """One thing that is suspicious: a code that stays, a sentence, how often, where for example, what to do."""
 
@@ -140,7 +140,7 @@ Subject = Literal["truth", "pred", "pair", "file"]
 Look = Callable[[Any], Iterable["Finding"]]
 
 
-@record()
+@dataclass(frozen=True)
 class Check:
     """One check. `look` takes a `Side` or a `Pair` and yields findings; several records may share one.
 

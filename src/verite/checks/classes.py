@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from verite import _core
@@ -12,7 +13,6 @@ from verite.checks.evidence import FEWEST, ODDS, Hypothesis, best_pairs, find_ov
 from verite.checks.sample import Pair, Sample, Side, speaks_by_id
 from verite.errors import excerpt, ignore_classes
 from verite.model.annotations import Annotations
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,7 +195,7 @@ def list_names(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
-@record()
+@dataclass(frozen=True)
 class Mapping:
     """A way to read class ids, and how many overlapping pairs agree in class under it."""
 

@@ -7,6 +7,7 @@ with the predictions of other images in place of an image's own, and, since imag
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from verite import _core
@@ -16,7 +17,6 @@ from verite.checks.readings import Reading
 from verite.checks.sample import EDGE, NATS, Sample, SampledObjects, imbalance, surprise
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
-from verite.records import record
 
 FOUND = 0.5  # overlap from which a truth counts as found
 
@@ -145,7 +145,7 @@ COST = 0.2  # of a score, for boxes that all leave their images
 SOUND = 0.5  # share of truths overlapped precisely from which nothing else is tried
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Hypothesis:
     """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
 

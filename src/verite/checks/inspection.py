@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from verite.model.classes import Labels
 from verite.model.regions import BOX, Regions
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table, Verbatim
-from verite.records import field_values, record
 
 
 def mend(annotations: Annotations) -> tuple[Annotations, list[str]]:
@@ -101,7 +100,7 @@ QUANTILES = {"smallest": 0.0, "quarter": 0.25, "median": 0.5, "three_quarters": 
 SHOWN_LABELS = 10
 
 
-@record()
+@dataclass(frozen=True)
 class FileSummary:
     """One file in numbers."""
 
@@ -194,14 +193,14 @@ class FileSummary:
         return f", {low}" + (f" to {high}" if high != low else "")
 
     def to_dict(self) -> dict[str, Any]:
-        return field_values(self)
+        return asdict(self)
 
 
 def pair(size: Any) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-@record()
+@dataclass(frozen=True)
 class Inspection(Display):
     """Files in numbers, and what is suspicious about each."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from verite.arrays import np
 from verite.checks.check import Fix, SideName
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats, keep_layout, spell_as, to_corners
-from verite.records import record
 
 # abs     pixels of the image
 # rel     fractions of the image
@@ -21,7 +21,7 @@ MEASURES: tuple[Measure, ...] = ("abs", "rel", "factor", "frame", "longest", "pa
 SCALED = MEASURES[2:]
 
 
-@record()
+@dataclass(frozen=True)
 class Reading:
     """A layout, and the measure its numbers are in: `unit` numbers make one unit of the measure."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from verite.model.images import positions_in
 from verite.model.layouts import Floats, to_corners
 from verite.model.ragged import Ints, offsets_of
 from verite.model.rotated_boxes import has_angles
-from verite.records import record
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ MASK_FORMATS = ("mask-pictures", "voc-segmentation", "cityscapes")
 UNSURE_FORMATS = {"text", "coco", "coco-results", "results-object", "json-lines", "table", "parquet"}
 
 
-@record()
+@dataclass(frozen=True)
 class Tally:
     """How many, and the first few of them."""
 
@@ -200,7 +200,7 @@ IMAGES = 128
 PER_IMAGE = 100
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class SampledObjects:
     """Objects of the sampled images, image by image, the most confident first."""
 
@@ -264,7 +264,7 @@ class ByShift(dict[int, SampledObjects]):
         return self[shift]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,6 @@ import click
 from verite.cli.options import INPUT
 from verite.cli.output import emit, in_style, note, print_error
 from verite.errors import DataError, one_line
-from verite.records import replace
 
 if TYPE_CHECKING:
     from verite.analysis.gate import Decision, Requirement, Saved, SavedComparison

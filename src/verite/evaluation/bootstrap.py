@@ -6,10 +6,10 @@ Weights are [draw, image], whole numbers; images behind those that have weights 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verite.arrays import np
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def draw_ratio(weights: Floats, image: NDArray[np.integer], above: Floats, below
     return np.asarray(np.divide(total, count, out=np.full(len(weights), np.nan), where=count > 0))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Points:
     """A class by falling confidence and its truths, each in its image."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from verite.arrays import np
 from verite.errors import BadParameter
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Interpolation = Literal["all", "11", "101", "raw", "trapezoid", "sloped"]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """The predictions of one class by falling confidence, true or false, and everything that follows from them.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,6 @@ from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, clas
 from verite.limits import limit
 from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
-from verite.records import field_values, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
 BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 
-@record()
+@dataclass(frozen=True)
 class Rules:
     """How objects are compared, matched and counted: all that a protocol says to an evaluation."""
 
@@ -67,7 +67,7 @@ class Rules:
     )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Arrays:
     """Precision and recall of everything at once, in the reference's shapes; what is absent is `nan`.
 
@@ -85,7 +85,7 @@ class Arrays:
         return Arrays(np.where(absent, value, self.precision), recall, np.where(absent, value, self.scores))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Outcomes:
     """What became of every object at one threshold and in one area range."""
 
@@ -99,7 +99,7 @@ class Outcomes:
 RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class MatchLayout:
     """Objects image by image, class by class within an image: a place in this layout is a slot; and pairs of slots.
 
@@ -327,7 +327,7 @@ def evaluate(
     """
     order = None if rules.allow_unknown_classes else truth.labels.by_id
     widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | field_values(rules) | cells
+    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | asdict(rules) | cells
     del given["allow_unknown_classes"]
     given["ranges"] = [limit for limits in rules.ranges for limit in limits]
     try:
@@ -391,7 +391,7 @@ def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
     return side.columns
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
 
@@ -437,7 +437,7 @@ def box_candidates(
     return Candidates(offsets_of(lengths), rows[by_pred], overlap[by_pred])
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Changes:
     """The truth of each draw: `removed` rows are not there; of the `objects` that may be added, those in `added` are
     there, with these `labels` (positions in the truth's), behind all others of their groups; rows in `again` have a

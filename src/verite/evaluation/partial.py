@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from verite.evaluation.state import PartialMetadata, PrecisionRecall, tell_as
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
 from verite.model.images import Images
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit t
 GONE = "boxes and masks are not there any more, only what became of them"
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ClassRows:
     """The rows of one class by falling confidence, and its truths image by image."""
 

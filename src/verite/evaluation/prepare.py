@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
@@ -12,7 +13,6 @@ from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
 from verite.model.layouts import words_of
 from verite.model.regions import Regions
-from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
 from os import PathLike
 from sys import float_info
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.records import record
 from verite.settings import Choice, Count, Names, Option, Setting, Settings, number_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def on_setting(default: On | None = "box") -> Any:
 LARGEST = float_info.max
 
 
-@record()
+@dataclass(frozen=True)
 class ClassThresholds:
     """A confidence for each label; predictions of labels that are not named all count."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.errors import IS_COMMAND_LINE, DataError, NotComparable, VeriteError
-from verite.records import field_values, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class PrecisionRecall:
 FIRST_EXTRA = 1 << 62  # ids of classes that the truth does not have
 
 
-@record()
+@dataclass(frozen=True)
 class PartialMetadata:
     """Notes of one part, or joined: in whatever order and by whatever steps the same."""
 
@@ -158,10 +158,7 @@ def rank_of(finding: Finding) -> int:
 
 def write_finding(finding: Finding) -> dict[str, Any]:
     """A finding as JSON has it."""
-    from verite.checks import Fix
-
-    fix = field_values(finding.fix) if isinstance(finding.fix, Fix) else finding.fix
-    return field_values(finding) | {"fix": fix, "count": int(finding.count)}
+    return asdict(finding) | {"count": int(finding.count)}
 
 
 def read_finding(said: Mapping[str, Any]) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -12,7 +13,6 @@ from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import PACKED, find_path, reason
 from verite.formats.shards import find_folder_shards, find_shards, is_many, read_shards
 from verite.loading import importing
-from verite.records import replace
 
 Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
 

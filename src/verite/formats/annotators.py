@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from verite.model.annotations import Annotations, Annotators
-from verite.records import replace
 
 WHO = r"(?:annotator|rater|reader|rad|radiologist|labell?er|worker|expert)(?:_?(?:id|name))?|annotated_by"
 COLUMN = re.compile(WHO, re.IGNORECASE)

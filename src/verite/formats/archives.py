@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -22,7 +23,6 @@ from verite.files import check_file, most_unpacked, reason, too_much
 from verite.limits import limit, remedy
 from verite.model.complaints import translate_core_errors
 from verite.model.images import IMAGE_SUFFIXES
-from verite.records import record
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -41,7 +41,7 @@ WHOLE = (".png", ".gif")  # pictures whose pixels may be annotations
 MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
-@record()
+@dataclass(frozen=True)
 class Package:
     """Contents and what messages call them."""
 

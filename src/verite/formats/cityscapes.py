@@ -7,6 +7,7 @@ names. A value below 1000 is a class whose objects are not told apart: a crowd.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats.format import Format, Options, PathProbe
 from verite.model.annotations import Annotations
-from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from verite.model.images import Images, stem
 from verite.model.keypoints import Skeleton, check_sigmas
 from verite.model.layouts import layout_name
 from verite.model.regions import BOX, MASK, POLYGON, Regions
-from verite.records import replace
 from verite.threads import thread_count
 
 Fault = tuple[str, str, int, str, int]  # code, section, record, field, another record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from numbers import Integral, Real
@@ -22,7 +23,6 @@ from verite.model.layouts import layout_name
 from verite.model.polygons import Polygons
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.model.rotated_boxes import angle_factor
-from verite.records import field, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +138,7 @@ MASKS = {
 }
 
 
-@record()
+@dataclass(frozen=True)
 class Options:
     """How to read a file, where the file itself does not say or says it wrongly."""
 
@@ -226,7 +226,7 @@ def check_image_size(size: Any) -> None:
         raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
 
 
-@record()
+@dataclass(frozen=True)
 class Frame:
     """In what are coordinates measured? As fractions of a frame, or in pixels times a factor."""
 
@@ -262,7 +262,7 @@ def frame_of(coords: str | None) -> Frame:
     return frame
 
 
-@record()
+@dataclass(frozen=True)
 class PathProbe:
     """A first look at a path: enough to recognise a format, little enough to be quick."""
 
@@ -351,7 +351,7 @@ NEEDS = (
 FRAMES = frozenset({"boxes", "coords", "image_size", "images"})
 
 
-@record()
+@dataclass(frozen=True)
 class Format:
     """One way of writing annotations down: all that help, documentation, recognition and common tests know of it."""
 

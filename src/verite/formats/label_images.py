@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,7 +15,6 @@ from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.polygons import RLEMasks
 from verite.model.ragged import gather, offsets_of
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ NUMBERED = re.compile(
 LABEL_STUDIO = re.compile(r"^(?P<task>task-\d+)-annotation-\d+-by-.*-tag-(?P<label>.+)-\d+$", re.IGNORECASE)
 
 
-@record()
+@dataclass(frozen=True)
 class Named:
     """A picture and the image it belongs to."""
 
@@ -48,7 +48,7 @@ class Named:
     image: str
 
 
-@record()
+@dataclass(frozen=True)
 class Rule:
     """How the pictures of a folder are named."""
 
@@ -161,7 +161,7 @@ MOST_COLOURS = 4096  # more are a photo
 MOST_VALUES = 65_536
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Pixels:
     """The numbers of a picture, and what is known of them."""
 
@@ -264,7 +264,7 @@ def mean_stretches(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float
 Ints: TypeAlias = "NDArray[np.int64]"
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Segments:
     """The masks of one picture, one for each of its values."""
 

@@ -7,6 +7,7 @@ is `r`, `c` or `f`: rare, common or frequent.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from verite.formats.format import Format, Options, PathProbe, tail_of
 from verite.model.annotations import Annotations
 from verite.model.classes import ABSENT, INCOMPLETE, ImageLevelLabels, Labels
 from verite.model.images import positions_in
-from verite.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,6 @@ from verite.model.polygons import RLEMasks
 from verite.model.rasters import fill, frames_of, outlines_of
 from verite.model.regions import Regions
 from verite.progress import count_files
-from verite.records import record, replace
 
 UNRANKED = "pictures have no confidences: where predictions are ranked, they come as they are read"
 OBJECT = "object"  # the class where pictures know none
@@ -38,7 +38,7 @@ THOUSAND = 1000
 SPARE = 2  # what is inside a drawn curve has so many times its pixels
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """The masks of one picture, of all its values, and where they are from."""
 
@@ -52,7 +52,7 @@ class Picture:
         return self.segments.values
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Found:
     """What pictures turned out to hold: for each its masks, their class ids, and whether each is a crowd."""
 

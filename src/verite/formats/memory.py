@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import runs_of
-from verite.records import record
 from verite.threads import thread_count
 
 HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
@@ -86,7 +85,7 @@ def images_by_number(ids: Sequence[int], options: Options) -> Images:
     return Images(None, np.array(ids, dtype=np.int64) + options.image_offset)
 
 
-@record()
+@dataclass(frozen=True)
 class ImageObjects:
     """The objects of one image, as a framework hands them over."""
 
@@ -227,7 +226,7 @@ def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoi
     return Keypoints.of(found)
 
 
-@record()
+@dataclass(frozen=True)
 class MemoryKind:
     """One kind of object: its name in messages, how it is known, how it becomes annotations, and by which options."""
 

@@ -7,6 +7,7 @@ beside it, in the JSON's own folder, or where the user says. Segments are kept a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from typing import Annotated as Typed
@@ -27,7 +28,6 @@ from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
 from verite.model.images import Images
 from verite.model.regions import MASK, Regions
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Loose(msgspec.Struct):
     categories: list[Any] = []
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Sections:
     """The records of a document by their numbers, without those that are wrong where that is tolerated."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 from sys import float_info
 from typing import Any
 
@@ -33,7 +34,6 @@ from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.polygons import Polygons, RLEMasks
-from verite.records import replace
 
 Columns = Mapping[str, Any]
 

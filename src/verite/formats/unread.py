@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from verite.formats.format import PathProbe
-from verite.records import record
 
 EXPORT = "export it as COCO JSON with the tool it comes from"
 
 
-@record()
+@dataclass(frozen=True)
 class Unread:
     """A format that is known by sight only."""
 

@@ -6,7 +6,7 @@ Everything is a column over the pairs of objects that overlap; nothing here know
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -26,7 +26,6 @@ from verite.model.rasters import frames_of
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.pairs import Array, Pairs
 from verite.pairs.objects import pairs_of, shapes_of_side, uses_boxes
-from verite.records import replace
 from verite.settings import Choice, FileOrContent, Flag, Number, Option, Setting
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ object; a missing one is an object; a box lies badly), `unsure` or nothing where
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.model.tables import Table
-from verite.records import record
 
 if TYPE_CHECKING:
     from verite.leaderboards.simulation import Pool
@@ -28,7 +27,7 @@ KINDS = ("spurious", "label", "missing", "box")
 NEAR = 1e-6  # coordinates that differ by less are the same
 
 
-@record()
+@dataclass(frozen=True)
 class AuditRow:
     """One record, or one place without a record, to be checked."""
 

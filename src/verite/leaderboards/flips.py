@@ -5,6 +5,7 @@ to check first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import exp, nan
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.audit import AuditRow
-from verite.records import record
 from verite.statistics.standings import TIE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_GAMMA = 1e6
 BLOCK = 4000  # records that are weighed at a time
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Flips:
     """For each detector of a board and the next one."""
 

@@ -13,7 +13,6 @@ from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.records import record
 from verite.statistics.intervals import FEWEST, percentile_interval, wilson
 from verite.statistics.standings import TIE, Separations, Standings, say_group, separate, stand
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 DOUBTS = ("errors", "images", "both")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class DetectorPair:
     """Two detectors, the one ahead on the record first; by doubt how often their order is kept, level and reversed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -17,7 +18,6 @@ from verite.leaderboards.bootstrap import generator
 from verite.model.classes import ABSENT, is_in
 from verite.model.regions import Regions
 from verite.protocols.coco import AREAS
-from verite.records import record
 from verite.truth_errors.detection import ANY, KINDS, SIZES, Detection
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_confusions(path: str | Path, truth: Annotations) -> Floats:
     return table
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ClassMoves:
     """Where records may move: row `row[i]` of a ragged table is the record's, with the classes and their weights."""
 
@@ -127,7 +127,7 @@ LEAST_CONFIDENCE = 0.05
 LEAST_OVERLAP = 0.5
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Candidates for missing objects, in an order that does not depend on that of files or detectors."""
 
@@ -154,7 +154,7 @@ class Pool:
         )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class UnmatchedDetections:
     """Boxes that no truth explains, by image and class, the surest first, whatever the order of files."""
 
@@ -288,7 +288,7 @@ RATES, GONE, MOVED, TARGET, SHIFTED, SHIFT, TWIN, LIT, GROUPS = range(1, 10)
 LEAST_SIDE = 1e-3  # of a moved box, as a share of what it was
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Law:
     """Things of which each is chosen with its own probability, independently: drawn without looking at each.
 

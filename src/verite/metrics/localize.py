@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +33,6 @@ from verite.model.shapes import Spacing
 from verite.model.tables import Part, Table
 from verite.pairs import Array, Pairs
 from verite.pairs.objects import ignored_truths, kinds, mean_of, overlap_of, pairs_of, uses_boxes
-from verite.records import record
 from verite.settings import Choice, Number, Option, Setting
 from verite.signature import Signature, spell
 from verite.threads import thread_count
@@ -277,13 +276,13 @@ def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
             )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """What is known of pairs: themselves as they are drawn, the values of each metric, their overlaps."""
 
     pairs: Pairs
     values: dict[str, Array]
-    overlap: Array = np.zeros(0)
+    overlap: Array = field(default_factory=lambda: np.zeros(0))
     said: Sequence[str] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from verite.model.shapes import Spacing, Volume
 from verite.pairs import Pairs
 from verite.pairs.objects import overlap_of
 from verite.progress import begin
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 OBJECT = "object"
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class CaseFound:
     """One case measured: for each value that either side has, its frames, its metrics, and the plane to be drawn."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,6 @@ from verite.model.classes import Labels
 from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
 from verite.model.regions import Regions
-from verite.records import field, record
 
 if TYPE_CHECKING:
     import pandas
@@ -64,7 +64,7 @@ def label_facts(annotations: Annotations) -> Iterator[Constant]:
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
 
 
-@record()
+@dataclass(frozen=True)
 class Annotators:
     """Several annotators of the same images: the key that names them, the objects of each, the images of several."""
 
@@ -73,7 +73,7 @@ class Annotators:
     images: int
 
 
-@record()
+@dataclass(frozen=True)
 class Source:
     """Where annotations came from, how they were read, and why so."""
 
@@ -87,7 +87,7 @@ class Source:
     layout: str | None = None  # what the four numbers of boxes are, where the user said so
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Annotations:
     """Objects in images. Nothing in it can be changed; every filter returns a new one.
 

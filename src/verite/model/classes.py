@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.model.images import is_dense
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -181,7 +180,7 @@ PRESENT, ABSENT, INCOMPLETE, EXCLUDED = 0, 1, 2, 3
 KINDS = ("present", "absent", "incomplete", "excluded")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ImageLevelLabels:
     """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
 

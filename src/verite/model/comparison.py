@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
 
@@ -10,7 +11,6 @@ import verite
 from verite.errors import BadParameter, NotComparable
 from verite.model.results import Results, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.records import record
 from verite.signature import Signature
 
 DIFFERENCE = (("difference", "value"), ("low (95 %)", "low"), ("high (95 %)", "high"))
@@ -19,7 +19,7 @@ MOST_BESIDE = 5  # systems that are columns; more are rows
 MOST_CLASSES = 8  # that are columns beside systems in rows
 
 
-@record()
+@dataclass(frozen=True)
 class Difference:
     """By how much one system is ahead of another, and between which numbers that lies."""
 

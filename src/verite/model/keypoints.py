@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, freeze, offsets_of
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 VISIBLE = 2.0  # COCO's word for a point that is seen; 1: labelled but hidden, 0: not labelled
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Keypoints:
     """Points x, y and visibility (0: not labelled), in objects. An object without a pose has no point."""
 
@@ -100,7 +100,7 @@ KNOWN_PAIRS = {
 SIDES = (("left", "right"), ("l_", "r_"), ("_l", "_r"))
 
 
-@record()
+@dataclass(frozen=True)
 class Skeleton:
     """The keypoints of one class: names, pairs that are joined, and sigmas; what is not known is empty."""
 

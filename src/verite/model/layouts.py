@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@record()
+@dataclass(frozen=True)
 class Words:
     """What sentences, axes and titles say."""
 

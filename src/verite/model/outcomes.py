@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter
 from verite.model.annotations import Annotations
 from verite.model.tables import Display, Part, Table
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ FATES = ("found", "missed", "not asked for", "right", "wrong", "left out")
 FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Column:
     """Values, or positions in a list of names; some may be absent."""
 
@@ -46,7 +46,7 @@ class Column:
         return pyarrow.array(self.values, mask=self.absent)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ObjectOutcomes(Display):
     """Every truth (found, missed, not asked for) and every prediction (right, wrong, left out), a row each.
 

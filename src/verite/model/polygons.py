@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, freeze, gather, is_every, offsets_of
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Polygons:
     """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
 
@@ -57,7 +57,7 @@ class Polygons:
         return Polygons(points, offsets_of(lengths), offsets_of(counts))
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RLEMasks:
     """Run-length masks as COCO writes them: column by column, the first run counts background.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from verite.model.annotations import Annotations
 from verite.model.layouts import BOXES, Words, words_of
 from verite.model.rotated_boxes import is_turned
 from verite.model.tables import Display, Part, Table, show_cell
-from verite.records import record
 from verite.signature import Signature
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verite.model.outcomes import ObjectOutcomes
 
 
-@record()
+@dataclass(frozen=True)
 class Score:
     """A number, what exactly it measures, and of what."""
 
@@ -53,7 +53,7 @@ class Score:
         return f"{self.name} = {show_cell(self.value)}  [{self.signature}]"
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Matches:
     """Which objects of a truth were to be found, and what found them."""
 

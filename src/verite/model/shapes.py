@@ -14,7 +14,6 @@ from verite.errors import BadParameter, DataError, excerpt
 from verite.model.polygons import Polygons, RLEMasks
 from verite.model.rasters import Sizes, fill, frames_of, runs_of
 from verite.model.regions import Regions
-from verite.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,7 +23,7 @@ WRITTEN = re.compile(r"\s*(?P<steps>[^a-zA-Zµμ]*(?:[eE][-+]?\d+[^a-zA-Zµμ]*)
 USUAL = "mm"
 
 
-@record()
+@dataclass(frozen=True)
 class Spacing:
     """The distance between the middles of neighbouring pixels along each axis: rows, then columns, as DICOM and numpy
     count; of volumes planes, rows and columns. One number serves all; none, if each volume has its own.
@@ -70,7 +69,7 @@ class Spacing:
         return (",".join(f"{step:.12g}" for step in self.steps) or "each its own ") + self.unit
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Volume:
     """A mask or labels in three dimensions, how far apart voxels lie along each axis of the array, and where."""
 

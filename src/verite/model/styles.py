@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
 from verite.errors import one_line
 from verite.model.tables import Bar, Part, Table, Verbatim, show_cell
-from verite.records import record
 from verite.signature import Signature
 
 # What means something to HTML, and what a browser shows as nothing: controls become their pictures.
@@ -58,7 +58,7 @@ def element(name: str, /, *children: str, **attributes: str | int) -> Markup:
     return Markup(f"<{name}{listed}>" + ("" if name in VOID else f"{join_elements(*children)}</{name}>"))
 
 
-@record()
+@dataclass(frozen=True)
 class Style:
     """How parts look one by one, how lines that follow each other stay together, and how all of it is put together."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, did_you_mean, one_line
-from verite.records import record
 
 if TYPE_CHECKING:
     from verite.signature import Signature
@@ -107,7 +107,7 @@ class Bar(float):
         return (BLOCKS[8] * whole + BLOCKS[eighths] * (eighths > 0)).ljust(MOST_BLOCKS)
 
 
-@record()
+@dataclass(frozen=True)
 class Table(Display):
     """A head and rows; the first column is text, the others numbers. A `mean` row is set apart at the end.
 

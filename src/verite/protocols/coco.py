@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import isnan, nan
 from os import PathLike
@@ -29,7 +30,6 @@ from verite.model.tables import ABSENT, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
 from verite.protocols.protocol import protocol
-from verite.records import replace
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
 from verite.threads import thread_count
 

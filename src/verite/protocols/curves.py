@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -22,7 +23,6 @@ from verite.model.classes import Labels
 from verite.model.images import known_images
 from verite.model.results import Results
 from verite.model.tables import Table
-from verite.records import record
 from verite.settings import Choice, Flag, Option, Overlaps, Thresholds
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ CONFIDENCES = 1000  # between 0 and 1, at which common points are sought
 SMOOTHED = 101  # a tenth of them and one, half on either side, are averaged
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Point:
     """Precision and recall of each class at its point; classes without predictions have none of either."""
 

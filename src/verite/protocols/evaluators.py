@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,6 @@ from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
 from verite.protocols.coco import CocoResults, CocoSettings, coco, evaluate, rules_of
-from verite.records import record
 from verite.threads import thread_count
 
 Item = Mapping[str, Any]
@@ -45,7 +45,7 @@ KEYS = {
 }
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """An image: what was predicted and what is there, and its id."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ from verite.protocols.curves import (
     part_of_curves,
 )
 from verite.protocols.protocol import protocol
-from verite.records import record
 from verite.settings import Constant, Counts, FileOrContent, Number, Option, Overlaps, Setting, Threshold
 from verite.threads import thread_count
 
@@ -121,7 +121,7 @@ class TopErrorSettings(EvaluationSettings):
     )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class TopErrors:
     """Of one kind, with so many guesses."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.model.keypoints import SIGMAS, check_sigmas, spell_sigmas
-from verite.records import replace
 from verite.settings import Setting
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ classes. Everything else is COCO's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +19,6 @@ from verite.evaluation.settings import THREADS, RankedSettings
 from verite.model.classes import ABSENT, INCOMPLETE
 from verite.protocols.coco import CocoResults, CocoSettings, CocoThresholds, Per, rules_of
 from verite.protocols.protocol import protocol
-from verite.records import replace
 from verite.settings import Choice, Constant, Count, Option
 from verite.signature import Signature
 from verite.threads import thread_count

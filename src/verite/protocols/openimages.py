@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,6 @@ from verite.model.results import Matches, choose_threshold
 from verite.protocols.coco import masks_of
 from verite.protocols.curves import IOU, CurveSettings, GroupedResults, merged_group_curves, part_of_curves
 from verite.protocols.protocol import protocol
-from verite.records import record, replace
 from verite.settings import Choice, Constant, FileOrContent, Number, Option, Overlaps
 from verite.threads import thread_count
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Sides:
     """Truth and predictions that count, and what is compared: masks first, then boxes of truths without one."""
 
@@ -80,7 +80,7 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
     return Sides(truth, pred, stages, order, confidence, np.flatnonzero(kept), threads)
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Decided:
     """What became of the predictions that count, and of every truth."""
 
@@ -180,7 +180,7 @@ def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: In
     return np.where(sides.truth.difficult, -1, best)  # what is not asked for is not found, either
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Entries:
     """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
@@ -19,7 +20,6 @@ from verite.model.results import Results
 from verite.model.tables import Part, Table
 from verite.protocols.panoptic import add_up, blocks, join_classes, overlaps
 from verite.protocols.protocol import protocol
-from verite.records import record
 from verite.settings import Constant, Option, Setting
 from verite.threads import thread_count
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one that nobody knows
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class ClassPixels:
     """Pixels of each class: right ones, those of the truth, and those predicted where the truth has a class.
 
@@ -71,7 +71,7 @@ class ClassPixels:
             }
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class PixelCounts:
     """Pixels by their class in the ground truth and in the prediction: the pairs of classes that occur, so that memory
     follows the pixels and not the square of the number of classes.

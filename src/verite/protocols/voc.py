@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,6 @@ from verite.protocols.curves import (
     merged_curves,
 )
 from verite.protocols.protocol import protocol
-from verite.records import replace
 from verite.settings import Choice, Count, Flag, Option, Overlaps, Thresholds
 from verite.threads import thread_count
 

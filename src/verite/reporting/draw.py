@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,6 @@ from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
-from verite.records import record
 from verite.reporting.pictures import Pictures, pixels
 from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, shorten, without_glyph_warnings
 
@@ -156,7 +155,7 @@ MOST_POINTS = 10_000  # of an outline that are drawn; matplotlib refuses to draw
 USUAL = 0.5  # the overlap at which objects are called found, where a protocol has several
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Mark:
     """One object on its photo."""
 
@@ -321,7 +320,7 @@ NIGHT = "#0b0d10"  # around every line, so that it is seen on any photo
 BLANK = "#e9ecf1"
 
 
-@record()
+@dataclass(frozen=True)
 class Pen:
     """Line style of one outcome; no two outcomes differ by colour alone."""
 

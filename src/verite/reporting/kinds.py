@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
-from verite.records import record
 from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
 from verite.reporting.plots import (
     COLOURS,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOST_BARS = 200  # one below the other
 
 
-@record()
+@dataclass(frozen=True)
 class PlotKind:
     """A kind of picture: what it is drawn of, and how."""
 

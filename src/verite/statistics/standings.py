@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from verite.arrays import np
-from verite.records import record
 from verite.statistics.intervals import check_level
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ MOST_NAMED = 6  # members of a group
 TIE = 1e-12  # differences of scores up to here are none
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Separations:
     """Who is surely ahead of whom: `ahead[j, k]` says that j is ahead of k, all such statements holding at once."""
 

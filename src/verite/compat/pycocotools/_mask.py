@@ -7,6 +7,7 @@ read beyond its memory is a ValueError here, or has the one answer that makes se
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.errors import BadParameter, excerpt
 from verite.model.polygons import RLEMasks
-from verite.records import record
 
 Rle = dict[str, Any]
 Counts = NDArray[np.uint32]
@@ -73,7 +73,7 @@ def rles_of(runs: RLEMasks) -> list[Rle]:
     return [rle_of(runs[i], runs.sizes[i].tolist()) for i in range(len(runs))]
 
 
-@record()
+@dataclass(frozen=True)
 class RLEs:
     """Runs of several masks, as `_frString` hands them to `_toString`."""
 

@@ -7,6 +7,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -21,13 +22,12 @@ from verite.errors import BadParameter, DataError, ReadError, VeriteError, excer
 from verite.files import find_path, read_bytes
 from verite.formats import read
 from verite.model.annotations import Annotations
-from verite.records import record
 from verite.reporting.plots import need_matplotlib
 
 OPENED = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Closed:
     """A file in which everything has its place, and nobody has looked at."""
 

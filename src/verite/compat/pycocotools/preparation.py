@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,6 @@ from verite.model.keypoints import Keypoints
 from verite.model.polygons import Polygons, RLEMasks
 from verite.model.regions import Regions
 from verite.protocols.coco import HIGHEST, MOST_AREAS
-from verite.records import record
 from verite.threads import thread_count
 
 SIMILARITY = {"bbox": "box", "segm": "mask", "keypoints": "keypoints"}
@@ -110,7 +110,7 @@ def is_same(p: Params, evaluated: Params) -> bool:
     )
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class RecordSide:
     """Where records come from, and those of the chosen images and classes."""
 
@@ -118,7 +118,7 @@ class RecordSide:
     records: list[Record]
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """Truths, detections and their evaluation."""
 

@@ -7,10 +7,10 @@ by 300. Whatever a chart shows stands in a table or a sentence beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite, log2
 
 from verite.model.styles import Markup, element
-from verite.records import record
 from verite.reporting.report.layout import number, plain
 
 WIDE, HIGH = 440, 300
@@ -31,7 +31,7 @@ def text(x: object, y: object, words: str, *more: Markup, kind: str = "", anchor
 # Bars
 
 
-@record()
+@dataclass(frozen=True)
 class Piece:
     """A part of a bar: what it is called, how long it is, and its colour's class."""
 
@@ -135,7 +135,7 @@ def interval(
 # Lines
 
 
-@record()
+@dataclass(frozen=True)
 class Stroke:
     """Points in the chart's own units, a name at one of them, and how it is drawn: a accent, k ink, g grey."""
 
@@ -147,7 +147,7 @@ class Stroke:
     name: str = ""  # what the pointer tells where no label is drawn
 
 
-@record()
+@dataclass(frozen=True)
 class Axes:
     """What is along the sides, and where numbers stand."""
 

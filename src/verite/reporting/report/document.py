@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from math import isfinite
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ import numpy as np
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
 from verite.errors import BadParameter
 from verite.model.results import digest_for
-from verite.records import record
 from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
 from verite.reporting.draw import Overlay
 from verite.reporting.report.crops import rings_for, window_of
@@ -34,7 +33,7 @@ MEGABYTE = 1_000_000
 PICTURES = ("auto", "link", "embed", "none")
 
 
-@record()
+@dataclass(frozen=True)
 class ReportSettings:
     """Settings of a report; the report stores them, so that it can be reproduced."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from math import isfinite
 from typing import Any, TypeGuard
 
 from verite.model.styles import Markup, element, escape, join_elements
-from verite.records import record
 from verite.reporting.report.crops import HATCHES
 
 ABSENT = "–"
@@ -134,7 +134,7 @@ UNSAFE: dict[str, str | int | None] = {
 }
 
 
-@record()
+@dataclass(frozen=True)
 class Section:
     """A part of the page: where links lead, what the list calls it, and what is in it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from verite.analysis.parts import BEST_F1, MATCHING
 from verite.evaluation.settings import ClassThresholds
-from verite.records import record
 from verite.reporting.draw import thin
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ RIGHT = "right"
 FIRST, BEST, LRP = "", "best F1", "LRP"  # where the page begins, and of each label
 
 
-@record(eq=False)
+@dataclass(frozen=True, eq=False)
 class StepCounts:
     """How many there are: [..., step] whose last step it is, and [..., choice] that a choice keeps."""
 

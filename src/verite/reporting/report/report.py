@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from verite.model.comparison import Comparison, distinct_names
 from verite.model.results import Results, to_json
 from verite.model.styles import Markup
 from verite.protocols import REGISTRY, protocol_named
-from verite.records import record
 from verite.reporting.report import (
     calibration,
     classes,
@@ -218,7 +218,7 @@ def analyse(results: Results, asked: Mapping[str, Any]) -> Any:
         return None
 
 
-@record()
+@dataclass(frozen=True)
 class Chapter:
     """A section of the report: id, title, and the function that renders it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import comb, erfc, sqrt
 from os import PathLike
@@ -19,7 +20,6 @@ from verite.errors import BadParameter
 from verite.files import without_suffix
 from verite.leaderboards.audit import AuditRow, read_rows
 from verite.model.results import Results
-from verite.records import field_values, record
 from verite.reporting.report.crops import Photos, window_of
 from verite.reporting.report.document import REVISION, ReportSettings, System, tell_findings, tell_truth
 from verite.reporting.report.layout import count_of, is_known
@@ -30,7 +30,7 @@ from verite.reporting.report.suspicious import MOST as MOST_SUSPECTS
 LIKE_COCO = ("coco", "lvis")  # protocols whose reference finds truths by their ids
 
 
-@record()
+@dataclass(frozen=True)
 class Deviation:
     """A documented deviation from other tools, and a function that counts the cases to which it applies."""
 
@@ -133,7 +133,7 @@ def build(
         "title": named,
         "protocol": first.results.protocol,
         "measured": tell_measured(first.results),
-        "words": field_values(first.results.words),
+        "words": asdict(first.results.words),
         "version": verite.__version__,
         "settings": {"changed": {key: str(value) for key, value in telling.items()}, "page": own.to_dict()},
         "truth": truth,
