@@ -18,7 +18,7 @@ def main() -> None:
     truth = vt.read(given.data / "coco_gt.json")
     pred = vt.read(given.data / "coco_dt44k.json", like=truth)
     wall, processor = time.perf_counter(), time.process_time()
-    found = vt.explain(truth, pred, NOBODYS, checks="off")
+    found = vt.reconcile(truth, pred, NOBODYS, checks="off")
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     tried = len(found.trial.known)
     each = 1000 * processor / tried

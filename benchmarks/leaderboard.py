@@ -24,6 +24,7 @@ import numpy as np
 from leaderboard_data import ensure_ten
 
 import verite as vt
+from verite.annotation_errors import Detection
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.flips import find_flips
 from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
@@ -31,7 +32,6 @@ from verite.leaderboards.result import Board
 from verite.leaderboards.simulation import TruthDraws
 from verite.model.regions import Regions
 from verite.statistics.calibration import bin_pairs
-from verite.truth_errors import Detection
 
 ERRORS = "missing=0.05,spurious=0.02,label=0.01"
 HOTCOCO = """

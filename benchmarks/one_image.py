@@ -39,8 +39,8 @@ def main() -> None:
         "voc": lambda: vt.voc(truth, pred, threads=1),
         "coco": lambda: vt.coco(truth, pred, threads=1),
         "localize": lambda: vt.localize(truth, pred, "iou"),
-        "interpret": lambda: vt.interpret(truth, pred),
-        "interpret, one to one": lambda: vt.interpret(truth, pred, matching="one-to-one"),
+        "interpret": lambda: vt.scene_score(truth, pred),
+        "interpret, one to one": lambda: vt.scene_score(truth, pred, matching="one-to-one"),
     }
     print("| verb | processor | peak of memory |\n|---|---|---|")
     for name, verb in verbs.items():

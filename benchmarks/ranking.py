@@ -19,11 +19,11 @@ os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")
 import numpy as np
 
 import verite as vt
+from verite.annotation_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
 from verite.ranking.contest import AnswerContest
 from verite.statistics.standings import stand_over
-from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def tables(rng: np.random.Generator, algorithms: int, items: int) -> tuple[Any, dict[str, Any]]:

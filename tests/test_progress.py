@@ -57,7 +57,7 @@ def ranked(errors):
 
 
 @pytest.mark.parametrize(
-    "errors", [vt.truth_errors.Bernoulli(0.1), vt.truth_errors.Audit(5, 50)], ids=["independent", "audit"]
+    "errors", [vt.annotation_errors.Bernoulli(0.1), vt.annotation_errors.Audit(5, 50)], ids=["independent", "audit"]
 )
 def test_rank_tells_of_draws_and_of_pairs(errors):
     told = ranked(errors)

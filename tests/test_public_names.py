@@ -21,7 +21,7 @@ results = vt.coco(truth, pred, iou=[0.5, 0.75], class_agnostic=True, quirks="pyc
 value: float = results.scores["AP"].value
 vt.voc(truth, pred, iou=0.3, ignored="count", name="mine").accumulate("cat")
 vt.openimages(truth, pred, group_of_weight=0.5, threads=2)
-vt.interpret(truth, pred, matching="one-to-one", alpha=0.5).score
+vt.scene_score(truth, pred, matching="one-to-one", alpha=0.5).score
 vt.localize(truth, pred, "iou", unmatched="score")
 """
 # Each wrong line and what a type checker says of it.

@@ -31,7 +31,10 @@ DEPRECATED = {
     "draw_image": "plot_image",
     "draw_pair": "plot_pair",
     "draw_scene": "plot_scene",
+    "explain": "reconcile",
+    "interpret": "scene_score",
     "save_page": "save_report",
+    "truth_errors": "annotation_errors",
 }
 __all__ = ["__version__", *PUBLIC]
 

@@ -1,9 +1,9 @@
 """The public names and where each lives, for type checkers and for `verite` itself, which imports them when used."""
 
-from verite import truth_errors as truth_errors
+from verite import annotation_errors as annotation_errors
 from verite.analysis.analyse import Analysis as Analysis
 from verite.analysis.analyse import analyse as analyse
-from verite.analysis.reconcile import explain as explain
+from verite.analysis.reconcile import reconcile as reconcile
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter
 from verite.errors import DataError as DataError
@@ -15,12 +15,6 @@ from verite.errors import VeriteError as VeriteError
 from verite.formats import read as read
 from verite.formats import write as write
 from verite.formats.volumes import read_volume as read_volume
-from verite.interpretation.class_distances import ClassDistances as ClassDistances
-from verite.interpretation.class_distances import class_distances as class_distances
-from verite.interpretation.descriptors import learn_distances as learn_distances
-from verite.interpretation.interpret import interpret as interpret
-from verite.interpretation.taxonomy import Taxonomy as Taxonomy
-from verite.interpretation.trace import Trace as Trace
 from verite.leaderboards.leaderboard import leaderboard as leaderboard
 from verite.leaderboards.result import Leaderboard as Leaderboard
 from verite.metrics.catalogue import localization as localization
@@ -72,6 +66,12 @@ from verite.scale.executors import LostPart as LostPart
 from verite.scale.executors import evaluate_parts as evaluate_parts
 from verite.scale.partial import PartialResult as PartialResult
 from verite.scale.partial import partial as partial
+from verite.scene.class_distances import ClassDistances as ClassDistances
+from verite.scene.class_distances import class_distances as class_distances
+from verite.scene.descriptors import learn_distances as learn_distances
+from verite.scene.scene_score import scene_score as scene_score
+from verite.scene.taxonomy import Taxonomy as Taxonomy
+from verite.scene.trace import Trace as Trace
 from verite.signature import Signature as Signature
 from verite.studies.judging import Tolerances as Tolerances
 from verite.studies.study import Study as Study

@@ -58,7 +58,9 @@ def test_how_many_wrong_records_decide(one: int, two: int, tie: int, reverse: in
         "errors_to_turn_AP": None,
     }
     if tie > 1:
-        ranked = vt.rank(vt.DetectionTable.of(truth, {"one": first, "two": second}), errors=vt.truth_errors.AtMost(1))
+        ranked = vt.rank(
+            vt.DetectionTable.of(truth, {"one": first, "two": second}), errors=vt.annotation_errors.AtMost(1)
+        )
         (told,) = ranked.to_dict()["pairs"]
         assert (told["errors_to_tie"], told["errors_to_reverse"]) == (tie, reverse)
 
@@ -215,5 +217,5 @@ def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
     found = vt.analyse(truth, preds)
     finds = vt.DetectionTable.of(truth, preds)
     rates = np.minimum(found.comparison[0].doubt, 0.5)[np.flatnonzero(found["hawk"].matches.is_asked)]
-    ranked = vt.rank(finds, errors=vt.truth_errors.PerItem(rates))
+    ranked = vt.rank(finds, errors=vt.annotation_errors.PerItem(rates))
     assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

@@ -35,14 +35,14 @@ def files(folder: Path, seed: int) -> tuple[str, str]:
 
 
 def test_eleven_points_are_recognised() -> None:
-    found = vt.explain(TRUTH, ALONE, "0.5455", protocols=["voc"])
+    found = vt.reconcile(TRUTH, ALONE, "0.5455", protocols=["voc"])
     assert found.best.changes == {"interpolation": "11"}
     assert found.best.scores["mAP"] == pytest.approx(6 / 11)
     assert found.verdict().startswith("0.5455: given by Pascal VOC 2007")
 
 
 def test_the_default_needs_no_change() -> None:
-    found = vt.explain(TRUTH, ALONE, 0.505)
+    found = vt.reconcile(TRUTH, ALONE, 0.505)
     assert found.best.words == "coco as it is"
     assert "COCO" not in found.verdict()
 
@@ -55,9 +55,9 @@ def test_numbers_that_a_tool_printed_lead_to_the_tool(said: str, tmp_path: Path)
     truth, pred = files(tmp_path, 7)
     names = [name for name in numbers if TOOLS[tool].scores.get(name, name) in ("AP", "AP50", "APm", "P")]
     texts = [f"{TOOLS[tool].scores.get(name, name)}={numbers[name]:.4f}" for name in names]
-    found = vt.explain(truth, pred, *texts)
+    found = vt.reconcile(truth, pred, *texts)
     assert TOOLS[tool].ways[place].title in {attempt.way.title for attempt in found.reached}
-    asked = vt.explain(truth, pred, *[f"{name}={numbers[name]:.4f}" for name in names], tool=tool)
+    asked = vt.reconcile(truth, pred, *[f"{name}={numbers[name]:.4f}" for name in names], tool=tool)
     assert asked.best.way == TOOLS[tool].ways[place]
 
 
@@ -66,36 +66,38 @@ def test_several_changes_are_tried_where_one_is_not_enough(tmp_path: Path) -> No
     truth, pred = files(tmp_path, 11)
     hidden = {"interpolation": "11", "confidence": 0.25, "iou": 0.75}
     printed = vt.voc(truth, pred, checks="off", **hidden).scores["mAP"].value
-    found = vt.explain(truth, pred, f"{printed:.6f}", protocols=["voc"])
+    found = vt.reconcile(truth, pred, f"{printed:.6f}", protocols=["voc"])
     assert found.best.changes == hidden | {"iou": (0.75,)}
     assert "no known tool and no single change gives it" in found.verdict()
 
 
 def test_several_numbers_narrow_it_down() -> None:
-    assert vt.explain(TRUTH, ALONE, "AP=0.505", "AP50=0.505", protocols=["coco"]).reached
-    assert not vt.explain(TRUTH, ALONE, "AP=0.505", "AP50=0.9", protocols=["coco"]).reached
+    assert vt.reconcile(TRUTH, ALONE, "AP=0.505", "AP50=0.505", protocols=["coco"]).reached
+    assert not vt.reconcile(TRUTH, ALONE, "AP=0.505", "AP50=0.9", protocols=["coco"]).reached
 
 
 def test_a_table_of_classes_narrows_it_down(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("Class,Images,mAP50\nall,1,54.55\ncat,1,54.55\n")
     assert [(n.key, n.value) for n in read_numbers(table)] == [("AP50", 0.5455), ("AP50[cat]", 0.5455)]
-    found = vt.explain(TRUTH, ALONE, table=table)
+    found = vt.reconcile(TRUTH, ALONE, table=table)
     assert found.best.changes["interpolation"] == "11"
     table.write_text("class,AP50\ncow,0.5\n")
     with pytest.raises(BadParameter, match="expected one of 1 classes, found"):
-        vt.explain(TRUTH, ALONE, table=table)
+        vt.reconcile(TRUTH, ALONE, table=table)
     for text in ("", "class,images\ncat,3\n", "class,AP\ncat,x\n", "class,AP\ncat,-\n"):
         table.write_text(text)
         with pytest.raises(vt.ReadError, match=r"table\.csv"):
-            vt.explain(TRUTH, ALONE, table=table)
+            vt.reconcile(TRUTH, ALONE, table=table)
 
 
 def test_the_chain_leads_from_theirs_to_ours(tmp_path: Path) -> None:
     """Each step is what is there minus what was there before, and the last is COCO's own number."""
     truth, pred = files(tmp_path, 7)
     theirs = SAID["ultralytics-8.3"]["numbers"]["7"]
-    found = vt.explain(truth, pred, f"AP={theirs['mAP50-95']:.4f}", f"P={theirs['precision']:.4f}", tool="ultralytics")
+    found = vt.reconcile(
+        truth, pred, f"AP={theirs['mAP50-95']:.4f}", f"P={theirs['precision']:.4f}", tool="ultralytics"
+    )
     first, *steps, last = found.chain
     assert first.value == pytest.approx(theirs["mAP50-95"], abs=1e-12)
     assert last.value == vt.coco(truth, pred, checks="off").scores["AP"].value
@@ -148,7 +150,7 @@ def test_each_command_prints_its_numbers(tmp_path: Path, capsys: Any) -> None:
 
 def test_nothing_fits_and_what_that_means(tmp_path: Path) -> None:
     truth, pred = files(tmp_path, 4)
-    found = vt.explain(truth, pred, "AP=0.9987", tries=150, checks="warn")
+    found = vt.reconcile(truth, pred, "AP=0.9987", tries=150, checks="warn")
     assert not found.reached
     told = " ".join(found.remarks())
     assert "outside of all that conventions give" in told
@@ -157,22 +159,22 @@ def test_nothing_fits_and_what_that_means(tmp_path: Path) -> None:
 
 def test_an_unknown_protocol_or_tool_is_named() -> None:
     with pytest.raises(BadParameter, match=r"protocols: expected voc, coco, .* found 'cocoa'"):
-        vt.explain(TRUTH, PRED, 0.5, protocols=["cocoa"])
+        vt.reconcile(TRUTH, PRED, 0.5, protocols=["cocoa"])
     with pytest.raises(BadParameter, match=r"tool: expected .* found 'ultra'"):
-        vt.explain(TRUTH, PRED, 0.5, tool="ultra")
+        vt.reconcile(TRUTH, PRED, 0.5, tool="ultra")
 
 
 @pytest.mark.thorough
 def test_a_score_that_nobody_has_is_named() -> None:
     with pytest.raises(BadParameter, match=r"number: expected scores that are there, such as mAP, .* found AP99=0\.5"):
-        vt.explain(TRUTH, PRED, "AP99=0.5", protocols=["voc"])
+        vt.reconcile(TRUTH, PRED, "AP99=0.5", protocols=["voc"])
 
 
 def test_data_that_look_wrong_are_told_before_anything_is_explained() -> None:
     truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]])
     pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[nan, nan])
     with pytest.raises(vt.DataError, match="V302"):
-        vt.explain(truth, pred, 0.5)
-    warned = vt.explain(truth, pred, 0.5, protocols=["voc"], checks="warn")
+        vt.reconcile(truth, pred, 0.5)
+    warned = vt.reconcile(truth, pred, 0.5, protocols=["voc"], checks="warn")
     assert "V302" in {finding.code for finding in warned.findings}
     assert "V302" in {finding["code"] for finding in warned.to_dict()["findings"]}

@@ -135,7 +135,7 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> None:
             if key in given and parameters[key].kind is not parameters[key].VAR_POSITIONAL
         ]
         metrics = ["iou"] if function is vt.localize else []
-        numbers = ["AP=0.5"] if function is vt.explain else []
+        numbers = ["AP=0.5"] if function is vt.reconcile else []
         function(*first, *metrics, *numbers, **needed)
 
 

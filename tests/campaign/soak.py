@@ -57,7 +57,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "write": lambda: vt.write(known, folder / "written.json", "coco"),
         "localize": lambda: vt.localize(*sides, "iou"),
         "semantic": lambda: vt.semantic(maps, maps),
-        "rank": lambda: vt.rank(folder / "table.csv", errors=vt.truth_errors.Bernoulli(0.05)),
+        "rank": lambda: vt.rank(folder / "table.csv", errors=vt.annotation_errors.Bernoulli(0.05)),
         "compute": lambda: str(part.compute()),
         "merge": lambda: vt.PartialResult.from_bytes(part.to_bytes()).merge(),
         "evaluator": train,

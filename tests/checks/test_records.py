@@ -91,7 +91,7 @@ def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
     boxes = truth.regions.values.copy()
     boxes[0, 2] = np.nan
     broken = replace(truth, regions=type(truth.regions)(boxes, "xyxy"))
-    for evaluate in (vt.coco, vt.voc, vt.openimages, vt.interpret, lambda t, p: vt.localize(t, p, "iou")):
+    for evaluate in (vt.coco, vt.voc, vt.openimages, vt.scene_score, lambda t, p: vt.localize(t, p, "iou")):
         with pytest.raises(vt.DataError, match=r"^truth: V111 1 of 2 boxes has coordinates that are NaN or infinite"):
             evaluate(broken, pred)
     assert [f.code for f in vt.voc(broken, pred, checks="warn").findings] == ["V111"]

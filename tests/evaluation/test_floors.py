@@ -19,7 +19,7 @@ def sides(**columns: Any) -> tuple[vt.Annotations, vt.Annotations]:
     return truth, vt.Annotations.of(["a"] * 3, ["cat", "cat", "dog"], BOXES, confidence=[0.9, 0.6, 0.3], **columns)
 
 
-@pytest.mark.parametrize("evaluate", [vt.coco, vt.voc, vt.openimages, vt.imagenet_det, vt.interpret])
+@pytest.mark.parametrize("evaluate", [vt.coco, vt.voc, vt.openimages, vt.imagenet_det, vt.scene_score])
 def test_a_threshold_that_no_prediction_reaches_is_an_error_at_every_protocol(evaluate: Any) -> None:
     with pytest.raises(vt.DataError, match=r"3 predictions reach, found 50; .* 0\.9 \(confidence=0\.5 leaves 2\)"):
         evaluate(*sides(), confidence=50)

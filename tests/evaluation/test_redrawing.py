@@ -30,7 +30,7 @@ MORE = {"imagenet-loc": {"guesses": (1, 3)}, "openimages": {"group_of_weight": 0
 EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in REGISTRY} | {
     "lvis": lambda truth, pred: vt.lvis(as_lvis(truth), pred, checks="off"),
     "localize": lambda truth, pred: vt.localize(truth, pred, "iou", "hausdorff", unmatched="score", checks="off"),
-    "interpret": partial(vt.interpret, checks="off"),
+    "interpret": partial(vt.scene_score, checks="off"),
 }
 
 

@@ -14,15 +14,15 @@ import verite as vt
 from verite import cli
 from verite.analysis.properties import read_metadata
 from verite.analysis.reconcile import read_numbers
+from verite.annotation_errors.dependent import count_verdicts
+from verite.annotation_errors.detection import read_rates
 from verite.csv_files import lines_of, parse_csv
-from verite.interpretation.class_distances import read_matrix
 from verite.leaderboards.audit import AuditRow, audit_table, read_rows
 from verite.leaderboards.leaderboard import groups_of
 from verite.leaderboards.simulation import read_confusions
 from verite.ranking.tables import read_table
 from verite.reporting.rank_plots import read_published
-from verite.truth_errors.dependent import count_verdicts
-from verite.truth_errors.detection import read_rates
+from verite.scene.class_distances import read_matrix
 
 ROWS = [("pier.jpg", "boat", 1.5, 2.25, 3.0, 4.5, 0.75), ("quay.jpg", "buoy", 10.0, 20.0, 5.5, 6.0, 0.5)]
 NAMES = ("image", "label", "x", "y", "width", "height", "score")

@@ -229,12 +229,12 @@ DOORS = {
     "panoptic": lambda truth, pred, _: scores(vt.panoptic(truth, pred)),
     "semantic": lambda truth, pred, _: scores(vt.semantic(truth, pred)),
     "localize": lambda truth, pred, _: scores(vt.localize(truth, pred, "iou", "hausdorff")),
-    "interpret": lambda truth, pred, _: scores(vt.interpret(truth, pred)),
+    "scene_score": lambda truth, pred, _: scores(vt.scene_score(truth, pred)),
     "analyse": lambda truth, pred, _: (
         vt.analyse(truth, pred).errors.cost,
         json.loads(vt.analyse(truth, {"a": pred, "b": pred}).to_json())["systems"]["b"]["errors"]["cost"],
     ),
-    "explain": lambda truth, pred, _: vt.explain(truth, pred, 0.5).to_dict()["answer"],
+    "reconcile": lambda truth, pred, _: vt.reconcile(truth, pred, 0.5).to_dict()["answer"],
     "inspect": lambda truth, pred, _: [finding.code for finding in vt.inspect(truth, pred).findings],
     "partial": lambda truth, pred, _: scores(vt.partial(truth, pred).compute()),
     "evaluate_parts": lambda truth, pred, _: scores(vt.evaluate_parts([(truth, pred)])),
@@ -242,7 +242,7 @@ DOORS = {
         board.scores.tolist() for board in vt.leaderboard(truth, {"a": pred, "b": pred}, draws=20).boards.values()
     ],
     "rank": lambda truth, pred, _: (
-        vt.rank(vt.DetectionTable.of(truth, {"a": pred, "b": pred}), vt.truth_errors.Bernoulli(0.1)).scores
+        vt.rank(vt.DetectionTable.of(truth, {"a": pred, "b": pred}), vt.annotation_errors.Bernoulli(0.1)).scores
     ),
     "report": take_report,
     "draw": take_draw,

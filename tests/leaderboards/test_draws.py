@@ -9,9 +9,9 @@ import pytest
 
 import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
+from verite.annotation_errors import Detection
 from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
 from verite.leaderboards.simulation import Pool, TruthDraws, find_unexplained, order_boxes, scale_to, shift, sort_pool
-from verite.truth_errors import Detection
 
 KINDS = {
     "spurious": Detection(spurious=0.2),

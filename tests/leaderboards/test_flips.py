@@ -11,9 +11,9 @@ import pytest
 
 import verite as vt
 from tests.leaderboards.test_draws import read_contest
+from verite.annotation_errors import Detection
 from verite.leaderboards.audit import audit_table, read_rows
 from verite.leaderboards.flips import count_to_flip, find_gamma, influence
-from verite.truth_errors import Detection
 
 
 def small_contest(folder, seed):

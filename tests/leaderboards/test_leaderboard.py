@@ -12,12 +12,12 @@ import pytest
 import verite as vt
 from tests.leaderboards.sets import make_detector, make_truth
 from tests.leaderboards.test_draws import read_contest
+from verite.annotation_errors import Bernoulli, Detection
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.bootstrap import draw_images, find_differences
 from verite.leaderboards.simulation import TruthDraws
 from verite.statistics.intervals import wilson
-from verite.truth_errors import Bernoulli, Detection
 
 ERRORS = Detection(missing=0.05, spurious=0.05, label=0.05)
 

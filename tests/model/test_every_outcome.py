@@ -72,7 +72,7 @@ def rank_answers(names):
 
 
 def rank(names):
-    return vt.rank(rank_answers(names), vt.truth_errors.Bernoulli(0.1))
+    return vt.rank(rank_answers(names), vt.annotation_errors.Bernoulli(0.1))
 
 
 def study(names):
@@ -107,7 +107,7 @@ def lead(names):
 
 def calibrate_order(names):
     truth, systems = two_systems(names)
-    errors = vt.truth_errors.Detection(missing=0.05, spurious=0.02)
+    errors = vt.annotation_errors.Detection(missing=0.05, spurious=0.02)
     return leaderboards.calibration.calibrate(
         truth, truth, systems, errors, leaderboards.leaderboard.LeaderboardSettings(draws=20, checks="off")
     )
@@ -144,7 +144,7 @@ EXAMPLES = {
     "leaderboard": lead,
     "calibrated_order": calibrate_order,
     "localize": lambda names: vt.localize(*pair(names), "iou", checks="off"),
-    "interpret": lambda names: vt.interpret(*pair(names), checks="off"),
+    "interpret": lambda names: vt.scene_score(*pair(names), checks="off"),
     "trace": trace,
     "traces": lambda names: Traces({(names or ["x"])[-1]: trace(names), "other": trace(names)}),
     "compare": compare_many,
@@ -154,7 +154,7 @@ EXAMPLES = {
     "inspect": lambda names: vt.inspect(*pair(names)),
     "rank": rank,
     "rank_calibration": lambda names: calibrate(rank_answers(names), [1, 0, 0, 1]),
-    "explanation": lambda names: vt.explain(*pair([*names, *PLAIN]), 0.5, protocols=["voc"]),
+    "explanation": lambda names: vt.reconcile(*pair([*names, *PLAIN]), 0.5, protocols=["voc"]),
     "study": study,
     "property_table": lambda names: study(names).tables["distance"],
     "sensitivity": lambda names: sensitivity(study(names)),

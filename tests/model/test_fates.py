@@ -141,7 +141,7 @@ def test_merged_parts_hold_no_objects_and_say_so(protocol):
 
 
 def test_objects_of_scenes_are_found_whatever_their_class():
-    fates = vt.interpret(*pair_of_cats(), checks="off").objects().to_pandas()["fate"].tolist()
+    fates = vt.scene_score(*pair_of_cats(), checks="off").objects().to_pandas()["fate"].tolist()
     assert fates == ["found", "found", "wrong", "right", "right"]  # a dog in the place of a cat is a match there
 
 

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
+from verite.annotation_errors import AtMost, Bernoulli, Exactly
 from verite.cli import run
 from verite.errors import DataError
 from verite.ranking.answers import AnswerTable
 from verite.ranking.calibration import calibrate
-from verite.truth_errors import AtMost, Bernoulli, Exactly
 
 TRUTH = [1, 1, 1, 1, 0, 0]
 ANSWERS = {"a": [1, 1, 1, 1, 0, 1], "b": [1, 1, 0, 0, 0, 1], "c": [0, 0, 0, 1, 0, 1]}  # 5, 3 and 2 right

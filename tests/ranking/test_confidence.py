@@ -12,11 +12,11 @@ import pytest
 
 from tests.oracles import worlds
 from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
+from verite.annotation_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter, DataError
 from verite.ranking import confidence, curves
 from verite.ranking.confidence import ScoreTable, losses, weigh_labels
 from verite.ranking.rank import rank
-from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def random_confidences(seed, algorithms=3, items=5, labels=3):

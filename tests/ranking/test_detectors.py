@@ -46,9 +46,10 @@ def test_an_object_is_found_by_a_sure_prediction_of_its_class_that_overlaps(trut
 
 def test_finding_is_ranked_like_a_table_of_ones(truth):
     preds = {"one": predictions([0, 20, 40], [0.9] * 3), "two": predictions([0, 60], [0.9] * 2)}
-    found = vt.rank(vt.DetectionTable.of(truth, preds), vt.truth_errors.Bernoulli(0.1))
+    found = vt.rank(vt.DetectionTable.of(truth, preds), vt.annotation_errors.Bernoulli(0.1))
     table = vt.rank(
-        vt.AnswerTable.of([1] * 5, {"one": [1, 1, 1, 0, 0], "two": [1, 0, 0, 1, 0]}), vt.truth_errors.Bernoulli(0.1)
+        vt.AnswerTable.of([1] * 5, {"one": [1, 1, 1, 0, 0], "two": [1, 0, 0, 1, 0]}),
+        vt.annotation_errors.Bernoulli(0.1),
     )
     assert found.scores == {"one": 0.6, "two": 0.4}
     assert found.pairs[0].kept == table.pairs[0].kept
@@ -62,7 +63,7 @@ def test_an_object_that_vanishes_counts_for_nobody():
     truth = vt.Annotations.of(["a"] * 100, ["cat"] * 100, boxes(*range(0, 2000, 20)))
     ahead, behind = range(0, 1200, 20), range(1200, 2000, 20)
     preds = {"one": predictions(ahead, [0.9] * 60), "two": predictions(behind, [0.9] * 40)}
-    pair = vt.rank(vt.DetectionTable.of(truth, preds, wrong="vanishes"), vt.truth_errors.Bernoulli(0.1)).pairs[0]
+    pair = vt.rank(vt.DetectionTable.of(truth, preds, wrong="vanishes"), vt.annotation_errors.Bernoulli(0.1)).pairs[0]
     many = np.arange(61)
     one, two = binom(60, 0.9), binom(40, 0.9)
     kept = float((one.pmf(many) * two.cdf(many - 1)).sum())
@@ -77,13 +78,15 @@ def test_an_object_that_vanishes_counts_for_nobody():
 def test_results_on_one_truth_can_be_ranked(truth):
     preds = {"one": predictions([0, 20, 40], [0.9] * 3), "two": predictions([0, 60], [0.9, 0.4])}
     results = {name: vt.voc(truth, pred) for name, pred in preds.items()}
-    by_results = vt.rank(results, vt.truth_errors.Bernoulli(0.1))
+    by_results = vt.rank(results, vt.annotation_errors.Bernoulli(0.1))
     assert (
         by_results.pairs[0].kept
-        == vt.rank(vt.DetectionTable.of(truth, preds), vt.truth_errors.Bernoulli(0.1)).pairs[0].kept
+        == vt.rank(vt.DetectionTable.of(truth, preds), vt.annotation_errors.Bernoulli(0.1)).pairs[0].kept
     )
     assert by_results.scores == {"one": 0.6, "two": 0.2}
-    listed = vt.rank([vt.voc(truth, pred, name=name) for name, pred in preds.items()], vt.truth_errors.Bernoulli(0.1))
+    listed = vt.rank(
+        [vt.voc(truth, pred, name=name) for name, pred in preds.items()], vt.annotation_errors.Bernoulli(0.1)
+    )
     assert listed.order == ("one", "two")
 
 
@@ -91,11 +94,11 @@ def test_one_of_several_thresholds_may_be_asked_for(truth):
     # At 43 and 63 the overlap with the cats at 40 and 60 is 70/130 = 0.54.
     preds = {"one": predictions([0, 20, 40], [0.9] * 3), "two": predictions([0, 43, 63], [0.9] * 3)}
     results = {name: vt.voc(truth, pred, iou=[0.5, 0.75]) for name, pred in preds.items()}
-    assert vt.rank(vt.DetectionTable.of(results, iou=0.5), vt.truth_errors.Bernoulli(0.1)).scores == {
+    assert vt.rank(vt.DetectionTable.of(results, iou=0.5), vt.annotation_errors.Bernoulli(0.1)).scores == {
         "one": 0.6,
         "two": 0.6,
     }
-    assert vt.rank(vt.DetectionTable.of(results, iou=0.75), vt.truth_errors.Bernoulli(0.1)).scores == {
+    assert vt.rank(vt.DetectionTable.of(results, iou=0.75), vt.annotation_errors.Bernoulli(0.1)).scores == {
         "one": 0.6,
         "two": 0.2,
     }
@@ -104,18 +107,18 @@ def test_one_of_several_thresholds_may_be_asked_for(truth):
 def test_localization_results_can_be_ranked(truth):
     preds = {"one": predictions([0, 20, 40, 80], [0.9] * 4), "two": predictions([0, 60], [0.9, 0.4])}
     results = {name: vt.localize(truth, pred, "iou", confidence=0.3) for name, pred in preds.items()}
-    assert vt.rank(vt.DetectionTable.of(results, confidence=0.4), vt.truth_errors.Bernoulli(0.1)).scores == {
+    assert vt.rank(vt.DetectionTable.of(results, confidence=0.4), vt.annotation_errors.Bernoulli(0.1)).scores == {
         "one": 0.6,
         "two": 0.4,
     }
-    assert vt.rank(vt.DetectionTable.of(results, confidence=0.5), vt.truth_errors.Bernoulli(0.1)).scores == {
+    assert vt.rank(vt.DetectionTable.of(results, confidence=0.5), vt.annotation_errors.Bernoulli(0.1)).scores == {
         "one": 0.6,
         "two": 0.2,
     }
     with pytest.raises(
         BadParameter, match=r"confidence: expected at least 0\.3, below which no prediction was looked at"
     ):
-        vt.rank(vt.DetectionTable.of(results, confidence=0.2), vt.truth_errors.Bernoulli(0.1))
+        vt.rank(vt.DetectionTable.of(results, confidence=0.2), vt.annotation_errors.Bernoulli(0.1))
 
 
 def test_coco_results_can_be_ranked_at_any_of_their_thresholds():
@@ -124,14 +127,14 @@ def test_coco_results_can_be_ranked_at_any_of_their_thresholds():
     preds = {name: vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "magpie", "mole")}
     results = {name: vt.coco(truth, pred) for name, pred in preds.items()}
     for threshold, iou in ((0, 0.5), (5, 0.75)):
-        found = vt.rank(vt.DetectionTable.of(results, iou=iou, confidence=0.0), vt.truth_errors.Bernoulli(0.05))
+        found = vt.rank(vt.DetectionTable.of(results, iou=iou, confidence=0.0), vt.annotation_errors.Bernoulli(0.05))
         for name, result in results.items():
             recall = result.evaluation.arrays.recall[threshold, :, 0, -1]
             positives = np.array(result.evaluation.counts[0])
             expected = float((np.nan_to_num(recall) * positives).sum() / positives.sum())
             assert found.scores[name] == pytest.approx(expected, rel=1e-12)
     with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.55, .* found none"):
-        vt.rank(results, vt.truth_errors.Bernoulli(0.05))
+        vt.rank(results, vt.annotation_errors.Bernoulli(0.05))
 
 
 def test_leaving_out_low_confidences_before_or_after_matching_is_the_same():
@@ -148,7 +151,7 @@ def test_recall_equals_that_of_the_evaluation():
     truth = vt.read(DEMO / "truth.json")
     hawk, mole = (vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "mole"))
     found = vt.rank(
-        vt.DetectionTable.of(truth, {"hawk": hawk, "mole": mole}, confidence=0.0), vt.truth_errors.Bernoulli(0.05)
+        vt.DetectionTable.of(truth, {"hawk": hawk, "mole": mole}, confidence=0.0), vt.annotation_errors.Bernoulli(0.05)
     )
     for name, pred in (("hawk", hawk), ("mole", mole)):
         curves = vt.voc(truth, pred).curves[0].values()
@@ -158,7 +161,7 @@ def test_recall_equals_that_of_the_evaluation():
 def test_paths_are_read_and_named_by_their_files():
     found = vt.rank(
         vt.DetectionTable.of(DEMO / "truth.json", [DEMO / "hawk.json", DEMO / "mole.json"]),
-        vt.truth_errors.Bernoulli(0.05),
+        vt.annotation_errors.Bernoulli(0.05),
     )
     assert set(found.order) == {"hawk", "mole"}
 
@@ -166,19 +169,19 @@ def test_paths_are_read_and_named_by_their_files():
 def test_errors_may_be_shared_by_class_or_image():
     truth = vt.read(DEMO / "truth.json")
     preds = {name: vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "mole")}
-    alone = vt.rank(vt.DetectionTable.of(truth, preds), vt.truth_errors.Bernoulli(0.1)).pairs[0]
+    alone = vt.rank(vt.DetectionTable.of(truth, preds), vt.annotation_errors.Bernoulli(0.1)).pairs[0]
     for groups in ("label", "image"):
-        together = vt.rank(vt.DetectionTable.of(truth, preds), vt.truth_errors.Shared(0.1, 0.5, groups)).pairs[0]
+        together = vt.rank(vt.DetectionTable.of(truth, preds), vt.annotation_errors.Shared(0.1, 0.5, groups)).pairs[0]
         assert together.reversed > alone.reversed
 
 
 def test_results_that_do_not_compare_are_refused(truth):
     one, two = predictions([0], [0.9]), predictions([20], [0.9])
     with pytest.raises(NotComparable, match="different iou"):
-        vt.rank([vt.voc(truth, one, iou=0.5), vt.voc(truth, two, iou=0.7)], vt.truth_errors.Bernoulli(0.1))
+        vt.rank([vt.voc(truth, one, iou=0.5), vt.voc(truth, two, iou=0.7)], vt.annotation_errors.Bernoulli(0.1))
     other = vt.Annotations.of(["a"], ["cat"], boxes(0))
     with pytest.raises(NotComparable, match="expected the same truth"):
-        vt.rank([vt.voc(truth, one), vt.voc(other, two)], vt.truth_errors.Bernoulli(0.1))
+        vt.rank([vt.voc(truth, one), vt.voc(other, two)], vt.annotation_errors.Bernoulli(0.1))
 
 
 def test_questions_that_cannot_be_asked_are_refused(truth):
@@ -186,15 +189,17 @@ def test_questions_that_cannot_be_asked_are_refused(truth):
     with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.7, at which .* found none"):
         vt.DetectionTable.of([one, one], confidence=0.5)
     with pytest.raises(BadParameter, match=r"iou: expected 0\.5, 0\.7, at which .* found 0\.6"):
-        vt.rank(vt.DetectionTable.of([one, one], iou=0.6), vt.truth_errors.Bernoulli(0.1))
+        vt.rank(vt.DetectionTable.of([one, one], iou=0.6), vt.annotation_errors.Bernoulli(0.1))
     with pytest.raises(BadParameter, match="confidence: expected a number from 0 to 1, found 3"):
         vt.rank(
             vt.DetectionTable.of(truth, {"a": predictions([0], [0.9]), "b": predictions([0], [0.9])}, confidence=3),
-            vt.truth_errors.Bernoulli(0.1),
+            vt.annotation_errors.Bernoulli(0.1),
         )
     with pytest.raises(DataError, match="algorithms: expected at least two to compare, found 1"):
-        vt.rank(vt.DetectionTable.of(truth, {"a": predictions([0], [0.9])}), vt.truth_errors.Bernoulli(0.1))
+        vt.rank(vt.DetectionTable.of(truth, {"a": predictions([0], [0.9])}), vt.annotation_errors.Bernoulli(0.1))
     nothing = vt.Annotations.of(["a"], ["cat"], boxes(0), difficult=[True])
     pred = predictions([0], [0.9])
     with pytest.raises(DataError, match="expected objects that detectors are asked to find, found none"):
-        vt.rank(vt.DetectionTable.of(nothing, {"a": pred, "b": pred}, checks="off"), vt.truth_errors.Bernoulli(0.1))
+        vt.rank(
+            vt.DetectionTable.of(nothing, {"a": pred, "b": pred}, checks="off"), vt.annotation_errors.Bernoulli(0.1)
+        )

@@ -11,6 +11,7 @@ from scipy.stats import hypergeom, poisson_binom, skellam
 from statsmodels.stats.contingency_tables import mcnemar
 
 from tests.oracles import worlds
+from verite.annotation_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking import exchangeable, sums
 from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
@@ -18,7 +19,6 @@ from verite.ranking.exact import sides
 from verite.ranking.outcomes import Pairwise
 from verite.ranking.rank import rank
 from verite.ranking.sums import Pieces, Steps, loss_tie_win
-from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 
 SEEDS = range(12)
 

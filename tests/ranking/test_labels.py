@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.oracles import worlds
+from verite.annotation_errors import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
 from verite.ranking.rank import rank
-from verite.truth_errors import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def random_labels(seed, algorithms, items, labels):

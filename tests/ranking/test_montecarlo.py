@@ -9,12 +9,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.oracles import draws as oracle
 from verite import _core
+from verite.annotation_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
+from verite.annotation_errors import model as error_model
 from verite.ranking.answers import AnswerTable
 from verite.ranking.montecarlo import Sampler, ScoreMoves, by_kind, by_record, draw_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.statistics.intervals import wilson
-from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
-from verite.truth_errors import model as error_model
 
 
 @pytest.mark.parametrize(("share", "draws"), [(0.0, 100), (1.0, 100), (0.3, 1000), (0.001, 100_000), (0.5, 7)])

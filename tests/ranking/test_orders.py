@@ -10,12 +10,12 @@ import pytest
 
 from tests.oracles import worlds
 from tests.ranking.test_exact import random_models, random_table
+from verite.annotation_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter
 from verite.ranking import exact as lattice
 from verite.ranking.answers import AnswerTable
 from verite.ranking.contest import AnswerContest
 from verite.ranking.rank import rank
-from verite.truth_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 
 
 def named(answers):

@@ -17,10 +17,10 @@ from tests.ranking.paper import (
     kept_in_table_3,
     table_2,
 )
+from verite.annotation_errors import Asymmetric, Audit, Bernoulli, Exactly
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
 from verite.ranking.rank import rank
-from verite.truth_errors import Asymmetric, Audit, Bernoulli, Exactly
 
 
 def test_table_2_has_the_published_shares_and_order():

@@ -32,7 +32,7 @@ WHAT = {
 @pytest.mark.parametrize("name", WHAT)
 def test_a_table_and_its_ranking_are_the_same_after_a_journey(name):
     table = WHAT[name]()
-    model = vt.truth_errors.Bernoulli(0.1)
+    model = vt.annotation_errors.Bernoulli(0.1)
     found = vt.rank(table, model, draws=100)
     pair = found.pairs[0]
     curve = found.kept_at(pair.first, pair.second, [0.1, 0.2])

@@ -12,9 +12,9 @@ import pytest
 
 import verite as vt
 from tests.oracles import worlds
+from verite.annotation_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter
 from verite.ranking.contest import contest_of
-from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 DEMO = files("verite") / "data" / "demo"
 BY = ("precision", "f1", "accuracy")

@@ -18,7 +18,7 @@ PROMISED = {"signature", "model", "order", "scores", "pairs", "ranks", "whole_or
 
 @pytest.fixture(scope="module")
 def ranking():
-    return vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.Bernoulli(0.1))
+    return vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.Bernoulli(0.1))
 
 
 def test_json_has_the_keys_that_others_rely_on(ranking):
@@ -36,7 +36,7 @@ def test_json_has_the_keys_that_others_rely_on(ranking):
 
 
 def test_absent_numbers_are_null():
-    document = json.loads(vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.AtMost(1)).to_json())
+    document = json.loads(vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.AtMost(1)).to_json())
     assert document["whole_order"] is None
     assert document["pairs"][0]["kept"] is None
     assert document["pairs"][1]["kept"] == 1
@@ -44,7 +44,7 @@ def test_absent_numbers_are_null():
 
 def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     truth, answers = [1] * 4000, {"a": [1] * 3000 + [0] * 1000, "b": [0] * 3000 + [1] * 1000}
-    found = vt.rank(vt.AnswerTable.of(truth, answers), vt.truth_errors.Bernoulli(0.01))
+    found = vt.rank(vt.AnswerTable.of(truth, answers), vt.annotation_errors.Bernoulli(0.01))
     pair = json.loads(found.to_json())["pairs"][0]
     assert pair["reversed"] == 0
     assert -1500 < pair["log10"]["reversed"] < -700
@@ -55,25 +55,25 @@ def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     ("model", "words"),
     [
         (
-            vt.truth_errors.Bernoulli(0.1),
+            vt.annotation_errors.Bernoulli(0.1),
             "each record of the truth is wrong with probability 0.1, independently of the others",
         ),
         (
-            vt.truth_errors.Asymmetric(0.1, 0.2),
+            vt.annotation_errors.Asymmetric(0.1, 0.2),
             "a record that says 0 is wrong with probability 0.1, one that says 1 with",
         ),
         (
-            vt.truth_errors.PerItem([0.1] * 10),
+            vt.annotation_errors.PerItem([0.1] * 10),
             "each record of the truth is wrong with a probability of its own, independently",
         ),
-        (vt.truth_errors.Audit(2, 30), "2 of 30 records checked were wrong"),
+        (vt.annotation_errors.Audit(2, 30), "2 of 30 records checked were wrong"),
         (
-            vt.truth_errors.Exactly(2),
+            vt.annotation_errors.Exactly(2),
             "exactly 2 records of the truth are wrong, every choice of them as likely as any other",
         ),
-        (vt.truth_errors.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
-        (vt.truth_errors.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
-        (vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
+        (vt.annotation_errors.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
+        (vt.annotation_errors.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
+        (vt.annotation_errors.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
     ],
 )
 def test_every_answer_states_its_model_and_assumption_in_words(model, words):
@@ -87,20 +87,22 @@ def test_every_answer_states_its_model_and_assumption_in_words(model, words):
 def test_independence_is_named_as_the_weak_point():
     assert (
         "overstates stability"
-        in vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Bernoulli(0.1)).caveat
+        in vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.annotation_errors.Bernoulli(0.1)).caveat
     )
-    shared = vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Shared(0.1, 0.3, [0, 1] * 5))
+    shared = vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.annotation_errors.Shared(0.1, 0.3, [0, 1] * 5))
     assert "overstates stability" not in shared.caveat
     assert "no estimates of true scores" in shared.caveat
 
 
 def test_scores_are_those_on_the_record_whatever_the_rate():
-    scores = [vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.Bernoulli(e)).scores for e in (0, 0.1, 0.5)]
+    scores = [vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.Bernoulli(e)).scores for e in (0, 0.1, 0.5)]
     assert scores[0] == scores[1] == scores[2]
 
 
 def test_the_signature_names_what_can_change_a_number():
-    found = vt.rank(vt.ScoreTable.of(TABLE_4_TRUTH, TABLE_4, sums="keep", zero=1e-6), vt.truth_errors.Bernoulli(0.2))
+    found = vt.rank(
+        vt.ScoreTable.of(TABLE_4_TRUTH, TABLE_4, sums="keep", zero=1e-6), vt.annotation_errors.Bernoulli(0.2)
+    )
     assert str(found.signature) == (
         "rank|on:confidences|model:bernoulli(epsilon=0.2)|order:strict|places:ties-shared|level:0.95|loss:logloss"
         "|zero:1e-06|tolerance:1e-09|sums:keep|labels:4|moves:uniform|method:auto|rev:1"
@@ -141,7 +143,7 @@ def many(algorithms):
 
 @pytest.mark.thorough
 def test_of_many_systems_neighbours_are_shown_and_all_on_request():
-    found = vt.rank(many(30), vt.truth_errors.Bernoulli(0.01), draws=200)
+    found = vt.rank(many(30), vt.annotation_errors.Bernoulli(0.01), draws=200)
     assert len(found.neighbours) == 29
     text = str(found)
     assert "s00 > s01" in text
@@ -156,13 +158,13 @@ def test_of_many_systems_neighbours_are_shown_and_all_on_request():
 
 
 def test_of_few_systems_all_is_shown():
-    text = str(vt.rank(many(6), vt.truth_errors.Bernoulli(0.01), draws=200))
+    text = str(vt.rank(many(6), vt.annotation_errors.Bernoulli(0.01), draws=200))
     assert "s00 > s05" in text
     assert "P(6.)" in text
     assert "--all-pairs" not in text
 
 
 def test_likely_places_leave_out_half_of_the_doubt_on_each_side():
-    found = vt.rank(many(3), vt.truth_errors.Bernoulli(0.1))
+    found = vt.rank(many(3), vt.annotation_errors.Bernoulli(0.1))
     spread = replace(found, ranks=np.array([[0.02, 0.95, 0.03], [0.03, 0.95, 0.02], [0.5, 0.0, 0.5]]))
     assert [spread.likely_places(name) for name in found.order] == [(2, 3), (1, 2), (1, 3)]

@@ -54,15 +54,15 @@ def test_five_wrong_records_leave_of_an_order_what_they_cannot_reach(to_tie, to_
 def test_places_are_certain_where_every_order_around_is():
     # Of ten items a has all, b nine, c none: one wrong record may make a and b level, and nothing else.
     table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 9 + [0], "c": [0] * 10})
-    found = vt.rank(table, vt.truth_errors.AtMost(1))
+    found = vt.rank(table, vt.annotation_errors.AtMost(1))
     assert np.array_equal(found.ranks, [[nan, nan, 0], [nan, nan, 0], [0, 0, 1]], equal_nan=True)
-    assert np.array_equal(vt.rank(table, vt.truth_errors.AtMost(0)).ranks, np.eye(3))
+    assert np.array_equal(vt.rank(table, vt.annotation_errors.AtMost(0)).ranks, np.eye(3))
 
 
 def test_the_whole_order_is_certain_or_not_known_in_the_worst_case():
     table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 5 + [0] * 5, "c": [0] * 10})
-    assert vt.rank(table, vt.truth_errors.AtMost(2)).whole_bounds == (1, 1)
-    assert np.isnan(vt.rank(table, vt.truth_errors.AtMost(3)).whole_bounds).all()
+    assert vt.rank(table, vt.annotation_errors.AtMost(2)).whole_bounds == (1, 1)
+    assert np.isnan(vt.rank(table, vt.annotation_errors.AtMost(3)).whole_bounds).all()
 
 
 def test_ties_of_two_share_their_places():
@@ -380,7 +380,9 @@ def test_a_better_truth_tells_which_records_were_wrong():
     assert "expected 0 or 1, found '2'" in refused(calibrate, answers, [1, 0, 1, 2])
     level = AnswerTable.of([1, 0], {"a": [1, 1], "b": [0, 0]})
     assert "two that differ on the record, found none" in refused(calibrate, level, [1, 0])
-    assert "a model that gives probabilities" in refused(calibrate, answers, [1, 1, 1, 0], vt.truth_errors.AtMost(2))
+    assert "a model that gives probabilities" in refused(
+        calibrate, answers, [1, 1, 1, 0], vt.annotation_errors.AtMost(2)
+    )
 
 
 def test_a_better_truth_is_read_in_the_order_of_the_items(tmp_path):

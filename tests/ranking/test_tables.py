@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.ranking.paper import TABLE_2, TABLE_2_TRUTH, TABLE_4, TABLE_4_TRUTH
+from verite.annotation_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter, DataError, ReadError, VeriteError
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_confusion
 from verite.ranking.tables import check_settings, is_table, read_table
-from verite.truth_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 
 ONE = [1], {"a": [1], "b": [0]}
 TABLE, RARE = AnswerTable.of(*ONE), Bernoulli(0.1)
@@ -248,7 +248,7 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: Bernoulli(0.6), "found 0.6; beyond one half the record says the opposite"),
         (lambda: Bernoulli(-0.1), "epsilon: expected a share .* from 0 to 0.5, found -0.1"),
         (lambda: Bernoulli(float("nan")), "epsilon: expected a share .* found nan"),
-        (lambda: rank(TABLE), r"errors: expected an error model .* found None; .* vt.truth_errors.Audit\("),
+        (lambda: rank(TABLE), r"errors: expected an error model .* found None; .* vt.annotation_errors.Audit\("),
         (lambda: rank(TABLE, 0.1), r"errors: expected an error model such as .*, found 0.1"),
         (lambda: rank([1], Bernoulli(0.1)), r"what: expected a table .* found list; .* vt.Answers.of\("),
         (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where a record is more likely wrong than right"),

@@ -8,11 +8,11 @@ from math import isnan
 import numpy as np
 import pytest
 
+from verite.annotation_errors import AtMost, Bernoulli, PerItem
+from verite.annotation_errors.model import share_of
 from verite.errors import BadParameter
 from verite.ranking.answers import AnswerTable
 from verite.ranking.rank import rank
-from verite.truth_errors import AtMost, Bernoulli, PerItem
-from verite.truth_errors.model import share_of
 
 
 def table_of(ahead, behind, equal):

@@ -36,7 +36,7 @@ DOORS = {
     "photos": lambda: vt.draw(TRUTH, HAWK, "drawn"),
     "pair": lambda: vt.plot_pair([2, 3, 6, 7], [4, 3, 8, 7], size=(10, 10)),
     "distributions": lambda: vt.plot_distributions(vt.localize(TRUTH, HAWK, "iou")),
-    "scene": lambda: vt.plot_scene(vt.interpret(TRUTH, HAWK).trace(0)),
+    "scene": lambda: vt.plot_scene(vt.scene_score(TRUTH, HAWK).trace(0)),
     "class distances": lambda: vt.plot_distances(vt.class_distances("voc")),
     "pycocotools": show_first,
 }

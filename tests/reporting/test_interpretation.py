@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.interpretation.scenes import SIDE, judged, of_masks, scene
+from tests.scene.scenes import SIDE, judged, of_masks, scene
 from verite.errors import BadParameter
 from verite.reporting.plots import render
 from verite.reporting.scene_score_plots import ALONE, draw_scores, group_colours, save_interpretation

@@ -21,7 +21,7 @@ from verite.reporting.rank_plots import (
 
 @pytest.fixture(scope="module")
 def ranking():
-    return vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.Bernoulli(0.1))
+    return vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.Bernoulli(0.1))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def ten():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 400)
     answers = {f"m{j}": np.where(rng.random(400) < 0.7 + 0.01 * j, truth, 1 - truth) for j in range(10)}
-    return vt.rank(vt.AnswerTable.of(truth, answers), vt.truth_errors.Bernoulli(0.1), draws=500)
+    return vt.rank(vt.AnswerTable.of(truth, answers), vt.annotation_errors.Bernoulli(0.1), draws=500)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def thirty():
     answers = {
         f"the-system-of-team-{j:02d}": np.where(rng.random(300) < 0.6 + 0.01 * j, truth, 1 - truth) for j in range(30)
     }
-    return vt.rank(vt.AnswerTable.of(truth, answers), vt.truth_errors.Bernoulli(0.1), draws=500)
+    return vt.rank(vt.AnswerTable.of(truth, answers), vt.annotation_errors.Bernoulli(0.1), draws=500)
 
 
 def labelled(figure):
@@ -57,7 +57,7 @@ def test_every_pair_has_a_curve_of_its_probability(ranking):
 def test_published_points_are_marked():
     points = [Published("A2", "A1", e, k) for e, k in TABLE_3_PUBLISHED.items()]
     lines = labelled(
-        plot_kept(vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.truth_errors.Bernoulli(0.2)), points)
+        plot_kept(vt.rank(vt.AnswerTable.of(TABLE_3_TRUTH, TABLE_3), vt.annotation_errors.Bernoulli(0.2)), points)
     )
     assert lines["published"].get_xydata().tolist() == [[0.5, 0.3135], [0.2, 0.5893], [0.1, 0.7517]]
 
@@ -103,7 +103,7 @@ def test_the_heat_map_shows_every_probability(ranking):
 
 
 def test_what_is_not_known_is_not_shown_as_a_number():
-    ranking = vt.rank(vt.AnswerTable.of(*table_2()), vt.truth_errors.AtMost(1))
+    ranking = vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.AtMost(1))
     shown = [text.get_text() for text in plot_ranks(ranking).axes[0].texts]
     assert shown.count("?") == 7
     assert in_cell(0.0) == ""
@@ -124,7 +124,7 @@ def test_bars_that_overlap_stand_side_by_side():
 
 def test_smaller_losses_are_further_to_the_right():
     table = {"a": [[0.9, 0.1]], "b": [[0.6, 0.4]]}
-    axes = plot_leaderboard(vt.rank(vt.ScoreTable.of([0], table), vt.truth_errors.Bernoulli(0.1))).axes[0]
+    axes = plot_leaderboard(vt.rank(vt.ScoreTable.of([0], table), vt.annotation_errors.Bernoulli(0.1))).axes[0]
     assert axes.xaxis_inverted()
 
 
@@ -139,6 +139,6 @@ def test_three_plots_are_saved(ten, tmp_path):
 
 
 def test_ties_everywhere_can_be_plotted(tmp_path):
-    tied = vt.rank(vt.AnswerTable.of([1, 0], {"a": [1, 0], "b": [1, 0]}), vt.truth_errors.Bernoulli(0.1))
+    tied = vt.rank(vt.AnswerTable.of([1, 0], {"a": [1, 0], "b": [1, 0]}), vt.annotation_errors.Bernoulli(0.1))
     assert len(save_ranking(tied, tmp_path)) == 3
     assert "No two algorithms differ" in plot_kept(tied).axes[0].get_title()

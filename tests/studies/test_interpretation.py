@@ -13,9 +13,9 @@ import verite as vt
 from verite.cli import run
 from verite.errors import BadParameter
 from verite.formats.voc import read_segmentation
-from verite.interpretation.score import ScoreRules
 from verite.model.rasters import array_of, frames_of
 from verite.model.regions import Regions
+from verite.scene.score import ScoreRules
 from verite.studies.alterations import Outline, draw
 from verite.studies.claims import checks_of, jumps_of
 from verite.studies.interpretation import CLASSES, COUNTS, study_interpretation, synthetic_scenes
@@ -74,7 +74,7 @@ def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
             parts = [altered if row == rows[k] else masks.take(np.array([row])) for row in rows]
             runs = vt.RLEMasks.of([(part[0], tuple(part.sizes[0])) for part in parts])
             pred = replace(truth, regions=Regions(frames_of(runs), runs=runs))
-            found = vt.interpret(truth, pred, matching=matching, checks="off").image_scores[group.images[i]]
+            found = vt.scene_score(truth, pred, matching=matching, checks="off").image_scores[group.images[i]]
             assert scores[i, k, way] == pytest.approx(found, abs=1e-12)
 
 

@@ -30,7 +30,7 @@ from tools.mutants.places import Place, places_of
 from tools.mutants.reach import ROOT, SOURCE
 from tools.mutants.trials import EXAMPLES, OPTIONS, Job, Room, load_others, tidy, try_import, try_twice
 
-ROOMS = ("checks", "ranking", "interpretation", "formats")
+ROOMS = ("checks", "ranking", "scene", "formats")
 
 
 def name_of(place: Place) -> str:

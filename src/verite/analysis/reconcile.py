@@ -432,7 +432,7 @@ class Explanation(Display):
         return to_json(self.to_dict(), indent=indent)
 
 
-def explain(
+def reconcile(
     truth: Readable,
     pred: Readable,
     *numbers: str | float,
@@ -456,7 +456,7 @@ def explain(
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
     >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
-    >>> print(explain(truth, pred, "AP=0.7500", tool="ultralytics").verdict())
+    >>> print(reconcile(truth, pred, "AP=0.7500", tool="ultralytics").verdict())
     AP=0.7500: given by ultralytics up to 8.4.36.
     """
     asked = tool_named(tool) if tool else None

@@ -13,9 +13,9 @@ from verite.errors import BadParameter
 from verite.leaderboards.leaderboard import LeaderboardSettings
 
 if TYPE_CHECKING:
+    from verite.annotation_errors.detection import Detection
     from verite.leaderboards.calibration import BoardCalibration
     from verite.leaderboards.result import Leaderboard
-    from verite.truth_errors.detection import Detection
 
 Given = dict[str, Any]
 
@@ -85,7 +85,7 @@ def is_file(audit: str | None) -> bool:
 
 def errors_of(given: Given) -> Detection:
     """What the options say may be wrong with the truth."""
-    from verite.truth_errors.detection import Detection, join_rates, parse_rates, read_rates
+    from verite.annotation_errors.detection import Detection, join_rates, parse_rates, read_rates
 
     said = [parse_rates(given["errors"])] if given["errors"] else []
     if given["audit"] and not is_file(given["audit"]):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verite.annotation_errors.model import MODELS, ErrorModel, Option, options_of
 from verite.cli.help import command
 from verite.cli.options import INPUT, checks_option, output_options, read_side, reading_options
 from verite.errors import BadParameter
-from verite.truth_errors.model import MODELS, ErrorModel, Option, options_of
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -41,7 +41,7 @@ class Argument(click.ParamType):  # type: ignore[type-arg]
 
 def model_options() -> dict[str, Option]:
     """The options of every error model there is, each once."""
-    import verite.truth_errors  # noqa: F401  declares the package's own
+    import verite.annotation_errors  # noqa: F401  declares the package's own
 
     return {option.name: option for model in MODELS.values() for option in options_of(model)}
 
@@ -134,7 +134,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
 
 def model_of(given: dict[str, Any]) -> ErrorModel:
     """The one error model that the options name."""
-    from verite.truth_errors import parse
+    from verite.annotation_errors import parse
 
     if given["published"] is not None and given["output"] is None:
         raise click.UsageError("--published goes with --output")

@@ -40,7 +40,7 @@ def reconcile(context: click.Context, /, truth: str, pred: str, **given: Any) ->
     where none gives the number to its printed digits, several at once, the likeliest first.
     """
     from verite.analysis.reconcile import PROTOCOLS, numbers_of
-    from verite.analysis.reconcile import explain as evaluate
+    from verite.analysis.reconcile import reconcile as evaluate
     from verite.analysis.reconcile_search import tool_named
     from verite.cli.output import describe_reading, emit, note, warn
 

@@ -12,11 +12,11 @@ import click
 from verite.cli.gate import gate_options, pass_gate
 from verite.cli.help import command
 from verite.cli.options import INPUT, output_options, reading_options, settings_given, settings_options
-from verite.interpretation.score import InterpretSettings
 from verite.model.tables import Display
+from verite.scene.score import InterpretSettings
 
 if TYPE_CHECKING:
-    from verite.interpretation.interpret import InterpretationResults
+    from verite.scene.scene_score import InterpretationResults
 
 ASYMMETRIC = "Distances may differ by direction (truth in rows, pred in columns)."
 
@@ -51,9 +51,9 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.cli.evaluate import evaluate_each, save_results
     from verite.cli.output import emit, note, wants_plots
     from verite.cli.study import look_here
-    from verite.interpretation.class_distances import class_distances
-    from verite.interpretation.interpret import How
-    from verite.interpretation.interpret import interpret as evaluate
+    from verite.scene.class_distances import class_distances
+    from verite.scene.scene_score import How
+    from verite.scene.scene_score import scene_score as evaluate
 
     look_here([given["localization"]])
     # What is wrong with the command is told before a large file is read.
@@ -140,7 +140,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     from verite.cli.output import can_draw, emit, keep_table, note
     from verite.errors import BadParameter
     from verite.files import write_atomically
-    from verite.interpretation.class_distances import SHIPPED, class_distances
+    from verite.scene.class_distances import SHIPPED, class_distances
 
     drawn = Path(given["plot"]) if given["plot"] else None
     if drawn is not None and drawn.suffix[1:] not in ("png", "svg", "pdf"):
@@ -148,7 +148,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     if len(sources) == 1 and (sources[0] in SHIPPED or not Path(sources[0]).is_dir()):
         found = class_distances(sources[0], symmetric=not given["asymmetric"])
     else:
-        from verite.interpretation.descriptors import learn_distances, pictures_of
+        from verite.scene.descriptors import learn_distances, pictures_of
 
         found = learn_distances(
             pictures_of(sources), **{key: given[key] for key in ("pairs", "points", "ratio", "seed")}

@@ -54,8 +54,8 @@ def interpretation(source: str | None, **given: Any) -> None:
     """
     from verite.cli.output import emit, keep_table, note, wants_plots
     from verite.files import fill_folder, write_atomically
-    from verite.interpretation.score import localization_metric
     from verite.progress import begin
+    from verite.scene.score import localization_metric
     from verite.studies.interpretation import study_interpretation
 
     localization_metric(given["localization"])  # a wrong name is told before anything is drawn

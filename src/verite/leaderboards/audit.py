@@ -17,9 +17,9 @@ from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.model.tables import Table
 
 if TYPE_CHECKING:
+    from verite.annotation_errors.detection import Detection
     from verite.leaderboards.simulation import Pool
     from verite.model.annotations import Annotations
-    from verite.truth_errors.detection import Detection
 
 COLUMNS = ("image", "label", "x", "y", "width", "height", "kind", "influence", "reason", "verdict")
 VERDICTS = ("right", "wrong", "unsure", "")

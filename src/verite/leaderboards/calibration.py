@@ -22,9 +22,9 @@ from verite.statistics.calibration import Bin, bin_columns, bin_pairs
 from verite.statistics.standings import TIE
 
 if TYPE_CHECKING:
+    from verite.annotation_errors.detection import Detection
     from verite.leaderboards.leaderboard import LeaderboardSettings
     from verite.model.annotations import Annotations
-    from verite.truth_errors.detection import Detection
 
 
 @dataclass(frozen=True, eq=False)

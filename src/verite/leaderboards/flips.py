@@ -18,11 +18,11 @@ from verite.statistics.standings import TIE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.annotation_errors.detection import Detection
     from verite.leaderboards.leaderboard import LeaderboardSettings
     from verite.leaderboards.result import Board
     from verite.leaderboards.simulation import TruthDraws
     from verite.model.annotations import Annotations
-    from verite.truth_errors.detection import Detection
 
     Floats = NDArray[np.float64]
 MOST_CANDIDATES = 2000  # for missing objects, the likeliest of which are looked at one by one

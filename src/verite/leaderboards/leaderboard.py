@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
@@ -39,7 +40,6 @@ from verite.protocols.keypoints import Sigmas
 from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
 from verite.signature import Signature
 from verite.threads import thread_count, use_threads
-from verite.truth_errors.detection import Detection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def leaderboard(
     `predictions` are a mapping from names, several files or annotations, or a folder or glob of such files; or
     `truth` is a list of results of one
     protocol. `metrics` are scores of the protocol (one matching serves them all), `errors` what may be wrong with the
-    truth (`vt.truth_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
+    truth (`vt.annotation_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
     Settings: protocol, on, sigmas, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads,
     checks.
 
@@ -304,7 +304,7 @@ class Contenders:
         self.threads = thread_count(settings.threads)
         self.verdicts = read_verdicts(audit, self.truth) if audit is not None else AuditVerdicts()
         if not isinstance(errors, (Detection, type(None))):
-            raise BadParameter(f"errors: expected the rates of verite.truth_errors, found {excerpt(errors)}")
+            raise BadParameter(f"errors: expected the rates of verite.annotation_errors, found {excerpt(errors)}")
         self.errors = self.verdicts.complete(Detection() if errors is None else errors)
         self.has_errors = not self.errors.is_none or bool(len(self.verdicts))
         self.groups = self.find_groups()

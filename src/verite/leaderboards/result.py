@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    from verite.annotation_errors.detection import Detection
     from verite.leaderboards.flips import Flips
     from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
     from verite.leaderboards.simulation import Pool
     from verite.model.annotations import Annotations
     from verite.signature import Signature
-    from verite.truth_errors.detection import Detection
 
 
 DOUBTS = ("errors", "images", "both")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite import _core
+from verite.annotation_errors.detection import ANY, KINDS, SIZES, Detection
 from verite.errors import DataError, ReadError, did_you_mean, excerpt
 from verite.evaluation.evaluation import Changes, join_lists
 from verite.leaderboards.bootstrap import generator
 from verite.model.classes import ABSENT, is_in
 from verite.model.regions import Regions
 from verite.protocols.coco import AREAS
-from verite.truth_errors.detection import ANY, KINDS, SIZES, Detection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.model import ErrorModel, fingerprint
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.ranking.sheets import resolve_confusion
-from verite.truth_errors.model import ErrorModel, fingerprint
 
 Kind = Literal["binary", "labels", "found"]
 Wrong = Literal["reverses", "vanishes"]

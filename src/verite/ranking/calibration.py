@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from verite.annotation_errors.independent import Bernoulli
+from verite.annotation_errors.model import ErrorModel
 from verite.errors import DataError, ReadError, excerpt
 from verite.files import find_path
 from verite.model.results import to_json
@@ -21,8 +23,6 @@ from verite.ranking.answers import AnswerTable, as_text
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_sheet
 from verite.statistics.calibration import Bin, bin_columns, bin_pairs
-from verite.truth_errors.independent import Bernoulli
-from verite.truth_errors.model import ErrorModel
 
 
 @dataclass(frozen=True, eq=False)

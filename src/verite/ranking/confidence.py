@@ -17,13 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import binomial
+from verite.annotation_errors.model import ErrorModel, fingerprint
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
 from verite.ranking.montecarlo import ScoreMoves
 from verite.ranking.sheets import resolve_confusion
 from verite.statistics.standings import order_holds
-from verite.truth_errors.laws import binomial
-from verite.truth_errors.model import ErrorModel, fingerprint
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]

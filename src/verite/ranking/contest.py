@@ -11,6 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import binomial
+from verite.annotation_errors.model import ErrorModel
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable, by_errors, enumerate_errors, losses, moves_of
 from verite.ranking.detectors import DetectionTable
@@ -29,8 +31,6 @@ from verite.ranking.outcomes import ItemOutcomes, Pairwise, outcomes_of
 from verite.ranking.ratios import RatioContest
 from verite.ranking.sums import LossTieWin, loss_tie_win
 from verite.statistics.standings import Standings, stand
-from verite.truth_errors.laws import binomial
-from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 

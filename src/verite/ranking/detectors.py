@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.model import ErrorModel
 from verite.errors import BadParameter, DataError
 from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Matches, Results, system_name
 from verite.ranking.answers import AnswerTable, Wrong
-from verite.truth_errors.model import ErrorModel
 
 if TYPE_CHECKING:
     from verite.evaluation.prepare import Checks

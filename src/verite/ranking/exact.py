@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.model import ErrorModel
 from verite.ranking.exchangeable import group_sides, is_as_a_whole, mean_rate, split_groups
 from verite.ranking.outcomes import ItemOutcomes, Pairwise
 from verite.ranking.sums import LossTieWin, Steps, loss_tie_win, merge_steps, poisson_binomial_pmf
 from verite.statistics.standings import Standings, differs, order_holds, stand
-from verite.truth_errors.laws import binomial, certain
-from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 

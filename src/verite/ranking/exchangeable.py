@@ -14,10 +14,10 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import NEGLIGIBLE, binomial
+from verite.annotation_errors.model import ErrorModel
 from verite.ranking.outcomes import Pairwise
 from verite.ranking.sums import LossTieWin, Pieces, Steps, loss_tie_win, poisson_binomial_pmf
-from verite.truth_errors.laws import NEGLIGIBLE, binomial
-from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import Sampler
+from verite.annotation_errors.model import ErrorModel
 from verite.progress import begin
 from verite.ranking.outcomes import ItemOutcomes
 from verite.ranking.sums import Steps, poisson_binomial_pmf
 from verite.threads import thread_count
-from verite.truth_errors.laws import Sampler
-from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 DRAWS = 16_384  # drawn at a time: what fits into a processor's cache

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.model import ErrorModel
 from verite.ranking.answers import AnswerTable
 from verite.ranking.sums import Steps, merge_rows
-from verite.truth_errors.model import ErrorModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.model import ErrorModel, check_count
 from verite.errors import BadParameter
 from verite.model.results import Results
 from verite.progress import begin
@@ -27,7 +28,6 @@ from verite.ranking.tables import read_table
 from verite.signature import Signature
 from verite.statistics.intervals import wilson
 from verite.statistics.standings import Standings, differs, stand_over
-from verite.truth_errors.model import ErrorModel, check_count
 
 Array = NDArray[np.float64]
 
@@ -307,8 +307,8 @@ WHAT = (
 )
 
 HOW = (
-    "errors: expected an error model such as vt.truth_errors.Bernoulli(0.05), found {!r}; if no rate is known, check "
-    "some records on which the algorithms disagree and give vt.truth_errors.Audit(errors, checked)"
+    "errors: expected an error model such as vt.annotation_errors.Bernoulli(0.05), found {!r}; if no rate is known, "
+    "check some records on which the algorithms disagree and give vt.annotation_errors.Audit(errors, checked)"
 )
 
 ORDERS_ONLY = "these are statements about orders; scores under an assumed error rate are no estimates of true scores"
@@ -333,16 +333,16 @@ def rank(
     `vt.Confidences`), or the objects of a detection truth, found or not (`vt.Finds`, or several results on one truth
     such as `vt.voc`'s). What there is to say about the answers is said there.
 
-    `errors` says in what way the truth may be wrong: one of `vt.truth_errors`, or one of your own. Every probability
-    is exact where that is possible (`methods` of the result says which are); the others come from so many `draws`
-    with a `seed` and carry Wilson intervals. `level` is the probability asked of an order that is to hold.
+    `errors` says in what way the truth may be wrong: one of `vt.annotation_errors`, or one of your own. Every
+    probability is exact where that is possible (`methods` of the result says which are); the others come from so many
+    `draws` with a `seed` and carry Wilson intervals. `level` is the probability asked of an order that is to hold.
 
     Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
 
     >>> import verite as vt
     >>> table = vt.Answers.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
     ...                                                        "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
-    >>> found = vt.rank(table, vt.truth_errors.Bernoulli(0.2))
+    >>> found = vt.rank(table, vt.annotation_errors.Bernoulli(0.2))
     >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
     (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
     """

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.model import ErrorModel
 from verite.ranking.detectors import DetectionTable
 from verite.ranking.montecarlo import ScoreMoves, draw_changes
 from verite.ranking.outcomes import count_rows
 from verite.ranking.sums import LossTieWin, Steps, poisson_binomial_pmf
 from verite.statistics.standings import Standings
-from verite.truth_errors.laws import binomial, certain
-from verite.truth_errors.model import ErrorModel
 
 Array = NDArray[np.float64]
 WORK = 30_000_000  # combinations that are gone through for one pair

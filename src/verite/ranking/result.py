@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import verite
+from verite.annotation_errors.model import check_rate
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.ranking.sums import LossTieWin
 from verite.signature import Signature
 from verite.statistics.standings import say_group
-from verite.truth_errors.model import check_rate
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from verite.interpretation.class_distances import ClassDistances
-    from verite.interpretation.interpret import InterpretationResults
-    from verite.interpretation.trace import Trace
     from verite.model.annotations import Annotations
+    from verite.scene.class_distances import ClassDistances
+    from verite.scene.scene_score import InterpretationResults
+    from verite.scene.trace import Trace
     from verite.studies.interpretation import InterpretationStudy, StudyCurves
 
 

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.interpretation.class_distances import ClassDistances, class_distances
-from verite.interpretation.score import (
-    Objects,
-    Possible,
-    ScoreRules,
-    indicator,
-    judge,
-    localization_metric,
-    recognition_score,
-)
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
@@ -29,6 +19,16 @@ from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of, frames_of, runs_of
 from verite.model.regions import Regions
 from verite.model.tables import Display, Part, Table
+from verite.scene.class_distances import ClassDistances, class_distances
+from verite.scene.score import (
+    Objects,
+    Possible,
+    ScoreRules,
+    indicator,
+    judge,
+    localization_metric,
+    recognition_score,
+)
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS
 from verite.studies.claims import EXACT, CheckedClaim, checks_of

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import DataError
-from verite.interpretation.score import PAPER, Objects, Possible, ScoreRules, judge, localization_score
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.polygons import RLEMasks
@@ -19,6 +18,7 @@ from verite.model.rasters import array_of, frames_of, rasterise
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
+from verite.scene.score import PAPER, Objects, Possible, ScoreRules, judge, localization_score
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, draw
 from verite.threads import thread_count
 

@@ -292,7 +292,7 @@ def tell_board(systems: list[System], own: ReportSettings, audit: Any = None) ->
         return None
     results = {one.name: one.results for one in systems}
     metrics = [key for key, score in systems[0].results.scores.items() if np.isfinite(score.value)][:METRICS]
-    doubt = verite.truth_errors.Detection.parse(own.errors) if own.errors else None
+    doubt = verite.annotation_errors.Detection.parse(own.errors) if own.errors else None
     try:
         board = verite.leaderboard(
             results, errors=doubt, audit=audit, metrics=metrics, draws=own.draws, audit_size=MOST_RECORDS

@@ -89,7 +89,7 @@ def test_our_own_scene_shows_the_same_situations():
 
     with as_file(files("verite") / "data" / "scene") as home:
         truth = vt.read(home / "truth.json")
-        found = vt.interpret(truth, vt.read(home / "found.json", like=truth))
+        found = vt.scene_score(truth, vt.read(home / "found.json", like=truth))
     trace = found.trace("street.png")
     assert [t.label for t in trace.truths] == TRUTHS
     assert [p.label for p in trace.preds] == FOUND

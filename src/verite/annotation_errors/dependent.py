@@ -8,10 +8,19 @@ from math import log
 from numbers import Real
 from typing import TYPE_CHECKING
 
+from verite.annotation_errors.independent import Bernoulli
+from verite.annotation_errors.model import (
+    WHY_HALF,
+    ErrorModel,
+    Option,
+    Records,
+    check_count,
+    check_rate,
+    set_fields,
+    split,
+)
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError
-from verite.truth_errors.independent import Bernoulli
-from verite.truth_errors.model import WHY_HALF, ErrorModel, Option, Records, check_count, check_rate, set_fields, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,12 +89,12 @@ class Audit(OneGroup):
         return np.array([self.errors / self.checked]), None
 
     def law(self, size: int, items: int) -> Array:
-        from verite.truth_errors.laws import beta_binomial
+        from verite.annotation_errors.laws import beta_binomial
 
         return beta_binomial(size, self.errors + 0.5, self.checked - self.errors + 0.5)
 
     def average(self, logs_at: Callable[[float], Array], degree: int) -> Array:
-        from verite.truth_errors.laws import average_logs
+        from verite.annotation_errors.laws import average_logs
 
         return average_logs(logs_at, self.errors, self.checked, degree)
 
@@ -163,7 +172,7 @@ class Shared(ErrorModel):
         return None if self.is_independent else numbers
 
     def law(self, size: int, items: int) -> Array:
-        from verite.truth_errors.laws import beta_binomial, binomial, certain
+        from verite.annotation_errors.laws import beta_binomial, binomial, certain
 
         if self.epsilon == 0:
             return certain(size, 0)
@@ -208,7 +217,7 @@ class Exactly(OneGroup):
         return np.array([self.errors / len(records)]), None
 
     def law(self, size: int, items: int) -> Array:
-        from verite.truth_errors.laws import certain, hypergeometric
+        from verite.annotation_errors.laws import certain, hypergeometric
 
         return hypergeometric(items, size, self.errors) if self.errors else certain(size, 0)
 

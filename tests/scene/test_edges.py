@@ -9,9 +9,11 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.interpretation.class_distances import TOLERANCE, ClassDistances
-from verite.interpretation.descriptors import learn_distances, pictures_of
-from verite.interpretation.score import (
+from verite.model.annotations import Source
+from verite.model.images import Images
+from verite.scene.class_distances import TOLERANCE, ClassDistances
+from verite.scene.descriptors import learn_distances, pictures_of
+from verite.scene.score import (
     InterpretSettings,
     ScoreRules,
     indicator,
@@ -21,9 +23,7 @@ from verite.interpretation.score import (
     reach,
     recognition_score,
 )
-from verite.interpretation.taxonomy import Taxonomy
-from verite.model.annotations import Source
-from verite.model.images import Images
+from verite.scene.taxonomy import Taxonomy
 
 
 def refused(ask, *args, **given):
@@ -111,10 +111,10 @@ def test_polygons_without_a_size_are_named_by_their_file():
     ring = [10, 20, 80, 20, 80, 90]
     unsized = replace(masked([10, 20, 80, 90], ring), images=vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 1]]).images)
     pred = replace(unsized, confidence=np.array([0.5]))
-    said = refused(vt.interpret, unsized, pred, checks="off")
+    said = refused(vt.scene_score, unsized, pred, checks="off")
     assert said.startswith("truth: expected the size of every image to compare polygons, found none for 'a'")
     named = unsized.with_source(Source("gt.json", "coco", ""))
-    assert refused(vt.interpret, named, pred, checks="off").startswith("gt.json: expected the size of every image")
+    assert refused(vt.scene_score, named, pred, checks="off").startswith("gt.json: expected the size of every image")
 
 
 def test_a_folder_without_pictures_is_told_which_there_may_be(tmp_path):
@@ -127,7 +127,7 @@ def test_excused_predictions_are_counted_only_where_they_match():
     truth = vt.Annotations.of(["a", "a"], ["cat"] * 2, boxes, sizes={"a": (100, 100)})
     truth = replace(truth, flags={"crowd": np.array([False, True])})
     pred = vt.Annotations.of(["a"] * 3, ["cat"] * 3, [*boxes, [80, 80, 90, 90]], confidence=[0.9, 0.8, 0.7])
-    found = vt.interpret(truth, pred, checks="off")
+    found = vt.scene_score(truth, pred, checks="off")
     counts = {name: values.tolist() for name, values in found.image_counts().items()}
     # One truth, found; the prediction in the crowd is excused; the third one is spurious.
     assert counts == {"truths": [1], "preds": [2], "matched": [1], "missed": [0], "spurious": [1]}
@@ -138,7 +138,7 @@ def test_images_are_found_by_name_or_by_number():
     images = Images(["7", "x"], [10, 11])
     boxes = [[0, 0, 9, 9], [0, 0, 9, 9]]
     plain = vt.Annotations.of(["7", "x"], ["cat"] * 2, boxes)
-    found = vt.interpret(replace(plain, images=images), replace(plain, images=images), checks="off")
+    found = vt.scene_score(replace(plain, images=images), replace(plain, images=images), checks="off")
     assert [found.position(word) for word in ("7", "x", "10", "11")] == [0, 1, 0, 1]  # a name goes before a number
     assert "image: expected one of 2 images, found '12'" in refused(found.position, "12")
 
@@ -147,10 +147,10 @@ def test_confidences_beyond_1_are_named_by_their_file():
     truth = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]])
     pred = replace(truth, confidence=np.array([1.0, 1.5]))
     said = "expected confidences from 0 to 1, found 1.5 in image 'a', one of 1; divide them"
-    assert refused(vt.interpret, truth, pred, checks="off").startswith(f"predictions: {said}")
+    assert refused(vt.scene_score, truth, pred, checks="off").startswith(f"predictions: {said}")
     named = pred.with_source(Source("dt.json", "coco", ""))
-    assert refused(vt.interpret, truth, named, checks="off").startswith(f"dt.json: {said}")
-    assert vt.interpret(truth, replace(truth, confidence=np.array([1.0, 0.0])), checks="off").score >= 0
+    assert refused(vt.scene_score, truth, named, checks="off").startswith(f"dt.json: {said}")
+    assert vt.scene_score(truth, replace(truth, confidence=np.array([1.0, 0.0])), checks="off").score >= 0
 
 
 def test_the_ratio_of_nearest_points_is_above_0_and_up_to_1():
@@ -162,16 +162,16 @@ def test_the_ratio_of_nearest_points_is_above_0_and_up_to_1():
 def test_a_similarity_is_turned_round_into_a_distance():
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
     pred = vt.Annotations.of(["a"], ["cat"], [[1, 0, 5, 4]])  # 12 of 20 pixels are shared
-    found = vt.interpret(truth, pred, localization="iou", checks="off")
+    found = vt.scene_score(truth, pred, localization="iou", checks="off")
     assert found.judged.matches.localization == pytest.approx([0.4])
     assert found.score == pytest.approx(0.8 * 0.4)
-    assert vt.interpret(truth, truth, localization="iou", checks="off").score == 0
+    assert vt.scene_score(truth, truth, localization="iou", checks="off").score == 0
 
 
 def test_who_gives_no_confidence_is_certain():
     truth = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]])
     unscored = {"unscored": np.array([True, False])}
     pred = replace(truth, confidence=np.array([np.nan, 0.25]), flags=unscored)
-    found = vt.interpret(truth, pred, checks="off")
+    found = vt.scene_score(truth, pred, checks="off")
     assert found.certainty.tolist() == [1.0, 0.25]
     assert found.score == 0

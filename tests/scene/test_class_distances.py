@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.interpretation.scenes import judged, scene
+from tests.scene.scenes import judged, scene
 from verite.errors import DataError, ReadError
-from verite.interpretation.class_distances import read_matrix
-from verite.interpretation.taxonomy import read_taxonomy
+from verite.scene.class_distances import read_matrix
+from verite.scene.taxonomy import read_taxonomy
 
 GOOD = "class,cat,dog,car\ncat,0,0.25,1\ndog,0.25,0,1\ncar,1,1,0\n"
 

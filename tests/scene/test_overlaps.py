@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verite as vt
-from tests.interpretation.scenes import SIDE, boxes_in_images, judged
+from tests.scene.scenes import SIDE, boxes_in_images, judged
 from verite.errors import DataError
 from verite.evaluation.settings import ComparisonSettings
-from verite.interpretation.score import find_overlaps
 from verite.model.rasters import rasterise
 from verite.pairs.objects import overlap_of, pairs_of
+from verite.scene.score import find_overlaps
 
 
 def mixed(side, kinds):
@@ -93,7 +93,8 @@ def test_fractions_of_an_image_have_overlaps_but_no_distances():
 
 
 @pytest.mark.parametrize(
-    "ask", [lambda *sides: vt.interpret(*sides, checks="off"), lambda *sides: vt.localize(*sides, "iou", checks="off")]
+    "ask",
+    [lambda *sides: vt.scene_score(*sides, checks="off"), lambda *sides: vt.localize(*sides, "iou", checks="off")],
 )
 def test_more_pairs_than_fit_into_memory_are_refused(monkeypatch, ask):
     """Eleven on the same eleven are 121 pairs that overlap; apart from each other they are 11."""

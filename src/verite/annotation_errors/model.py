@@ -167,7 +167,7 @@ class ErrorModel:
 
     def draw(self, sizes: NDArray[np.int64], items: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
         """Block by block, draws × groups: how many records are wrong in each group of so many."""
-        from verite.truth_errors.laws import Sampler
+        from verite.annotation_errors.laws import Sampler
 
         samplers = {}
         for size in np.unique(sizes).tolist():
@@ -184,7 +184,7 @@ class ErrorModel:
 
     def at(self, epsilon: float) -> ErrorModel:
         """The model with this rate; where it has none of its own, independent errors at this rate."""
-        from verite.truth_errors.independent import Bernoulli
+        from verite.annotation_errors.independent import Bernoulli
 
         return Bernoulli(epsilon)
 

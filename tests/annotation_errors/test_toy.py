@@ -8,14 +8,14 @@ from itertools import product
 
 import pytest
 
+from tests.annotation_errors.test_every_model import EXAMPLES
+from tests.annotation_errors.toy import TwoRates
 from tests.ranking.paper import TABLE_3, TABLE_3_TRUTH
-from tests.truth_errors.test_every_model import EXAMPLES
-from tests.truth_errors.toy import TwoRates
+from verite.annotation_errors import MODELS, parse
 from verite.cli import run
 from verite.errors import BadParameter
 from verite.ranking.answers import AnswerTable
 from verite.ranking.rank import rank
-from verite.truth_errors import MODELS, parse
 
 TABLE = files("verite") / "data" / "ranking" / "table3.csv"
 
@@ -49,7 +49,7 @@ def test_help_shows_it(capsys):
     [
         ("--two-rates", "0.1,0.4"),
         ("--errors", "two_rates(careful=0.1, careless=0.4)"),
-        ("--errors", "tests.truth_errors.toy:TwoRates(careful=0.1, careless=0.4)"),
+        ("--errors", "tests.annotation_errors.toy:TwoRates(careful=0.1, careless=0.4)"),
     ],
 )
 def test_the_command_line_takes_it(capsys, words):

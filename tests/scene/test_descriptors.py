@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.interpretation.descriptors import (
+from verite.scene.descriptors import (
     check_counts,
     clouds_of,
     distances_of,
@@ -69,7 +69,7 @@ def test_learned_distances_are_used_like_any_other(pictures):
     found = vt.learn_distances(pictures_of([pictures]), pairs=4)
     truth = vt.Annotations.of(["a"], ["rings"], [[0, 0, 4, 4]])
     pred = vt.Annotations.of(["a"], ["bars"], [[0, 0, 4, 4]])
-    score = vt.interpret(truth, pred, distance=found, checks="off").score
+    score = vt.scene_score(truth, pred, distance=found, checks="off").score
     assert score == pytest.approx(0.2 * found["rings", "bars"])
 
 
@@ -164,7 +164,7 @@ def test_two_points_are_enough_to_compare_a_picture(tmp_path, monkeypatch):
         (tmp_path / name).touch()
     points = {"a": 2, "b": 3, "c": 1}
     monkeypatch.setattr(
-        "verite.interpretation.descriptors.cloud_of", lambda path, _: np.zeros((points[path.name], 128), np.float32)
+        "verite.scene.descriptors.cloud_of", lambda path, _: np.zeros((points[path.name], 128), np.float32)
     )
     assert [len(cloud) for cloud in clouds_of("cat", [tmp_path / name for name in "abc"], 9)] == [2, 3]
 

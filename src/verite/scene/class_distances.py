@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from verite.csv_files import lines_of
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
 from verite.files import find_path
-from verite.interpretation.taxonomy import Taxonomy, read_taxonomy
 from verite.model.classes import Labels
 from verite.model.tables import Display, Part, Table
+from verite.scene.taxonomy import Taxonomy, read_taxonomy
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9

@@ -20,10 +20,10 @@ One of your own is a class; `parse` reads any of them as signatures spell it.
 Shared(epsilon=0.05, correlation=0.3, groups='source')
 """
 
-from verite.truth_errors.dependent import Audit, Exactly, Shared
-from verite.truth_errors.detection import Detection
-from verite.truth_errors.independent import Asymmetric, AtMost, Bernoulli, PerItem
-from verite.truth_errors.model import MODELS, ErrorModel, Option, parse
+from verite.annotation_errors.dependent import Audit, Exactly, Shared
+from verite.annotation_errors.detection import Detection
+from verite.annotation_errors.independent import Asymmetric, AtMost, Bernoulli, PerItem
+from verite.annotation_errors.model import MODELS, ErrorModel, Option, parse
 
 __all__ = [
     "MODELS",

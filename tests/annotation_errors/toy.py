@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verite.truth_errors import ErrorModel
-from verite.truth_errors.laws import binomial, certain
-from verite.truth_errors.model import check_rate
+from verite.annotation_errors import ErrorModel
+from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.model import check_rate
 
 
 @dataclass(frozen=True)

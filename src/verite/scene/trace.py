@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
-from verite.interpretation.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
 from verite.model.tables import Display, Part, Table
+from verite.scene.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
 
 Floats = NDArray[np.float64]
 

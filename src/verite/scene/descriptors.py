@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError, ReadError
 from verite.files import find_path
 from verite.formats.sizes import picture
-from verite.interpretation.class_distances import ClassDistances
+from verite.scene.class_distances import ClassDistances
 
 Points = NDArray[np.float32]  # [n, 128]: what each point of a picture looks like
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")

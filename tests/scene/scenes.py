@@ -29,7 +29,7 @@ def scene(boxes, labels=None, confidence=None, image="a", images=("a",)):
 
 
 def judged(truth, pred, **how):
-    return vt.interpret(truth, pred, checks="off", **how)
+    return vt.scene_score(truth, pred, checks="off", **how)
 
 
 def of_masks(masks, labels, image, images, confidence=None):

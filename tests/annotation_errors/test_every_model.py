@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.annotation_errors.toy import TwoRates
 from tests.ranking.paper import TABLE_3, TABLE_3_TRUTH, TABLE_4, TABLE_4_TRUTH, table_2
-from tests.truth_errors.toy import TwoRates
+from verite.annotation_errors import MODELS, Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared, parse
+from verite.annotation_errors.model import options_of
 from verite.errors import BadParameter
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
 from verite.ranking.contest import contest_of
 from verite.ranking.rank import rank
-from verite.truth_errors import MODELS, Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared, parse
-from verite.truth_errors.model import options_of
 
 # One of each model for a table of n items: with errors, and without any.
 EXAMPLES = {
@@ -154,7 +154,9 @@ def test_the_largest_rate_is_one_at_which_the_order_holds(name):
 def test_the_documentation_names_every_model(name, page):
     text = (Path(__file__).parent.parent.parent / page).read_text()
     kind = MODELS[name].__name__
-    assert f"truth_errors.{kind}" in text
+    assert f"annotation_errors.{kind}" in text
     if page.startswith("docs/explain"):
-        row = next(line for line in text.splitlines() if line.startswith("| `--") and f"truth_errors.{kind}(" in line)
+        row = next(
+            line for line in text.splitlines() if line.startswith("| `--") and f"annotation_errors.{kind}(" in line
+        )
         assert all(option.flag in row for option in options_of(MODELS[name]) if option.needed)

@@ -29,8 +29,8 @@ from verite.pairs.objects import pairs_of, shapes_of_side, uses_boxes
 from verite.settings import Choice, FileOrContent, Flag, Number, Option, Setting
 
 if TYPE_CHECKING:
-    from verite.interpretation.class_distances import ClassDistances
     from verite.metrics.metric import Metric
+    from verite.scene.class_distances import ClassDistances
 
     Distance: TypeAlias = ClassDistances | str | PathLike[str] | Mapping[str, Mapping[str, float]] | None
 

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from verite.annotation_errors.model import (
+    ErrorModel,
+    Option,
+    Records,
+    check_count,
+    check_rate,
+    set_fields,
+    share_of,
+    split,
+)
 from verite.arrays import np
 from verite.errors import BadParameter, DataError
-from verite.truth_errors.model import ErrorModel, Option, Records, check_count, check_rate, set_fields, share_of, split
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

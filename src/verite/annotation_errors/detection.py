@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from verite.annotation_errors.model import check_count, fingerprint, set_fields, spell_value
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.truth_errors.model import check_count, fingerprint, set_fields, spell_value
 
 Rate = float | tuple[int, int]  # a share, or errors among so many that were checked
 KINDS = ("missing", "spurious", "label", "jitter")

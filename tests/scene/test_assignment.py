@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from verite import _core
-from verite.interpretation.score import match_one_to_one
+from verite.scene.score import match_one_to_one
 
 
 def assigned(first, second):

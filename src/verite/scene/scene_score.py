@@ -14,8 +14,16 @@ from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import above_threshold
-from verite.interpretation.class_distances import ClassDistances, class_distances
-from verite.interpretation.score import (
+from verite.metrics.localize import refuse_fractions
+from verite.metrics.metric import Metric
+from verite.model.annotations import Annotations
+from verite.model.images import known_images
+from verite.model.results import Matches, Results, choose_threshold
+from verite.model.tables import Part, Table, show_cell
+from verite.pairs.objects import ignored_truths, mean_of, overlap_of
+from verite.protocols.protocol import protocol
+from verite.scene.class_distances import ClassDistances, class_distances
+from verite.scene.score import (
     InterpretSettings,
     Objects,
     Possible,
@@ -27,15 +35,7 @@ from verite.interpretation.score import (
     localization_score,
     recognition_score,
 )
-from verite.interpretation.trace import Thing, Trace
-from verite.metrics.localize import refuse_fractions
-from verite.metrics.metric import Metric
-from verite.model.annotations import Annotations
-from verite.model.images import known_images
-from verite.model.results import Matches, Results, choose_threshold
-from verite.model.tables import Part, Table, show_cell
-from verite.pairs.objects import ignored_truths, mean_of, overlap_of
-from verite.protocols.protocol import protocol
+from verite.scene.trace import Thing, Trace
 from verite.signature import Signature
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ HEADS = {"matched": "matches"}  # counted by couple: an object may have several
 
 
 @protocol(InterpretSettings, examples="", best=0.0)
-def interpret(truth: Annotations, pred: Annotations, settings: InterpretSettings) -> InterpretationResults:
+def scene_score(truth: Annotations, pred: Annotations, settings: InterpretSettings) -> InterpretationResults:
     """One score for each image, 0 perfect and 1 worst: localization, recognition and detection of its objects together.
 
     Objects that overlap by `iou` (0.2) are matched, any number with any other; `matching="one-to-one"` takes the
@@ -64,7 +64,7 @@ def interpret(truth: Annotations, pred: Annotations, settings: InterpretSettings
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 4, 4], [10, 10, 14, 14]])
     >>> pred = Annotations.of(["a"], ["dog"], [[1, 0, 5, 4]])
-    >>> interpret(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
+    >>> scene_score(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
     0.7
     """
     how = How.of(settings)

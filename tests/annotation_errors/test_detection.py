@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import verite as vt
-from verite.truth_errors.detection import Detection, join_rates, parse_rates, read_rates
+from verite.annotation_errors.detection import Detection, join_rates, parse_rates, read_rates
 
 
 def test_rates_are_written_as_they_are_read():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verite as vt
-from tests.interpretation.scenes import LABELS, SIDE, boxes_in_images, judged, of_masks
+from tests.scene.scenes import LABELS, SIDE, boxes_in_images, judged, of_masks
 
 MODES = st.sampled_from(["multiple", "one-to-one"])
 DISTANCES = vt.ClassDistances.of(LABELS, [[0, 0.3, 1], [0.3, 0, 0.7], [1, 0.7, 0]])

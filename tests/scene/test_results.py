@@ -37,7 +37,7 @@ def sides():
 
 
 def results(**how):
-    return vt.interpret(*sides(), checks="off", name="mine", **how)
+    return vt.scene_score(*sides(), checks="off", name="mine", **how)
 
 
 def one_image(truths, preds, **about):
@@ -61,12 +61,12 @@ def test_the_first_lines_tell_the_mean_and_the_quantiles():
 
 
 def test_one_image_is_told_as_one():
-    assert "over 1 image (0" in vt.interpret(*one_image([A], [A]), checks="off").contents()[0]
+    assert "over 1 image (0" in vt.scene_score(*one_image([A], [A]), checks="off").contents()[0]
 
 
 def test_no_image_has_no_quantiles():
     none = vt.Annotations.of([], [], np.empty((0, 4)))
-    found = vt.interpret(none, none, checks="off")
+    found = vt.scene_score(none, none, checks="off")
     assert np.isnan(list(found.quantiles().values())).all()
     assert found.contents()[1] == ""
 
@@ -88,7 +88,7 @@ def test_a_part_of_the_images_says_which_part():
 def test_of_many_images_the_ten_worst_are_printed():
     names = [f"i{k:02d}" for k in range(11)]
     truth = vt.Annotations.of(names, ["cat"] * 11, [A] * 11)
-    found = vt.interpret(truth, truth.take(np.arange(10)), checks="off")  # the last image has nothing found
+    found = vt.scene_score(truth, truth.take(np.arange(10)), checks="off")  # the last image has nothing found
     printed = next(part for part in found.contents() if isinstance(part, Table))
     assert [row[0] for row in printed.rows] == ["i10", *names[:9]]
     assert found.details()["worst"] == ["i10", *names[:9]]
@@ -109,9 +109,9 @@ def test_the_table_of_classes_counts_what_became_of_each():
 def test_classes_that_only_the_predictions_know_have_a_row():
     truth = vt.Annotations.of(["a"], ["cat"], [A])
     pred = vt.Annotations.of(["a", "a"], ["cat", "owl"], [A, B])
-    found = vt.interpret(truth, pred, checks="off")
+    found = vt.scene_score(truth, pred, checks="off")
     assert [row[0] for row in found.class_table().rows] == ["cat", "owl"]
-    assert vt.interpret(pred, truth, checks="off").class_names == ["cat", "owl"]
+    assert vt.scene_score(pred, truth, checks="off").class_names == ["cat", "owl"]
 
 
 def test_the_document_tells_images_and_classes_by_name():
@@ -134,12 +134,12 @@ def test_finds_tell_who_took_which_object():
 def test_of_several_matches_the_best_overlap_took_the_object():
     # Overlaps 1/2 and 7/10, whichever comes first.
     for preds, best in (([(0, 0, 10, 5), (0, 0, 10, 7)], 1), ([(0, 0, 10, 7), (0, 0, 10, 5)], 0)):
-        assert vt.interpret(*one_image([A], preds), checks="off").finds().taken.tolist() == [best]
+        assert vt.scene_score(*one_image([A], preds), checks="off").finds().taken.tolist() == [best]
 
 
 def test_a_pred_on_an_ignored_truth_counts_where_it_found_another():
     truth, pred = one_image([A, (0, 0, 10, 12)], [A], difficult=[False, True])
-    found = vt.interpret(truth, pred, checks="off")
+    found = vt.scene_score(truth, pred, checks="off")
     assert found.image_counts()["preds"].tolist() == [1]
     assert found.finds().claims.tolist() == [True]
     trace = found.trace(0)
@@ -147,7 +147,7 @@ def test_a_pred_on_an_ignored_truth_counts_where_it_found_another():
 
 
 def test_preds_that_found_nothing_are_counted():
-    assert vt.interpret(*one_image([A], [A, C]), checks="off").image_counts()["preds"].tolist() == [2]
+    assert vt.scene_score(*one_image([A], [A, C]), checks="off").image_counts()["preds"].tolist() == [2]
 
 
 def test_draws_weigh_images():
@@ -172,7 +172,7 @@ def test_an_unknown_score_of_a_class_is_named():
 def test_who_gives_no_confidence_is_certain_and_nobody_complains():
     truth, _ = sides()
     sure = vt.Annotations.of(["b"], ["cat"], [MOVED], sizes=SIZES, labels=LABELS)
-    found = vt.interpret(truth.where(truth.image == 1), sure)
+    found = vt.scene_score(truth.where(truth.image == 1), sure)
     assert found.image_scores[1] == pytest.approx(0.8 * 0.5 + 0.2)
     assert not {"V301", "V304"} & {finding.code for finding in found.findings}  # about predictions without a rank
 
@@ -181,14 +181,14 @@ def test_confidences_beyond_1_are_named_with_their_image():
     truth, _ = sides()
     percent = vt.Annotations.of(["a", "b", "b"], ["cat"] * 3, [A, A, B], confidence=[1.0, 90, 55], sizes=SIZES)
     with pytest.raises(DataError, match="expected confidences from 0 to 1, found 90 in image 'b', one of 2; divide"):
-        vt.interpret(truth, percent, checks="off")
-    assert vt.interpret(truth, percent, checks="off", certain=True).image_scores[1] > 0
+        vt.scene_score(truth, percent, checks="off")
+    assert vt.scene_score(truth, percent, checks="off", certain=True).image_scores[1] > 0
     above = vt.Annotations.of(["a"], ["cat"], [A], confidence=[1.5], sizes=SIZES)
     with pytest.raises(DataError, match=r"found 1\.5 in image 'a'"):
-        vt.interpret(truth, above, checks="off")
+        vt.scene_score(truth, above, checks="off")
     negative = vt.Annotations.of(["a"], ["cat"], [A], confidence=[-0.5], sizes=SIZES)
     with pytest.raises(DataError, match=r"found -0\.5 in image 'a'"):
-        vt.interpret(truth, negative, checks="off")
+        vt.scene_score(truth, negative, checks="off")
 
 
 def test_every_error_counts_against():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.interpretation.scenes import judged, scene
+from tests.scene.scenes import judged, scene
 from verite.errors import BadParameter
-from verite.interpretation.score import ScoreRules, recognition_score
+from verite.scene.score import ScoreRules, recognition_score
 
 A, B, C = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10)
 MOVED = (5, 0, 15, 10)  # shares half of A: overlap 50 / 150 = 1/3, localization 1/2
@@ -216,10 +216,10 @@ def test_more_matches_than_truths_are_explained_where_they_are_shown():
     # One truth and two halves of it: each overlaps it by half.
     truth = vt.Annotations.of(["a"], ["x"], [[0, 0, 10, 10]], sizes={"a": (20, 20)})
     halves = vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 10, 5], [0, 5, 10, 10]], sizes={"a": (20, 20)})
-    found = vt.interpret(truth, halves, checks="off")
+    found = vt.scene_score(truth, halves, checks="off")
     assert "2 matches of 1 truth: with" in str(found)
     assert "an object may have several" in str(found)
-    assert "matches of" not in str(vt.interpret(truth, halves, matching="one-to-one", checks="off"))
+    assert "matches of" not in str(vt.scene_score(truth, halves, matching="one-to-one", checks="off"))
 
 
 def test_matches_of_several_truths_are_told_as_such():
