@@ -1,6 +1,7 @@
 """Print figures about the code base: size, grain, types, documentation, and the path of one COCO evaluation.
 
-Run by CI as information; nothing fails on a figure. `python tools/census.py --json` prints one JSON document.
+Run by CI as information; nothing fails on a figure. `python tools/census.py --json` prints one JSON document,
+`--package formats` the figures of one package and its single-use functions.
 
 Every figure comes from the syntax trees of `src/verite` (Python), from the text of `cpp`, and from one profiled
 run of `verite coco` on the bundled dataset.
@@ -65,10 +66,13 @@ def functions_of(trees: dict[Path, ast.Module]) -> list[ast.FunctionDef]:
     return [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
 
-def single_use_share(trees: dict[Path, ast.Module]) -> float:
-    """Share of module-level functions whose name occurs exactly once in the package besides its definition.
+def single_use_functions(
+    trees: dict[Path, ast.Module], chosen: dict[Path, ast.Module]
+) -> tuple[list[tuple[Path, ast.FunctionDef]], int]:
+    """List the module-level functions of `chosen` whose name occurs once in all sources besides its definition.
 
-    Public names, names that a decorator registers and names in `__init__.pyi` do not count as single-use.
+    Public names, names that a decorator registers and names in `__init__.pyi` do not count as single-use. The second
+    value is the number of functions that were looked at.
     """
     uses: Counter[str] = Counter()
     for tree in trees.values():
@@ -78,9 +82,13 @@ def single_use_share(trees: dict[Path, ast.Module]) -> float:
             elif isinstance(node, ast.Attribute):
                 uses[node.attr] += 1
     public = set(re.findall(r"as (\w+)", (SOURCE / "__init__.pyi").read_text("utf-8")))
-    top = [n for tree in trees.values() for n in tree.body if isinstance(n, ast.FunctionDef) and not n.decorator_list]
-    inner = [n for n in top if n.name not in public]
-    return sum(uses[n.name] == 1 for n in inner) / len(inner)
+    inner = [
+        (path, node)
+        for path, tree in chosen.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list and node.name not in public
+    ]
+    return [(path, node) for path, node in inner if uses[node.name] == 1], len(inner)
 
 
 def annotation_count(trees: dict[Path, ast.Module], pattern: str) -> int:
@@ -164,10 +172,35 @@ def write_sample(folder: Path) -> None:
     (folder / "pred.json").write_text(json.dumps(pred))
 
 
-def measure() -> list[Figure]:
+def measure_grain(trees: dict[Path, ast.Module], chosen: dict[Path, ast.Module]) -> list[Figure]:
+    """Size and grain of some of the sources: modules, functions, docstrings, loose types."""
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in chosen)
+    lengths = [(f.end_lineno or f.lineno) - f.lineno + 1 for f in functions_of(chosen)]
+    single, functions = single_use_functions(trees, chosen)
+    return [
+        Figure("modules", len(chosen), "≤ 300, ≤ 380 with new capabilities"),
+        Figure("median lines of a function", statistics.median(lengths), "≥ 9"),
+        Figure("single-use functions, %", round(100 * len(single) / max(functions, 1), 1), "≤ 15"),
+        Figure("docstrings, % of lines", round(100 * sum(map(docstring_lines, chosen.values())) / lines, 1), "≥ 20"),
+        Figure("dict[str, Any]", annotation_count(chosen, r"dict\[str, Any\]"), "≤ 120"),
+        Figure("Any", annotation_count(chosen, r"\bAny\b")),
+    ]
+
+
+def print_package(name: str) -> None:
+    """Print the figures of one package, and its single-use functions with their lengths."""
     trees = syntax_trees(SOURCE)
-    lines = sum(len(path.read_text("utf-8").splitlines()) for path in trees)
-    lengths = [(f.end_lineno or f.lineno) - f.lineno + 1 for f in functions_of(trees)]
+    chosen = {path: tree for path, tree in trees.items() if SOURCE / name in path.parents or path.stem == name}
+    for figure in [Figure("code lines", code_lines(chosen)), *measure_grain(trees, chosen)]:
+        print(f"{figure.name:<30}  {figure.value!s:>9}  {figure.aim}".rstrip())
+    for path, node in single_use_functions(trees, chosen)[0]:
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        print(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}, {length} lines, used once")
+
+
+def measure() -> list[Figure]:
+    """Figures of the whole code base, in the order they are printed."""
+    trees = syntax_trees(SOURCE)
     tests = syntax_trees(ROOT / "tests")
     files, functions, crossings = profile_coco()
     complete, total = documented_public_names()
@@ -176,15 +209,10 @@ def measure() -> list[Figure]:
         Figure("code lines, src (without docstrings, blank lines)", code_lines(trees)),
         Figure("code lines, cpp (without comments, blank lines)", native_code_lines()),
         Figure("code lines, tests", code_lines(tests)),
-        Figure("modules", len(trees), "≤ 300, ≤ 380 with new capabilities"),
-        Figure("median lines of a function", statistics.median(lengths), "≥ 9"),
-        Figure("single-use functions, %", round(100 * single_use_share(trees), 1), "≤ 15"),
-        Figure("docstrings, % of lines", round(100 * sum(map(docstring_lines, trees.values())) / lines, 1), "≥ 20"),
+        *measure_grain(trees, trees),
         Figure("verite coco: files", files, "≤ 30"),
         Figure("verite coco: functions", functions, "≤ 120"),
         Figure("verite coco: calls between packages", crossings, "≤ 250"),
-        Figure("dict[str, Any]", annotation_count(trees, r"dict\[str, Any\]"), "≤ 120"),
-        Figure("Any", annotation_count(trees, r"\bAny\b")),
         Figure("hasattr/getattr probes of results", annotation_count(trees, r"(?:has|get)attr\(results?\b"), "0"),
         Figure("upward imports of the package", upward_imports(trees), "0"),
         Figure("public functions and classes with parameters, returns, example", f"{complete} of {total}", "all"),
@@ -195,7 +223,11 @@ def measure() -> list[Figure]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--package", help="figures of one package, such as formats, and its single-use functions")
     wanted = parser.parse_args()
+    if wanted.package:
+        print_package(wanted.package)
+        return
     figures = measure()
     if wanted.json:
         print(json.dumps([asdict(figure) for figure in figures], ensure_ascii=False, indent=1))
