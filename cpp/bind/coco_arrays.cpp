@@ -1,4 +1,4 @@
-// A COCO file as it is: every column as an array, made when somebody asks.
+// The columns of a COCO file for Python, each converted to an array on access.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace nb::literals;
 
-// What numpy calls our types: text and enumerations are bytes to it.
+// The numpy type of ours: text and enumerations are bytes.
 template <class T>
 using Shown = std::conditional_t<std::is_same_v<T, char> || std::is_enum_v<T>, std::uint8_t, T>;
 

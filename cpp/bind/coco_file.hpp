@@ -1,4 +1,4 @@
-// A COCO file for Python: its columns, and where its segmentations are. Nothing of it stays open.
+// A COCO file for Python: its columns, and where its segmentations are. The file does not stay open.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -30,9 +30,9 @@ inline json::RegionLimits region_limits(const Limits& given, bool is_strict) {
     return limits;
 }
 
-// Calls work(). A file that changed meanwhile is told as that, any other fault with its line.
+// Calls work(). A file that changed meanwhile is reported as such, any other fault with its line.
 template <class Work>
-auto tell_with_line(const json::Content& content, Work&& work) {
+auto report_with_line(const json::Content& content, Work&& work) {
     try {
         auto found = work();
         content.check_unchanged();
@@ -44,8 +44,7 @@ auto tell_with_line(const json::Content& content, Work&& work) {
     }
 }
 
-// Bytes of a document that can be had again: those of a file are read anew, those of a pipe or a small file
-// are kept.
+// A document whose bytes can be read again: those of a file from disk, those of a pipe or a small file from memory.
 struct Source {
     std::string path;
     std::optional<json::Stamp> stamp;
@@ -59,12 +58,12 @@ struct Source {
         return content;
     }
 
-    // Calls work(content). Faults are told with their line and file.
+    // Calls work(content). Faults get their line and file.
     template <class Work>
     auto with_content(Work&& work) const {
         const auto content = open();
         try {
-            return tell_with_line(*content, [&] { return work(*content); });
+            return report_with_line(*content, [&] { return work(*content); });
         } catch (json::ParseError& error) {
             error.path = path;
             throw;

@@ -1,4 +1,4 @@
-// Masks and polygons by COCO's rules for Python.
+// COCO masks and polygons for Python: RLE, areas, bounding boxes, IoU, as in pycocotools.mask.
 #include "regions/masks.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using namespace nb::literals;
 using PixelArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
 
-// As Python hands them over: (counts, objects, sizes), as in model.regions.RLEMasks.
+// RLE masks from Python: (counts, objects, sizes), as in model.regions.RLEMasks.
 using RunArrays = std::tuple<Column1<std::uint32_t>, Column1<std::int64_t>, SizeArray>;
 
 RLEMasks runs_of(const RunArrays& arrays) {
@@ -81,7 +81,7 @@ auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Colum
     for (std::size_t p = 0; p < mine.size(); ++p)
         for (std::size_t t = 0; t < others.size(); ++t)
             out[p * others.size() + t] =
-                mask_overlap(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
+                mask_iou(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 

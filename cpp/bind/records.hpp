@@ -1,4 +1,4 @@
-// What Python's dictionaries say, as code written for pycocotools has them.
+// Fast access to annotations in Python dictionaries, as code written for pycocotools holds them.
 #pragma once
 
 #include <algorithm>
@@ -190,7 +190,7 @@ std::vector<std::uint32_t> order_by_address(std::size_t count, AddressOf address
     return order;
 }
 
-// Calls read(places) with places by address. What is wrong with one of them is told of the first in their own order.
+// Calls read(places) with places by address. An error is reported for the first record in the original order.
 template <class Read>
 void read_by_address(std::vector<std::uint32_t> by_address, Read read) {
     try {

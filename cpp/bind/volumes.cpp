@@ -1,4 +1,4 @@
-// Python's view of volumes.
+// Surface distances between volumes for Python.
 #include "regions/volumes.hpp"
 
 #include <nanobind/stl/tuple.h>

@@ -117,7 +117,7 @@ MirroredPoses find_mirrored_poses(const Columns& truth, const Columns& pred, std
             };
             plain += distance(k), swapped += distance(other);
         }
-        // From the side, left and right lie on each other and tell nothing.
+        // In a pose seen from the side, left and right coincide and are no evidence.
         found.compared += swapped < plain / 2 || plain < swapped / 2;
         found.better += swapped < plain / 2;
     }

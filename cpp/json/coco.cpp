@@ -140,7 +140,7 @@ class Reading {
         join_pieces();
     }
 
-    // If all before `index` is joined, nobody but its reader touches the spine until it is handed in.
+    // If all before `index` is joined, only its reader touches the spine until it is handed in.
     bool is_next(std::size_t index) {
         const std::lock_guard lock(mutex_);
         return joined_ == index;

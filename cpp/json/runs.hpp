@@ -1,4 +1,4 @@
-// Run-length masks as COCO writes them: {"size": [height, width], "counts": runs}, where runs are an array of integers
+// Parser of COCO RLE masks: {"size": [height, width], "counts": runs}, where runs are an array of integers
 // or packed into text.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Tokens of a JSON text: blanks, strings, numbers, and whole values to be skipped. Strict: what RFC 8259 forbids is
-// refused.
+// JSON scanner: whitespace, strings, numbers, and whole values to be skipped. Strict: what RFC 8259 forbids is refused.
 #pragma once
 
 #include <algorithm>

@@ -194,8 +194,10 @@ def test_a_small_object_in_16_megapixels_costs_no_16_megapixels():
 
 def test_regions_of_different_images_are_refused_by_the_core():
     a, b = (runs_of(np.ones((1, *shape), dtype=bool)) for shape in ((3, 4), (4, 3)))
-    sides = [(r.counts, r.objects, r.sizes, np.zeros(1, np.int64), None, None) for r in (a, b)]
-    for measure in (_core.pair_statistics, _core.pair_overlaps, _core.pair_outside, _core.pair_distances):
+    sides = [
+        _core.MaskSide(counts=r.counts, objects=r.objects, sizes=r.sizes, rows=np.zeros(1, np.int64)) for r in (a, b)
+    ]
+    for measure in (_core.pair_statistics, _core.pair_areas, _core.pair_outside, _core.pair_distances):
         with pytest.raises(ValueError, match="pair 0: expected regions of one image, found 4 × 3 and 3 × 4 pixels"):
             measure(*sides)
 
@@ -203,24 +205,24 @@ def test_regions_of_different_images_are_refused_by_the_core():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({0: np.array([5, 5], np.uint32), 1: np.array([0, 2], np.int64)}, "runs do not add up"),
-        ({1: np.array([0, 1], np.int64)}, "expected rising offsets"),
-        ({2: np.zeros((2, 2), np.int32)}, "expected 1 rows, one a mask, found 2"),
-        ({3: np.array([1], np.int64)}, "rows: expected positions from 0 to 0"),
-        ({3: np.array([-1], np.int64)}, "rows: expected positions from 0 to 0"),
-        ({3: np.array([0, 0], np.int64)}, "expected as many truths as preds, found 2 and 1"),
-        ({4: np.array([7], np.uint32), 5: np.array([0, 1], np.int64)}, "outline 0: runs do not add up"),
-        ({4: np.array([7], np.uint32), 5: np.array([0, 0, 1], np.int64)}, "outlines: expected as many as masks"),
+        ({"counts": np.array([5, 5], np.uint32), "objects": np.array([0, 2])}, "runs do not add up"),
+        ({"objects": np.array([0, 1])}, "expected rising offsets"),
+        ({"sizes": np.zeros((2, 2), np.int32)}, "sizes: expected 1 rows.* found 2"),
+        ({"rows": np.array([1])}, "rows: expected positions from 0 to 0"),
+        ({"rows": np.array([-1])}, "rows: expected positions from 0 to 0"),
+        ({"rows": np.array([0, 0])}, "rows: expected as many .* found 2 and 1"),
+        (
+            {"outline_counts": np.array([7], np.uint32), "outline_objects": np.array([0, 1])},
+            "outline 0: runs do not add",
+        ),
+        ({"outline_counts": np.array([7], np.uint32), "outline_objects": np.array([0, 0, 1])}, "outlines: expected as"),
     ],
 )
 def test_the_core_trusts_no_array(change, message):
     runs = runs_of(np.eye(4, dtype=bool)[None])
-    good = [runs.counts, runs.objects, runs.sizes, np.zeros(1, np.int64), None, None]
-    bad = list(good)
-    for at, value in change.items():
-        bad[at] = value
+    good = {"counts": runs.counts, "objects": runs.objects, "sizes": runs.sizes, "rows": np.zeros(1, np.int64)}
     with pytest.raises(ValueError, match=message):
-        _core.pair_statistics(tuple(bad), tuple(good))
+        _core.pair_statistics(_core.MaskSide(**good | change), _core.MaskSide(**good))
 
 
 def test_images_without_a_pixel_have_no_regions():

@@ -12,7 +12,7 @@ from verite.model.rasters import runs_of
 def side(masks):
     runs = runs_of(np.asarray(masks, dtype=np.uint8))
     rows = np.arange(len(masks), dtype=np.int64)
-    return (runs.counts, runs.objects, np.ascontiguousarray(runs.sizes), rows, None, None)
+    return _core.MaskSide(counts=runs.counts, objects=runs.objects, sizes=np.ascontiguousarray(runs.sizes), rows=rows)
 
 
 def surface(mask):

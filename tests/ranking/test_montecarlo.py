@@ -166,7 +166,7 @@ def test_draws_do_not_depend_on_threads(monkeypatch):
         ({"kind": np.full(40, 9, dtype=np.int32)}, "kind: expected numbers below 5"),
         ({"groups": np.array([0, 50])}, "groups: expected rising offsets from 0 to 40"),
         ({"groups": np.array([0, 30, 20, 40])}, "groups: expected rising offsets from 0 to 40"),
-        ({"wrong": np.zeros((3, 2), dtype=np.int32)}, "wrong: expected one column a group, found 2"),
+        ({"wrong": np.zeros((3, 2), dtype=np.int32)}, "wrong: expected one column per group, found 2"),
         ({"wrong": np.full((1, 1), 41, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
         ({"wrong": np.full((1, 1), -1, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
         ({"ways": np.ones((4, 3))}, "ways and change: expected the same kinds and ways"),
@@ -181,7 +181,7 @@ def test_the_kernel_refuses_arrays_that_do_not_fit(change, message):
 
 def test_the_kernel_refuses_shares_that_do_not_fit():
     _, common = kernel_inputs(0)
-    with pytest.raises(ValueError, match="share: expected one number an item, or none"):
+    with pytest.raises(ValueError, match="share: expected one number per item, or none"):
         _core.independent_changes(**common, rate=0.1, share=np.zeros(3), draws=1, seed=0, first_draw=0)
 
 

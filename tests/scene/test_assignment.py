@@ -55,5 +55,5 @@ def test_numbers_out_of_range_are_refused():
         _core.assign(one, two, one, one, 1, 1)
     with pytest.raises(ValueError, match="first: expected numbers from 0"):
         _core.assign(one, one, one - 1, one, 1, 1)
-    with pytest.raises(ValueError, match="second: expected one a couple"):
+    with pytest.raises(ValueError, match="second: expected one per pair"):
         _core.assign(one, one, one, np.array([0, 0]), 1, 1)

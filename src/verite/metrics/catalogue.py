@@ -209,7 +209,7 @@ def over_masks(function: Callable[..., Any]) -> Callable[..., Array]:
     """A function of two masks as one of many pairs."""
 
     def measure(pairs: Pairs, **parameters: Any) -> Array:
-        truth, pred = (Masks(RLEMasks(*side[:3]), side[3]) for side in pairs.sides())
+        truth, pred = (Masks(RLEMasks(side.counts, side.objects, side.sizes), side.rows) for side in pairs.sides())
         found = np.empty(len(pairs))
         for i in range(len(pairs)):
             value = function(truth[i], pred[i], **parameters)

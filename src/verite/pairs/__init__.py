@@ -248,7 +248,7 @@ class Pairs:
     def rims(self, widths_px: NDArray[np.int64]) -> Array:
         """Sizes of the truth's rim, the pred's and what they share; a rim is so many pixels wide."""
         mine, theirs = self.sides()
-        return _core.rim_overlaps(mine, theirs, np.ascontiguousarray(widths_px, dtype=np.int64))
+        return _core.boundary_areas(mine, theirs, np.ascontiguousarray(widths_px, dtype=np.int64))
 
     def distance_differences(self, power: float, cutoff: float) -> Array:
         """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
@@ -258,7 +258,7 @@ class Pairs:
         """Both sides as the core takes them."""
         mine, theirs = self.store.sides
         if self.rows is not None:
-            mine, theirs = ((*side[:3], side[3][self.rows], *side[4:]) for side in (mine, theirs))
+            mine, theirs = (side.with_rows(side.rows[self.rows]) for side in (mine, theirs))
         return (theirs, mine) if self.is_swapped else (mine, theirs)
 
     def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:

@@ -127,11 +127,7 @@ Rows: TypeAlias = "NDArray[np.int64]"
 
 Lists: TypeAlias = "tuple[NDArray[Any], Rows]"  # squared distances, and offsets of each pair's
 
-# As the core takes one side: runs, offsets and sizes (height, width) of masks, the object of each pair, and runs and
-# offsets of outlines that were given (an object without one has no runs) or None.
-RLEMasks: TypeAlias = "NDArray[np.uint32]"
-
-Side: TypeAlias = "tuple[RLEMasks, Rows, NDArray[np.int32], Rows, RLEMasks | None, Rows | None]"
+Side: TypeAlias = _core.MaskSide
 
 T = TypeVar("T")
 
@@ -279,7 +275,7 @@ class Store:
     @property
     def drawn_areas(self) -> Array:
         """How many pixels truth, pred and both have."""
-        return self.once("drawn areas", lambda: _core.pair_overlaps(*self.sides))
+        return self.once("drawn areas", lambda: _core.pair_areas(*self.sides))
 
     @property
     def areas(self) -> Array:
@@ -431,9 +427,14 @@ def side_of(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRule) -> 
         outlines = outlines.take(rows) if outlines is not None else None
         object_sizes, rows = sizes, np.arange(len(rows), dtype=np.int64)
     runs = rasterise(regions, object_sizes, polygons)
-    given: tuple[Any, Any] = (None, None) if outlines is None else (outlines.counts, outlines.objects)
-    rows = np.ascontiguousarray(rows, dtype=np.int64)
-    return (runs.counts, runs.objects, np.ascontiguousarray(runs.sizes), rows, *given)
+    return _core.MaskSide(
+        counts=runs.counts,
+        objects=runs.objects,
+        sizes=np.ascontiguousarray(runs.sizes),
+        rows=np.ascontiguousarray(rows, dtype=np.int64),
+        outline_counts=None if outlines is None else outlines.counts,
+        outline_objects=None if outlines is None else outlines.objects,
+    )
 
 
 def box_areas(truth: Array, pred: Array) -> Array:

@@ -162,7 +162,8 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray
 
 def pixels_of(side: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The region and the contour of a side with one pair."""
-    counts, objects, sizes, rows, outline, outline_objects = side
+    counts, objects, sizes, rows = side.counts, side.objects, side.sizes, side.rows
+    outline, outline_objects = side.outline_counts, side.outline_objects
     masks = RLEMasks(counts, objects, sizes).take(rows)
     given = RLEMasks(outline, outline_objects, sizes).take(rows) if outline is not None else None
     contour = given if given is not None and len(given.counts) else outlines_of(masks)

@@ -147,7 +147,7 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
         return np.asfortranarray(_core.mask_overlaps(mine.arrays, others.arrays, crowd))
     if isinstance(mine, RLEMasks) or isinstance(others, RLEMasks):
         raise BadParameter("iou: expected boxes on both sides or masks on both sides")
-    return np.asfortranarray(_core.coco_box_overlaps(mine, others, crowd))
+    return np.asfortranarray(_core.coco_box_iou(mine, others, crowd))
 
 
 def read_operands(objects: Any) -> NDArray[np.float64] | RLEMasks:

@@ -1,5 +1,5 @@
-// Python's side of the drawn truths: checks the arrays, lets go of the interpreter, hands memory over.
-#include "ranking/draws.hpp"
+// Simulation of annotation errors, and clusters of unmatched detections, for Python.
+#include "ranking/simulation.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -56,7 +56,7 @@ Scores independent_changes(const KindArray& kind, const NumberTable& ways, const
                            const NumberArray& share, std::size_t draws, std::uint64_t seed, std::uint64_t first_draw) {
     const verite::ItemRecords items = records(kind, ways, change);
     if (share.shape(0) != 0 && share.shape(0) != kind.shape(0))
-        throw std::invalid_argument("share: expected one number an item, or none");
+        throw std::invalid_argument("share: expected one number per item, or none");
     std::vector<double> out(draws * items.score_count);
     {
         nb::gil_scoped_release released;
@@ -71,7 +71,7 @@ Scores chosen_changes(const KindArray& kind, const NumberTable& ways, const Numb
     const verite::ItemRecords items = records(kind, ways, change);
     const auto begins = offsets(groups, kind.shape(0), "groups");
     if (wrong.shape(1) + 1 != groups.shape(0))
-        throw std::invalid_argument("wrong: expected one column a group, found " + std::to_string(wrong.shape(1)));
+        throw std::invalid_argument("wrong: expected one column per group, found " + std::to_string(wrong.shape(1)));
     const std::size_t draws = wrong.shape(0);
     std::vector<double> out(draws * items.score_count);
     {
@@ -98,14 +98,15 @@ auto cluster(const verite::Column1<std::int64_t>& keys, const verite::BoxArray& 
 
 namespace verite {
 
-void register_draws(nb::module_& module) {
+void register_simulation(nb::module_& module) {
     module.def("independent_changes", &independent_changes, "kind"_a, "ways"_a, "change"_a, "rate"_a, "share"_a,
                "draws"_a, "seed"_a, "first_draw"_a,
-               "What wrong records add to scores, each record wrong with the rate times its share.");
+               "Changes of scores [simulation, score]; each record is wrong with the rate times its share.");
     module.def("chosen_changes", &chosen_changes, "kind"_a, "ways"_a, "change"_a, "groups"_a, "wrong"_a, "seed"_a,
-               "first_draw"_a, "What wrong records add to scores, so many of each group in each draw.");
+               "first_draw"_a,
+               "Changes of scores [simulation, score]; a given number of records of each group is wrong.");
     module.def("cluster_boxes", &cluster, "keys"_a, "boxes"_a, "truth_keys"_a, "truth_boxes"_a, "crowd"_a, "least"_a,
-               "The cluster of each box that no truth of its key explains, or -1; keys rise.");
+               "The cluster of each box that matches no ground truth of its key, or -1; keys are ascending.");
 }
 
 }  // namespace verite

@@ -1,4 +1,4 @@
-#include "columns/census.hpp"
+#include "columns/anomalies.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@
 namespace verite {
 namespace {
 
-void look_at_box(const Surveyed& side, std::size_t row, const CensusRules& rules, Census& found) {
+void look_at_box(const Surveyed& side, std::size_t row, const AnomalyRules& rules, AnomalyCounts& found) {
     const double* at = &side.numbers[4 * row];
     if (!std::isfinite(at[0] + at[1] + at[2] + at[3])) {  // a sum of finite numbers may be infinite, too
         if (!std::isfinite(at[0]) || !std::isfinite(at[1]) || !std::isfinite(at[2]) || !std::isfinite(at[3])) {
@@ -52,7 +52,7 @@ void look_at_box(const Surveyed& side, std::size_t row, const CensusRules& rules
     }
 }
 
-void look_at_confidence(const Surveyed& side, std::size_t row, Census& found) {
+void look_at_confidence(const Surveyed& side, std::size_t row, AnomalyCounts& found) {
     const double value = side.confidence[row];
     if (!std::isfinite(value)) [[unlikely]]
         found.confidence_not_finite.add(row);
@@ -63,7 +63,7 @@ void look_at_confidence(const Surveyed& side, std::size_t row, Census& found) {
 // Predictions at the lower end of the confidences, if these end in an edge: detectors write the more predictions the
 // lower the confidence, so that as many in the first window above the lowest one as (half of) the second mean that
 // others below were left out. A distribution that ends by itself thins out before.
-Tally cut_of(std::span<const double> confidence, const CensusRules& rules) {
+Tally cut_of(std::span<const double> confidence, const AnomalyRules& rules) {
     double lowest = INFINITY, highest = -INFINITY;
     for (const double value : confidence)
         if (std::isfinite(value)) {
@@ -108,8 +108,8 @@ struct RowsByImage {
 
 // Truths of an image from left to right, class by class. Boxes that overlap by `near` begin within 1 - `near` of a
 // width of each other.
-void find_twins(const Surveyed& side, std::span<std::size_t> rows, const CensusRules& rules,
-                std::vector<std::uint8_t>& is_twin) {
+void find_duplicates(const Surveyed& side, std::span<std::size_t> rows, const AnomalyRules& rules,
+                     std::vector<std::uint8_t>& is_duplicate) {
     std::ranges::sort(rows, [&](std::size_t a, std::size_t b) {
         if (side.label[a] != side.label[b]) return side.label[a] < side.label[b];
         const double left = side.numbers[4 * a], other = side.numbers[4 * b];
@@ -120,14 +120,14 @@ void find_twins(const Surveyed& side, std::span<std::size_t> rows, const CensusR
         const double reach = box.left + (1 - rules.near) * (box.right - box.left);
         for (std::size_t j = i + 1; j < std::min(rows.size(), i + 1 + rules.neighbours); ++j) {
             if (side.label[rows[j]] != side.label[rows[i]] || side.numbers[4 * rows[j]] > reach) break;
-            if (overlap_of(box, corners_of(side, rows[j])) >= rules.near) is_twin[std::max(rows[i], rows[j])] = 1;
+            if (box_iou_of(box, corners_of(side, rows[j])) >= rules.near) is_duplicate[std::max(rows[i], rows[j])] = 1;
         }
     }
 }
 
-Tally twins_of(const Surveyed& side, std::size_t images, unsigned threads, const CensusRules& rules) {
+Tally duplicates_of(const Surveyed& side, std::size_t images, unsigned threads, const AnomalyRules& rules) {
     RowsByImage by_image(side, images, {});
-    std::vector<std::uint8_t> is_twin(side.count(), 0);
+    std::vector<std::uint8_t> is_duplicate(side.count(), 0);
     constexpr std::size_t images_ahead = 4;
     in_stretches(images, threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t image = first; image < last; ++image) {
@@ -141,17 +141,17 @@ Tally twins_of(const Surveyed& side, std::size_t images, unsigned threads, const
                 return (!side.crowd.empty() && side.crowd[row]) || !std::isfinite(box.left + box.right);
             });
             rows = rows.first(static_cast<std::size_t>(kept - rows.begin()));
-            if (rows.size() > 1) find_twins(side, rows, rules, is_twin);
+            if (rows.size() > 1) find_duplicates(side, rows, rules, is_duplicate);
         }
     });
     Tally found;
-    for (std::size_t row = 0; row < is_twin.size(); ++row)
-        if (is_twin[row]) found.add(row);
+    for (std::size_t row = 0; row < is_duplicate.size(); ++row)
+        if (is_duplicate[row]) found.add(row);
     return found;
 }
 
 // Predictions that agree in everything with an earlier one, in evenly spaced images.
-void find_repeated(const Surveyed& side, std::size_t images, const CensusRules& rules, Census& found) {
+void find_repeated(const Surveyed& side, std::size_t images, const AnomalyRules& rules, AnomalyCounts& found) {
     std::vector<std::uint8_t> has(images, 0), is_wanted(images, 0);
     for (const std::int32_t image : side.image) has[static_cast<std::size_t>(image)] = 1;
     std::vector<std::size_t> used;
@@ -199,25 +199,25 @@ Tally repeated_by_order(std::span<const std::int64_t> ids) {
     return found;
 }
 
-// The same by a table, which is quicker unless somebody chose ids that collide.
+// The same by a hash table, which is faster unless ids were chosen to collide.
 Tally repeated_in(std::span<const std::int64_t> ids) {
     constexpr std::size_t most_steps = 256;
     if (std::ranges::adjacent_find(ids, std::greater_equal()) == ids.end()) return {};
-    const std::size_t slots = std::bit_ceil(2 * ids.size() + 2);
-    const int shift = 64 - std::countr_zero(slots);
-    std::vector<std::uint32_t> first(slots, 0);  // 1 + row, 0 where nobody is
+    const std::size_t indices = std::bit_ceil(2 * ids.size() + 2);
+    const int shift = 64 - std::countr_zero(indices);
+    std::vector<std::uint32_t> first(indices, 0);  // 1 + row, 0 where it is free
     Tally found;
     for (std::size_t row = 0; row < ids.size(); ++row) {
-        auto slot = static_cast<std::size_t>((static_cast<std::uint64_t>(ids[row]) * 0x9E3779B97F4A7C15u) >> shift);
+        auto index = static_cast<std::size_t>((static_cast<std::uint64_t>(ids[row]) * 0x9E3779B97F4A7C15u) >> shift);
         std::size_t steps = 0;
-        for (; first[slot] && ids[first[slot] - 1] != ids[row]; ++steps) {
+        for (; first[index] && ids[first[index] - 1] != ids[row]; ++steps) {
             if (steps == most_steps) return repeated_by_order(ids);
-            slot = (slot + 1) & (slots - 1);
+            index = (index + 1) & (indices - 1);
         }
-        if (first[slot])
+        if (first[index])
             found.add(row);
         else
-            first[slot] = static_cast<std::uint32_t>(row + 1);
+            first[index] = static_cast<std::uint32_t>(row + 1);
     }
     return found;
 }
@@ -241,25 +241,25 @@ void Tally::append(const Tally& later) {
     count += later.count;
 }
 
-Census take_census(const Surveyed& side, std::size_t images, bool is_truth, unsigned threads,
-                   const CensusRules& rules) {
+AnomalyCounts count_anomalies(const Surveyed& side, std::size_t images, bool is_truth, unsigned threads,
+                              const AnomalyRules& rules) {
     check_columns(side, images);
     const std::size_t count = side.count(), pieces = threads > 1 ? std::size_t{4} * threads : 1;
     Surveyed seen = side;
     if (!is_truth) seen.area = {};
-    std::vector<Census> parts(pieces);
+    std::vector<AnomalyCounts> parts(pieces);
     in_parallel(pieces, threads, [&](std::size_t piece) {
         for (std::size_t row = count * piece / pieces; row < count * (piece + 1) / pieces; ++row) {
             look_at_box(seen, row, rules, parts[piece]);
             if (!seen.confidence.empty()) look_at_confidence(seen, row, parts[piece]);
         }
     });
-    Census found;
-    Census::visit([&](const char*, Tally Census::* tally) {
-        for (const Census& part : parts) (found.*tally).append(part.*tally);
+    AnomalyCounts found;
+    AnomalyCounts::visit([&](const char*, Tally AnomalyCounts::* tally) {
+        for (const AnomalyCounts& part : parts) (found.*tally).append(part.*tally);
     });
     if (is_truth) {
-        found.twins = twins_of(side, images, threads, rules);
+        found.twins = duplicates_of(side, images, threads, rules);
         found.repeated_ids = repeated_in(side.ids);
         return found;
     }

@@ -1,12 +1,12 @@
-// A part as bytes: a name, a version, what it is about, images, classes, a packed section of each class, notes if there
-// are any, and a digest.
+// The bytes of a partial result: a name, a version, what it is about, rules, images, classes, a packed section of each
+// class, notes if there are any, and a digest.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <string_view>
 
 #include "columns/digest.hpp"
-#include "evaluation/parts.hpp"
+#include "evaluation/state.hpp"
 
 namespace verite {
 namespace {
@@ -43,7 +43,21 @@ void take_values(Reader& in, std::vector<T>& values) {
     for (T& value : values) value = std::bit_cast<T>(in.take_bytes(8));
 }
 
-// IsotonicFit numbers: the first one, then how far it is from each to the next.
+// The bounds of area ranges, lowest, highest, lowest, …
+void put_ranges(Writer& out, const std::vector<AreaRange>& ranges) {
+    std::vector<double> bounds;
+    for (const auto& [low, high] : ranges) bounds.insert(bounds.end(), {low, high});
+    put_values(out, bounds);
+}
+
+void take_ranges(Reader& in, std::vector<AreaRange>& ranges) {
+    std::vector<double> bounds;
+    take_values(in, bounds);
+    if (bounds.size() % 2 != 0) Reader::refuse();
+    for (std::size_t i = 0; i < bounds.size(); i += 2) ranges.push_back({bounds[i], bounds[i + 1]});
+}
+
+// Ascending numbers: the first one, then the difference from each to the next.
 void put_rising(Writer& out, std::span<const std::int64_t> ids) {
     out.put(ids.size());
     std::uint64_t before = 0;
@@ -62,32 +76,32 @@ void take_rising(Reader& in, Array<std::int64_t>& ids) {
 
 }  // namespace
 
-Bytes to_bytes(const Part& part) {
+Bytes to_bytes(const EvaluationState& state) {
     Writer out;
-    std::size_t size = 1024 + part.about.size() + part.notes.size();
-    for (const Bytes& section : part.sections) size += section.size() + 8;
+    std::size_t size = 1024 + state.about.size() + state.notes.size();
+    for (const Bytes& section : state.sections) size += section.size() + 8;
     out.bytes.reserve(size);
     out.put_span(bytes_of(magic));
     out.put(version);
-    put_text(out, part.about);
-    put_values(out, part.rules.thresholds);
-    put_values(out, part.rules.ranges);
-    put_values(out, part.rules.limits);
-    put_values(out, part.rules.recalls);
-    put_rising(out, part.images.ids);
-    out.put(part.images.names.size());
-    for (const std::string& name : part.images.names) put_text(out, name);
-    put_rising(out, part.labels);
-    for (const Bytes& section : part.sections) {
+    put_text(out, state.about);
+    put_values(out, state.rules.thresholds);
+    put_ranges(out, state.rules.area_ranges);
+    put_values(out, state.rules.max_dets);
+    put_values(out, state.rules.recalls);
+    put_rising(out, state.images.ids);
+    out.put(state.images.names.size());
+    for (const std::string& name : state.images.names) put_text(out, name);
+    put_rising(out, state.labels);
+    for (const Bytes& section : state.sections) {
         out.put(section.size());
         out.put_span(section);
     }
-    if (!part.notes.empty()) put_text(out, part.notes);
+    if (!state.notes.empty()) put_text(out, state.notes);
     out.put_bytes(digest_of(out.bytes), digest_bytes);
     return std::move(out.bytes);
 }
 
-Part part_from(std::span<const std::uint8_t> bytes) {
+EvaluationState state_from_bytes(std::span<const std::uint8_t> bytes) {
     if (bytes.size() < magic.size() || !std::ranges::equal(bytes.first(magic.size()), bytes_of(magic)))
         throw std::invalid_argument("expected a part as verite writes it, found other bytes");
     Reader in(bytes.subspan(magic.size()));
@@ -99,29 +113,29 @@ Part part_from(std::span<const std::uint8_t> bytes) {
     if (Reader(bytes.last(digest_bytes)).take_bytes(digest_bytes) != digest_of(inner)) Reader::refuse();
     in = Reader(inner.subspan(magic.size()));
     in.take();
-    Part part;
-    part.about = take_text(in);
-    take_values(in, part.rules.thresholds);
-    take_values(in, part.rules.ranges);
-    take_values(in, part.rules.limits);
-    take_values(in, part.rules.recalls);
-    check(part.rules);
-    take_rising(in, part.images.ids);
+    EvaluationState state;
+    state.about = take_text(in);
+    take_values(in, state.rules.thresholds);
+    take_ranges(in, state.rules.area_ranges);
+    take_values(in, state.rules.max_dets);
+    take_values(in, state.rules.recalls);
+    check(state.rules);
+    take_rising(in, state.images.ids);
     const std::size_t names = in.take_count();
-    for (std::size_t i = 0; i < names; ++i) part.images.names.push_back(take_text(in));
-    if (std::ranges::adjacent_find(part.images.names, std::greater_equal()) != part.images.names.end() ||
-        (names > 0 && !part.images.ids.empty()))
+    for (std::size_t i = 0; i < names; ++i) state.images.names.push_back(take_text(in));
+    if (std::ranges::adjacent_find(state.images.names, std::greater_equal()) != state.images.names.end() ||
+        (names > 0 && !state.images.ids.empty()))
         Reader::refuse();
-    take_rising(in, part.labels);
-    for (std::size_t i = 0; i < part.labels.size(); ++i) {
+    take_rising(in, state.labels);
+    for (std::size_t i = 0; i < state.labels.size(); ++i) {
         const auto section = in.take_span(in.take());
-        part.sections.emplace_back(section.begin(), section.end());
+        state.sections.emplace_back(section.begin(), section.end());
     }
-    if (in.left() > 0) part.notes = take_text(in);
+    if (in.left() > 0) state.notes = take_text(in);
     if (in.left() > 0) Reader::refuse();
-    for (std::size_t i = 0; i < part.sections.size(); ++i)
-        check(part.section(i), part.shape(), part.rules.recalls.empty() && part.rules.ranges.back() == 0);
-    return part;
+    for (std::size_t i = 0; i < state.sections.size(); ++i)
+        check(state.section(i), state.shape(), state.rules.recalls.empty() && state.rules.area_ranges.back().high == 0);
+    return state;
 }
 
 }  // namespace verite

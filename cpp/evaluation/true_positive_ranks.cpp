@@ -1,4 +1,4 @@
-#include "evaluation/hit_ranks.hpp"
+#include "evaluation/true_positive_ranks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,27 +8,27 @@
 
 namespace verite {
 
-void count_hits(const ClassWords& given, std::size_t limit, std::span<double> out) {
+void count_true_positives(const ClassWords& given, std::size_t limit, std::span<double> out) {
     for (std::size_t t = 0; t < out.size(); ++t) {
         std::uint32_t found = 0;
         for (std::size_t i = 0; i < given.words.size(); ++i) {
-            const bool is_hit = given.limits[i] <= limit && (given.words[i] >> t & 1);
+            const bool is_tp = given.limits[i] <= limit && (given.words[i] >> t & 1);
             const bool is_once = given.copies.empty();
-            if (is_hit) found += is_once ? 1u : given.copies[static_cast<std::size_t>(given.image[i])];
+            if (is_tp) found += is_once ? 1u : given.copies[static_cast<std::size_t>(given.image[i])];
         }
         out[t] = found;
     }
 }
 
-// Writes four copies whatever their number: which it is is anybody's guess, and the next prediction writes over what is
-// too many.
-void HitRanks::read(const ClassWords& given) {
+// Writes four copies whatever their number, which avoids an unpredictable branch; the next prediction overwrites what
+// is too many.
+void TruePositiveRanks::read(const ClassWords& given) {
     std::uint32_t seen = 0;
     std::size_t count = 0, room = words_.size();
-    Word* words = words_.data();
+    OutcomeWord* words = words_.data();
     std::int32_t* at = at_.data();
-    const auto add = [&](Word word, std::uint32_t times) {
-        if (word == nobody) return;
+    const auto add = [&](OutcomeWord word, std::uint32_t times) {
+        if (word == ignored_everywhere) return;
         if (word) {
             if (count + times + 4 > room) {
                 grow(room = 2 * (count + times) + 64);
@@ -47,15 +47,15 @@ void HitRanks::read(const ClassWords& given) {
         seen += times;
     };
     if (given.copies.empty()) {
-        for (const Word word : given.words) add(word, 1);
+        for (const OutcomeWord word : given.words) add(word, 1);
     } else {
-        const Word* const all = given.words.data();
+        const OutcomeWord* const all = given.words.data();
         const std::int32_t* const image = given.image.data();
         const std::uint32_t* const runs = given.runs.data();
         const std::uint8_t* const copies = given.copies.data();
         for (std::size_t i = 0; i < given.words.size(); ++i) {
             const std::uint32_t times = copies[image[i]];
-            if (runs[i] == 1 || times < 2) {  // in this order: whether an image is there twice is anybody's guess
+            if (runs[i] == 1 || times < 2) {  // in this order: runs are predictable, weights are not
                 add(all[i], times);
                 continue;
             }
@@ -69,13 +69,13 @@ void HitRanks::read(const ClassWords& given) {
     count_ = count;
 }
 
-void HitRanks::grow(std::size_t room) {
+void TruePositiveRanks::grow(std::size_t room) {
     words_.resize(room);
     at_.resize(room);
     ranks_.resize(lanes * room);
 }
 
-void HitRanks::average(Thresholds thresholds, double positives, std::span<double> out) {
+void TruePositiveRanks::average(ThresholdSet thresholds, double positives, std::span<double> out) {
     find_needed(positives);
     if (words_.empty()) grow(64);
     const double share = recalls_.empty() ? positives : static_cast<double>(recalls_.size());
@@ -92,30 +92,30 @@ void HitRanks::average(Thresholds thresholds, double positives, std::span<double
 }
 
 template <std::size_t width>
-void HitRanks::sum_up(std::size_t threshold, double* out) {
+void TruePositiveRanks::sum_up(std::size_t threshold, double* out) {
     const std::size_t most = rank<width>(threshold);
     recalls_.empty() ? sum_all<width>(most, out) : sum_levels<width>(most, out);
 }
 
-// Writes without asking whether it is a hit: what is no hit is written over by the next one. Returns the most truths
-// found at any of the thresholds.
+// Writes without a branch: what is no true positive is overwritten by the next one. Returns the largest number of true
+// positives at any of the thresholds.
 template <std::size_t width>
-std::size_t HitRanks::rank(std::size_t threshold) {
+std::size_t TruePositiveRanks::rank(std::size_t threshold) {
     std::size_t found[width] = {};
-    std::int32_t spared[width] = {};
+    std::int32_t ignored[width] = {};
     std::int32_t* const out = ranks_.data();
-    const Word* const words = words_.data();
+    const OutcomeWord* const words = words_.data();
     const std::int32_t* const all = at_.data();
     for (std::size_t i = 0; i < count_; ++i) {
-        const Word word = words[i] >> threshold;
+        const OutcomeWord word = words[i] >> threshold;
         const std::int32_t at = all[i];
         for (std::size_t lane = 0; lane < width; ++lane) {
-            out[found[lane] * lanes + lane] = at - spared[lane];
+            out[found[lane] * lanes + lane] = at - ignored[lane];
             found[lane] += word >> lane & 1;
         }
         if (word >> 16)
             for (std::size_t lane = 0; lane < width; ++lane)
-                spared[lane] += static_cast<std::int32_t>(word >> 16 >> lane & 1);
+                ignored[lane] += static_cast<std::int32_t>(word >> 16 >> lane & 1);
     }
     const std::size_t most = *std::max_element(found, found + width);
     for (std::size_t lane = 0; lane < width; ++lane)
@@ -123,9 +123,9 @@ std::size_t HitRanks::rank(std::size_t threshold) {
     return most;
 }
 
-// From the last truth found to the first. Levels of the same precision are added with one rounding.
+// From the last true positive to the first. Levels of the same precision are added with one rounding.
 template <std::size_t width>
-void HitRanks::sum_levels(std::size_t most, double* out) const {
+void TruePositiveRanks::sum_levels(std::size_t most, double* out) const {
     const Two none{0, 0}, one{1, 1}, more{epsilon_, epsilon_};
     Two best[width / 2]{}, level[width / 2]{}, times[width / 2]{}, sum[width / 2]{};
     auto k = static_cast<double>(most);
@@ -146,7 +146,7 @@ void HitRanks::sum_levels(std::size_t most, double* out) const {
 }
 
 template <std::size_t width>
-void HitRanks::sum_all(std::size_t most, double* out) const {
+void TruePositiveRanks::sum_all(std::size_t most, double* out) const {
     Two best[width / 2]{}, sum[width / 2]{};
     for (std::size_t k = most; k > 0; --k)
         for (std::size_t i = 0; i < width / 2; ++i) {
@@ -159,7 +159,7 @@ void HitRanks::sum_all(std::size_t most, double* out) const {
 
 // The least whole n with n / positives >= level: level * positives is off by less than 1, so that n is the whole number
 // below it or the next.
-void HitRanks::find_needed(double positives) {
+void TruePositiveRanks::find_needed(double positives) {
     for (std::size_t r = 0; r < recalls_.size(); ++r) {
         const auto below = static_cast<double>(static_cast<std::int64_t>(std::min(recalls_[r], 1.0) * positives));
         const double n = below / positives < recalls_[r] ? below + 1 : below;

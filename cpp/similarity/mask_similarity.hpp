@@ -1,5 +1,5 @@
-// Masks of one group: each is drawn and looked at once, when it is first needed; most pairs are settled by areas and
-// bounds.
+// Mask IoU of one prediction with the masks of its group. Each mask is rasterised once, when it is first needed; most
+// pairs are settled by areas and bounding boxes.
 #pragma once
 
 #include <algorithm>
@@ -128,7 +128,7 @@ class Mask {
 
         bool goes_on() const { return at < end && with < with_end; }
 
-        // No branch: which run ends first is anybody's guess.
+        // No branch: which run ends first is unpredictable.
         void step() {
             const std::uint32_t from = at[0], to = at[1], with_from = with[0], with_to = with[1];
             const std::uint32_t start = std::max(from, with_from);
@@ -139,7 +139,7 @@ class Mask {
         }
     };
 
-    // Where runs of pixels start and end. Those without a pixel, other than a first one of background, are odd.
+    // Where runs of pixels start and end. Runs without a pixel, other than a first one of background, are irregular.
     void read_runs() {
         const std::size_t paired = counts_.size() & ~std::size_t{1};
         ends_.resize(paired);
@@ -187,28 +187,28 @@ class Mask {
     Array<std::uint32_t> ends_;  // run i lies between ends_[2 i] and ends_[2 i + 1]
 };
 
-class MaskMeasure {
+class MaskSimilarity {
   public:
-    explicit MaskMeasure(const Comparison& comparison)
+    explicit MaskSimilarity(const Comparison& comparison)
         : truths_(comparison.truth.outlines),
           crowd_(comparison.truth.crowd),
           preds_(comparison.pred.outlines),
           floor_(comparison.floor) {}
 
-    void meet(std::span<const std::int32_t> rows) {
+    void set_truths(std::span<const std::int32_t> rows) {
         rows_ = rows;
         if (others_.size() < rows.size()) others_.resize(rows.size());
         for (std::size_t t = 0; t < rows.size(); ++t) others_[t].announce(truths_, rows[t], drawer_);
     }
 
-    void start(std::int32_t row) { mine_.read(preds_, row, drawer_); }
+    void set_pred(std::int32_t row) { mine_.read(preds_, row, drawer_); }
 
     template <class Visit>
-    void each_possible(Visit&& visit) const {
+    void each_candidate(Visit&& visit) const {
         for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
     }
 
-    double overlap(std::size_t t) {
+    double value(std::size_t t) {
         Mask& other = others_[t];
         if (!other.is_read) {
             // The union is no smaller than the prediction. What does not compare is drawn.
@@ -218,7 +218,7 @@ class MaskMeasure {
         }
         const bool is_crowd = this->is_crowd(t);
         if (mine_.is_odd || other.is_odd)
-            return mask_overlap(mine_.counts(), mine_.size, other.counts(), other.size, is_crowd);
+            return mask_iou(mine_.counts(), mine_.size, other.counts(), other.size, is_crowd);
         const std::int64_t width =
             std::min(mine_.bounds.right, other.bounds.right) - std::max(mine_.bounds.left, other.bounds.left);
         const std::int64_t height =

@@ -1,4 +1,5 @@
-// Boxes of one group side by side, so that several are compared at once, and only those that are near.
+// Box IoU of one prediction with the boxes of its group, laid out in columns so that several are compared at once; in
+// large groups only with those nearby.
 #pragma once
 
 #include <algorithm>
@@ -10,25 +11,33 @@
 
 namespace verite {
 
-// A formula says, of four numbers, where a box ends and how large it is, and how much two of them overlap:
-// Box read(const double*), double overlap(const double* pred, const double* truth, bool is_crowd).
 struct BoxEdges {
     double left, top, right, bottom, area;
 
     bool has_nan() const { return std::isnan(right + bottom + left + top); }
 };
 
-template <class Formula>
-class BoxMeasure {
+// How four numbers are read as a box, and the IoU of two boxes. needs_overlap(floor): whether boxes apart can be no
+// candidates.
+template <class T>
+concept BoxFormula = std::constructible_from<T, const Comparison&> &&
+                     requires(const T formula, const double* box, bool is_crowd, double floor) {
+                         { formula.read(box) } -> std::same_as<BoxEdges>;
+                         { formula.iou(box, box, is_crowd) } -> std::same_as<double>;
+                         { T::needs_overlap(floor) } -> std::same_as<bool>;
+                     };
+
+template <BoxFormula Formula>
+class BoxSimilarity {
   public:
-    explicit BoxMeasure(const Comparison& comparison)
+    explicit BoxSimilarity(const Comparison& comparison)
         : formula_(comparison),
           truth_(comparison.truth.boxes),
           crowd_(comparison.truth.crowd),
           pred_(comparison.pred.boxes),
           almost_(comparison.floor * (1 - 1e-9)) {}
 
-    void meet(std::span<const std::int32_t> truths) {
+    void set_truths(std::span<const std::int32_t> truths) {
         count_ = truths.size();
         if (left_.size() < count_)
             for (auto* column : {&left_, &top_, &right_, &bottom_, &area_, &is_single_, &excess_})
@@ -50,17 +59,19 @@ class BoxMeasure {
                                    std::span(right_).first(count_), std::span(bottom_).first(count_)});
     }
 
-    [[gnu::always_inline]] void expect(std::int32_t row) const { prefetch(&pred_[4 * static_cast<std::size_t>(row)]); }
-    [[gnu::always_inline]] void expect_truth(std::int32_t row) const {
+    [[gnu::always_inline]] void prefetch_pred(std::int32_t row) const {
+        prefetch(&pred_[4 * static_cast<std::size_t>(row)]);
+    }
+    [[gnu::always_inline]] void prefetch_truth(std::int32_t row) const {
         prefetch(&truth_[4 * static_cast<std::size_t>(row)]);
     }
 
-    void start(std::int32_t row) { box_ = &pred_[4 * static_cast<std::size_t>(row)]; }
+    void set_pred(std::int32_t row) { box_ = &pred_[4 * static_cast<std::size_t>(row)]; }
 
-    // Divisions are left to those whose shared area comes near the floor; everything here is rounded by far less than
-    // `almost_` allows for. What does not compare is possible.
+    // Division is left to boxes whose intersection comes near the floor; everything here is rounded by far less than
+    // `almost_` allows for. NaN is a candidate.
     template <class Visit>
-    void each_possible(Visit&& visit) {
+    void each_candidate(Visit&& visit) {
         const BoxEdges mine = formula_.read(box_);
         if (has_nan_ || mine.has_nan()) return visit_all(visit);
         if (is_large_) {
@@ -70,7 +81,8 @@ class BoxMeasure {
         }
         if (!(almost_ > 0)) return visit_all(visit);
         for (std::size_t t = 0; t < count_; ++t) {
-            // Boxes apart share what ends where it begins; compilers branch where a side is compared with 0.
+            // Boxes apart have an intersection that ends where it begins; compilers branch where a side is compared
+            // with 0.
             const double left = std::max(mine.left, left_[t]), top = std::max(mine.top, top_[t]);
             const double width = std::max(std::min(mine.right, right_[t]), left) - left;
             const double height = std::max(std::min(mine.bottom, bottom_[t]), top) - top;
@@ -81,9 +93,9 @@ class BoxMeasure {
             if (!(excess_[t] < 0)) visit(t);
     }
 
-    double overlap(std::size_t t) const {
+    double value(std::size_t t) const {
         const std::int32_t row = rows_[t];
-        return formula_.overlap(box_, &truth_[4 * static_cast<std::size_t>(row)], is_crowd(row));
+        return formula_.iou(box_, &truth_[4 * static_cast<std::size_t>(row)], is_crowd(row));
     }
 
   private:

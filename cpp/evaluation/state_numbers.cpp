@@ -1,37 +1,37 @@
-// Precision and recall of merged parts, a few classes at a time, so that memory is that of the largest.
+// Precision and recall of merged states, a few classes at a time, so that memory is bounded by the largest.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
 #include "columns/parallel.hpp"
-#include "evaluation/parts.hpp"
+#include "evaluation/state.hpp"
 
 namespace verite {
 namespace {
 
-constexpr std::size_t rows_at_once = std::size_t{1} << 22;  // of classes that are walked together
+constexpr std::size_t rows_at_once = std::size_t{1} << 22;  // of classes that are accumulated together
 
-// A few classes, as a walk wants them.
-class WalkedClasses {
+// A few classes, as accumulation reads them.
+class ClassRows {
   public:
-    explicit WalkedClasses(std::span<const Section> sections)
-        : ranges_(sections[0].counts.width()), width_(sections[0].fates.width()), offsets_(1, 0) {
+    explicit ClassRows(std::span<const Section> sections)
+        : ranges_(sections[0].counts.width()), width_(sections[0].outcomes.width()), offsets_(1, 0) {
         for (const Section& section : sections) {
             const auto base = static_cast<std::uint32_t>(words_.size() / width_);
-            for (std::size_t i = 0; i < section.fates.size(); ++i)
-                words_.insert(words_.end(), section.fates[i].begin(), section.fates[i].end());
+            for (std::size_t i = 0; i < section.outcomes.size(); ++i)
+                words_.insert(words_.end(), section.outcomes[i].begin(), section.outcomes[i].end());
             for (const Row& row : section.rows) {
-                fate_.push_back(base + row.fate);
+                outcome_.push_back(base + row.outcome);
                 confidence_.push_back(confidence_of(row.key));
             }
-            offsets_.push_back(static_cast<std::int64_t>(fate_.size()));
+            offsets_.push_back(static_cast<std::int64_t>(outcome_.size()));
             for (std::size_t range = 0; range < ranges_; ++range) {
                 double sum = 0;
                 for (const Cell& cell : section.cells) sum += section.counts[cell.counts][range];
                 positives_.push_back(sum);
             }
         }
-        order_.resize(fate_.size());
+        order_.resize(outcome_.size());
         std::iota(order_.begin(), order_.end(), 0);
     }
 
@@ -39,36 +39,36 @@ class WalkedClasses {
     std::span<const std::int64_t> offsets() const { return offsets_; }
 
     // So many thresholds, from block * 16 on.
-    Walked walk(std::size_t block, std::size_t thresholds) {
-        fate_briefs_.clear();
+    AccumulationInput walk(std::size_t block, std::size_t thresholds) {
+        distinct_predictions_.clear();
         outcomes_.clear();
         for (std::size_t at = 0; at < words_.size(); at += width_) {
-            Brief brief;
-            brief.flags = words_[at];
-            brief.outcome = -1;
+            PredictionFlags prediction;
+            prediction.flags = words_[at];
+            prediction.outcome = -1;
             const auto own = std::span(words_).subspan(at + 1 + block * ranges_, ranges_);
             if (std::ranges::any_of(own, [](std::uint32_t word) { return word != 0; })) {
-                brief.outcome = static_cast<std::int32_t>(outcomes_.size() / ranges_);
+                prediction.outcome = static_cast<std::int32_t>(outcomes_.size() / ranges_);
                 for (const std::uint32_t word : own)
-                    outcomes_.push_back({static_cast<Thresholds>(word), static_cast<Thresholds>(word >> 16)});
+                    outcomes_.push_back({static_cast<ThresholdSet>(word), static_cast<ThresholdSet>(word >> 16)});
             }
-            fate_briefs_.push_back(brief);
+            distinct_predictions_.push_back(prediction);
         }
-        briefs_.resize(fate_.size());
-        for (std::size_t i = 0; i < fate_.size(); ++i) briefs_[i] = fate_briefs_[fate_[i]];
-        return {order_, offsets_, briefs_, outcomes_, confidence_, positives_, thresholds, ranges_};
+        predictions_.resize(outcome_.size());
+        for (std::size_t i = 0; i < outcome_.size(); ++i) predictions_[i] = distinct_predictions_[outcome_[i]];
+        return {order_, offsets_, predictions_, outcomes_, confidence_, positives_, thresholds, ranges_};
     }
 
   private:
     std::size_t ranges_, width_;
     Array<std::int64_t> offsets_;
     Array<std::int32_t> order_;
-    Array<std::uint32_t> fate_;  // of each row
+    Array<std::uint32_t> outcome_;  // of each row
     Array<double> confidence_;
     Array<double> positives_;     // [label][range]
-    Array<std::uint32_t> words_;  // [fate]
-    // Of the block that is walked.
-    Array<Brief> fate_briefs_, briefs_;
+    Array<std::uint32_t> words_;  // [outcome]
+    // Of the current block of thresholds.
+    Array<PredictionFlags> distinct_predictions_, predictions_;
     Array<Outcome> outcomes_;
 };
 
@@ -83,14 +83,14 @@ void Merger::visit_classes(unsigned threads, Visit&& visit) const {
     for (std::size_t label = 0; label < labels_.size();) {
         std::size_t last = label, rows = 0;
         while (last < labels_.size() && (last == label || rows < rows_at_once)) {
-            for (std::size_t p = 0; p < parts_.size(); ++p)
+            for (std::size_t p = 0; p < states_.size(); ++p)
                 if (const std::int32_t place = label_places_[last][p]; place >= 0)
-                    rows += count_rows(parts_[p]->sections[static_cast<std::size_t>(place)]);
+                    rows += count_rows(states_[p]->sections[static_cast<std::size_t>(place)]);
             ++last;
         }
         std::vector<Section> sections(last - label);
         in_parallel(sections.size(), threads, [&](std::size_t i) { sections[i] = gather(label + i); });
-        WalkedClasses classes(sections);
+        ClassRows classes(sections);
         sections.clear();
         visit(label, classes);
         label = last;
@@ -99,18 +99,18 @@ void Merger::visit_classes(unsigned threads, Visit&& visit) const {
 
 PrecisionRecall Merger::numbers(unsigned threads) const {
     const Rules& rules = first().rules;
-    const std::size_t ranges = rules.range_count(), limits = rules.limits.size();
+    const std::size_t ranges = rules.range_count(), max_dets = rules.max_dets.size();
     PrecisionRecall found(rules, labels_.size(), Array<double>(labels_.size() * ranges, 0.0));
     Array<double> positives;
-    visit_classes(threads, [&](std::size_t label, WalkedClasses& classes) {
+    visit_classes(threads, [&](std::size_t label, ClassRows& classes) {
         positives.insert(positives.end(), classes.positives().begin(), classes.positives().end());
         for (std::size_t block = 0; block < first().blocks(); ++block) {
-            Walked walk = classes.walk(block, thresholds_of(rules, block));
+            AccumulationInput walk = classes.walk(block, thresholds_of(rules, block));
             walk.confidence = {};
-            Curves out = found.curves(block * most_thresholds);
+            CurveOutput out = found.curves(block * most_thresholds);
             out.precision = out.precision.subspan(label);
             out.recall = out.recall.subspan(label);
-            accumulate(walk, {rules.recalls, limits, limits - 1, ranges}, nullptr, threads, out);
+            accumulate(walk, {rules.recalls, max_dets, max_dets - 1, ranges}, nullptr, threads, out);
         }
     });
     found.change(positives, {});
@@ -121,21 +121,21 @@ void Merger::fill_arrays(double absent, std::span<double> precision, std::span<d
                          std::span<double> recall, unsigned threads) const {
     const ArraySpans out{precision, confidence, recall};
     clear_arrays(out, absent);
-    visit_classes(threads, [&](std::size_t label, WalkedClasses& classes) {
+    visit_classes(threads, [&](std::size_t label, ClassRows& classes) {
         for (std::size_t block = 0; block < first().blocks(); ++block)
             verite::fill_arrays(classes.walk(block, thresholds_of(first().rules, block)), first().rules,
                                 {block, label, labels_.size()}, threads, out);
     });
 }
 
-std::vector<Reading> Merger::readings(std::size_t threshold, unsigned threads) const {
+std::vector<CurveSummary> Merger::curve_summaries(std::size_t threshold, unsigned threads) const {
     if (threshold >= first().rules.thresholds.size())
         throw std::invalid_argument("curves: expected one of the thresholds");
-    std::vector<Reading> found;
+    std::vector<CurveSummary> found;
     const std::size_t block = threshold / most_thresholds;
-    visit_classes(threads, [&](std::size_t, WalkedClasses& classes) {
-        const auto some =
-            read_curves(classes.walk(block, thresholds_of(first().rules, block)), threshold % most_thresholds, threads);
+    visit_classes(threads, [&](std::size_t, ClassRows& classes) {
+        const auto some = summarise_curves(classes.walk(block, thresholds_of(first().rules, block)),
+                                           threshold % most_thresholds, threads);
         found.insert(found.end(), some.begin(), some.end());
     });
     return found;
@@ -144,7 +144,7 @@ std::vector<Reading> Merger::readings(std::size_t threshold, unsigned threads) c
 std::vector<Merger::Count> Merger::counts(unsigned threads) const {
     std::vector<Count> found;
     const std::size_t ranges = first().rules.range_count();
-    visit_classes(threads, [&](std::size_t, WalkedClasses& classes) {
+    visit_classes(threads, [&](std::size_t, ClassRows& classes) {
         for (std::size_t i = 0; i + 1 < classes.offsets().size(); ++i)
             found.push_back({static_cast<std::int64_t>(classes.positives()[i * ranges]),
                              classes.offsets()[i + 1] - classes.offsets()[i]});

@@ -1,4 +1,4 @@
-#include "ranking/draws.hpp"
+#include "ranking/simulation.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
-// What may be wrong with the objects of one side, by their numbers alone? One pass counts every kind of fault and
-// remembers the first few rows of each, so that files without faults need no second look.
+// Anomalies in the objects of one side (ground truth or predictions): boxes, areas, confidences and ids that look
+// wrong. One pass counts every kind and keeps the first few rows of each, so that clean files need no second look.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace verite {
 
-// How many, and the first few of them.
+// How many rows, and the first few of them.
 struct Tally {
     static constexpr std::size_t most = 5;
 
@@ -23,7 +23,7 @@ struct Tally {
     void append(const Tally& later);
 };
 
-// Objects of one side, row by row. A column that nobody has is empty.
+// Objects of one side, row by row. An absent column is empty.
 struct Surveyed {
     std::span<const std::int32_t> image, label;
     std::span<const double> numbers;  // four a box
@@ -48,8 +48,8 @@ inline Corners corners_of(const Surveyed& side, std::size_t row) {
     return {at[0], at[1], at[0] + at[2], at[1] + at[3]};
 }
 
-// Intersection over union; 0 where they are apart.
-inline double overlap_of(const Corners& a, const Corners& b) {
+// IoU; 0 where the boxes are apart.
+inline double box_iou_of(const Corners& a, const Corners& b) {
     const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
     const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
     if (!(width > 0) || !(height > 0)) return 0;
@@ -57,7 +57,7 @@ inline double overlap_of(const Corners& a, const Corners& b) {
     return shared / (a.area() + b.area() - shared);
 }
 
-struct CensusRules {
+struct AnomalyRules {
     double rounding = 1e-6;    // a width this far below zero is rounding
     double leaves = 0.1;       // a box is outside when it leaves its image by more than this part of the side
     double small_area = 0.01;  // a stated area below this part of the box is no area of the object ...
@@ -66,48 +66,50 @@ struct CensusRules {
     double cut_above = 0.1;    // lowest confidence from which a detector's threshold may have cut predictions ...
     double edge = 0.2;         // ... by two windows above it, each this part of its distance to 0 or 1 wide
     std::size_t fewest_at_edge = 10;  // predictions in the first window that make an edge
-    double near = 0.98;               // overlap from which two objects of a class are one
+    double near = 0.98;               // IoU from which two objects of a class are duplicates
     std::size_t neighbours = 64;      // boxes after a box, from left to right, that are compared with it
     std::size_t sampled = 128;        // images in which repeated predictions are looked for
-    std::size_t fewest_equal = 20;    // predictions from which one confidence for all is odd
+    std::size_t fewest_equal = 20;    // number of predictions from which one confidence for all is an anomaly
 };
 
-struct Census {
+struct AnomalyCounts {
     Tally not_finite, negative, zero_size, outside;              // boxes
-    Tally beyond;                                                // boxes outside that have no part in their image
-    Tally no_area, small_area, large_area;                       // stated areas of truths
+    Tally beyond;                                                // boxes that lie entirely outside of their image
+    Tally no_area, small_area, large_area;                       // stated areas of ground truth
     Tally unscored, confidence_not_finite, above_one, constant;  // confidences
-    Tally cut;                  // predictions just above a confidence below which there suddenly is none
-    Tally repeated_ids, twins;  // twins: truths that nearly coincide with an earlier one of their class
-    Tally repeated;             // predictions that are there twice, in a sample of the images ...
-    std::size_t sampled = 0;    // ... with so many predictions
+    Tally cut;  // predictions just above a confidence below which there is suddenly none
+    Tally repeated_ids;
+    Tally twins;              // duplicates: ground truth that nearly coincides with an earlier object of its class
+    Tally repeated;           // predictions that occur twice, in a sample of the images ...
+    std::size_t sampled = 0;  // ... with so many predictions
 
     template <class Visit>
     static void visit(Visit&& visit) {
-        visit("not_finite", &Census::not_finite);
-        visit("negative", &Census::negative);
-        visit("zero_size", &Census::zero_size);
-        visit("outside", &Census::outside);
-        visit("beyond", &Census::beyond);
-        visit("no_area", &Census::no_area);
-        visit("small_area", &Census::small_area);
-        visit("large_area", &Census::large_area);
-        visit("unscored", &Census::unscored);
-        visit("confidence_not_finite", &Census::confidence_not_finite);
-        visit("above_one", &Census::above_one);
-        visit("constant", &Census::constant);
-        visit("cut", &Census::cut);
-        visit("repeated_ids", &Census::repeated_ids);
-        visit("twins", &Census::twins);
-        visit("repeated", &Census::repeated);
+        visit("not_finite", &AnomalyCounts::not_finite);
+        visit("negative", &AnomalyCounts::negative);
+        visit("zero_size", &AnomalyCounts::zero_size);
+        visit("outside", &AnomalyCounts::outside);
+        visit("beyond", &AnomalyCounts::beyond);
+        visit("no_area", &AnomalyCounts::no_area);
+        visit("small_area", &AnomalyCounts::small_area);
+        visit("large_area", &AnomalyCounts::large_area);
+        visit("unscored", &AnomalyCounts::unscored);
+        visit("confidence_not_finite", &AnomalyCounts::confidence_not_finite);
+        visit("above_one", &AnomalyCounts::above_one);
+        visit("constant", &AnomalyCounts::constant);
+        visit("cut", &AnomalyCounts::cut);
+        visit("repeated_ids", &AnomalyCounts::repeated_ids);
+        visit("twins", &AnomalyCounts::twins);
+        visit("repeated", &AnomalyCounts::repeated);
     }
 };
 
-// Throws where columns differ in length, or an object is in no image.
+// Throws std::invalid_argument where columns differ in length or an object is in no image.
 void check_columns(const Surveyed& side, std::size_t images);
 
-// The same for any number of threads. Throws as check_columns does.
-Census take_census(const Surveyed& side, std::size_t images, bool is_truth, unsigned threads = 1,
-                   const CensusRules& rules = {});
+// `images` is the number of images; side.sizes are in pixels. The same for any number of threads. Throws as
+// check_columns does.
+AnomalyCounts count_anomalies(const Surveyed& side, std::size_t images, bool is_truth, unsigned threads = 1,
+                              const AnomalyRules& rules = {});
 
 }  // namespace verite

@@ -1,5 +1,5 @@
-// What may be wrong with the objects of a side, and how two sides fit, for Python: plain numbers, no arrays.
-#include "columns/census.hpp"
+// Anomaly counts of a side and the sample fit of two sides for Python: plain numbers, no arrays.
+#include "columns/anomalies.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -32,7 +32,7 @@ Surveyed survey(const Columns& side, std::span<const std::int32_t> sizes) {
             sizes};
 }
 
-// Width and height of each image; of what is given in fractions of images, 1.
+// Width and height of each image; 1 where coordinates are fractions of the image.
 Array<std::int32_t> sizes_of(const Images& images, bool is_relative) {
     Array<std::int32_t> sizes(2 * images.count(), 1);
     for (std::size_t i = 0; !is_relative && i < images.count(); ++i) {
@@ -42,8 +42,8 @@ Array<std::int32_t> sizes_of(const Images& images, bool is_relative) {
     return sizes;
 }
 
-// Predictions without a confidence among others that have one: nobody said that theirs is not finite.
-void tell_unscored(const Columns& side, Census& found) {
+// Counts predictions without a confidence, among others that have one, separately from those that are not finite.
+void count_unscored(const Columns& side, AnomalyCounts& found) {
     const auto& unscored = side.flag(Flag::unscored);
     if (!unscored || !side.confidence) return;
     found.unscored = found.confidence_not_finite = {};
@@ -55,7 +55,7 @@ void tell_unscored(const Columns& side, Census& found) {
     }
 }
 
-// File names that an earlier image has, too.
+// File names that an earlier image has.
 Tally repeated_names(const Images& images) {
     Tally found;
     std::unordered_set<std::string_view> seen(2 * images.count());
@@ -70,10 +70,11 @@ using Tallies = nb::typed<nb::dict, nb::str, std::tuple<int, std::vector<int>>>;
 
 nb::tuple to_python(const Tally& tally) { return nb::make_tuple(tally.count, nb::cast(tally.rows)); }
 
-nb::dict to_python(const Census& census) {
+nb::dict to_python(const AnomalyCounts& anomalies) {
     nb::dict found;
-    Census::visit([&](const char* name, Tally Census::* tally) { found[name] = to_python(census.*tally); });
-    found["sampled"] = nb::make_tuple(census.sampled, nb::list());
+    AnomalyCounts::visit(
+        [&](const char* name, Tally AnomalyCounts::* tally) { found[name] = to_python(anomalies.*tally); });
+    found["sampled"] = nb::make_tuple(anomalies.sampled, nb::list());
     return found;
 }
 
@@ -94,18 +95,18 @@ nb::dict to_python(const SampleFit& fit) {
     return found;
 }
 
-Tallies census(const Columns& side, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
-    Census found;
+Tallies anomalies(const Columns& side, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
+    AnomalyCounts found;
     Tally names;
     {
         const nb::gil_scoped_release released;
-        found = take_census(survey(side, sizes_of(images, is_relative)), images.count(), is_truth, threads);
-        tell_unscored(side, found);
+        found = count_anomalies(survey(side, sizes_of(images, is_relative)), images.count(), is_truth, threads);
+        count_unscored(side, found);
         if (is_truth) names = repeated_names(images);
     }
-    nb::dict census = to_python(found);
-    census["repeated_names"] = to_python(names);
-    return census;
+    nb::dict anomalies = to_python(found);
+    anomalies["repeated_names"] = to_python(names);
+    return anomalies;
 }
 
 DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
@@ -119,16 +120,19 @@ DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
 
 }  // namespace
 
-void register_census(nb::module_& module) {
+void register_anomalies(nb::module_& module) {
     module.def(
         "pose_faults",
         [](const Columns& columns, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
-            const PoseFaults faults = find_pose_faults(columns, images, is_truth, is_relative, threads);
+            PoseFaults faults;
+            {
+                const nb::gil_scoped_release released;
+                faults = find_pose_faults(columns, images, is_truth, is_relative, threads);
+            }
             return std::make_tuple(faults.miscounted, faults.not_finite, faults.outside, faults.unlabelled);
         },
         "columns"_a, "images"_a, "is_truth"_a, "is_relative"_a, "threads"_a = 1,
-        "Objects with keypoints of another number, that are no numbers, that leave their image, none of them "
-        "labelled.");
+        "Objects whose keypoints are miscounted, not finite, outside of their image, or all unlabelled.");
     module.def(
         "mirrored_poses",
         [](const Columns& truth, const Columns& pred, std::size_t images,
@@ -139,10 +143,10 @@ void register_census(nb::module_& module) {
         "truth"_a, "pred"_a, "images"_a, "others"_a,
         "Poses of a sample that were compared, and those that fit twice as well with left and right exchanged.");
 
-    module.def("census", &census, "side"_a, "images"_a, "is_truth"_a, "is_relative"_a = false, "threads"_a = 1,
-               "How many objects have each kind of fault, and the first few of them.");
+    module.def("count_anomalies", &anomalies, "side"_a, "images"_a, "is_truth"_a, "is_relative"_a = false,
+               "threads"_a = 1, "For each kind of anomaly, the number of objects and the first few rows.");
     module.def("sample_fit", &fit, "truth"_a, "pred"_a, "images"_a,
-               "Whether predictions fit their truth in a sample of the images, and what is odd about it.");
+               "Whether predictions match the ground truth in a sample of images, and what is suspicious.");
 }
 
 }  // namespace verite
