@@ -151,7 +151,8 @@ void register_objects(nb::module_& module) {
         .def_prop_ro("area", [](const Columns& columns) { return to_array_or_none(columns.area); })
         .def_prop_ro("ids", [](const Columns& columns) { return to_array_or_none(columns.ids); })
         .def_prop_ro("labelled", [](const Columns& columns) { return to_array_or_none(columns.labelled); })
-        .def("count_keypoints", count_keypoints, "labels"_a, "The most keypoints that an object of each label has.")
+        .def("count_keypoints", count_keypoints, "labels"_a,
+             "The largest number of keypoints of an object of each class.")
         .def_prop_ro("flags", flag_arrays)
         .def_prop_ro("flag_names",
                      [](const Columns& columns) {

@@ -91,6 +91,7 @@ void translate_errors(const std::exception_ptr& error, void*) {
 }  // namespace
 
 void register_json(nb::module_& module) {
+    register_faults(module);
     nb::dict defaults;  // of both; the reader says more about what it parses
     defaults["path"] = "";
     parse_error = PyErr_NewException("verite._core.ParseError", PyExc_ValueError, defaults.ptr());

@@ -58,8 +58,8 @@ void each_of(PyObject* record, PyObject* values, const char* expected, Take take
     }
 }
 
-// What dictionaries say under the keys that are asked for. Those made by the same code have the same keys in the same
-// order, so that a key is known by its place. Value is nb::object, or PyObject* for values without references of their
+// Reads the values of some keys of dictionaries. Those made by the same code have the same keys in the same order, so
+// that a key is recognised by its position. Value is nb::object, or PyObject* for values without references of their
 // own; nullptr for nothing.
 template <std::size_t count, class Value>
 class Reader {

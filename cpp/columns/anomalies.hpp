@@ -61,8 +61,8 @@ struct AnomalyRules {
     double rounding = 1e-6;    // a width this far below zero is rounding
     double leaves = 0.1;       // a box is outside when it leaves its image by more than this part of the side
     double small_area = 0.01;  // a stated area below this part of the box is no area of the object ...
-    double least_box = 100;    // ... in boxes from so many square pixels on
-    double large_area = 1.01;  // a stated area above so many times the box, one pixel wider and higher, is no area
+    double least_box = 100;    // ... in boxes of at least this area in square pixels
+    double large_area = 1.01;  // a stated area above this multiple of the box, one pixel wider and higher, is no area
     double cut_above = 0.1;    // lowest confidence from which a detector's threshold may have cut predictions ...
     double edge = 0.2;         // ... by two windows above it, each this part of its distance to 0 or 1 wide
     std::size_t fewest_at_edge = 10;  // predictions in the first window that make an edge
@@ -81,7 +81,7 @@ struct AnomalyCounts {
     Tally repeated_ids;
     Tally twins;              // duplicates: ground truth that nearly coincides with an earlier object of its class
     Tally repeated;           // predictions that occur twice, in a sample of the images ...
-    std::size_t sampled = 0;  // ... with so many predictions
+    std::size_t sampled = 0;  // ... which have this number of predictions
 
     template <class Visit>
     static void visit(Visit&& visit) {

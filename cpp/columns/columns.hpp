@@ -56,12 +56,12 @@ class Column {
 
     static std::size_t bytes_for(std::size_t rows) { return (rows * row_bytes + 63) / 64 * 64; }
 
-    // Makes room for so many rows.
+    // Makes room for this number of rows.
     void reserve(std::size_t rows) {
         if (rows > capacity_) resize(rows);
     }
 
-    // Moves to room for so many rows in a shared block.
+    // Moves to a place in a shared block that has room for this number of rows.
     void move_to(const std::shared_ptr<char>& block, char* room, std::size_t rows) {
         Column moved;
         moved.shared_ = block;

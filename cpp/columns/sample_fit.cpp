@@ -154,7 +154,7 @@ std::vector<Exchange> find_exchanges(std::vector<std::pair<std::int32_t, std::in
 // How many predictions fall on a truth, by the images that have some: a rate under which as many fall on them as do,
 // none of them being without. Images without any annotation do not lower it.
 double rate_of(std::span<const std::uint32_t> truths, std::span<const std::uint32_t> preds) {
-    std::vector<double> images;  // with so many truths, and a prediction
+    std::vector<double> images;  // with this number of objects, and a prediction
     double fallen = 0, wanted = 0;
     for (std::size_t image = 0; image < truths.size(); ++image) {
         if (!truths[image] || !preds[image]) continue;
@@ -177,7 +177,7 @@ double rate_of(std::span<const std::uint32_t> truths, std::span<const std::uint3
     return high;
 }
 
-// Images with truths and without predictions.
+// Images with ground truth and without predictions.
 void count_unpredicted(const Surveyed& truth, const Surveyed& pred, std::size_t images, SampleFit& fit) {
     std::vector<std::uint32_t> truths(images, 0), preds(images, 0);
     for (std::size_t row = 0; row < truth.count(); ++row)

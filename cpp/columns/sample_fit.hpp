@@ -12,14 +12,16 @@ namespace verite {
 // How much of the ground truth must be matched.
 struct FitRules {
     std::size_t images = 128,
-                per_image = 100;           // the sample: evenly spaced images, the most confident predictions
-    double found = 0.5, precise = 0.75;    // IoUs from which an object is matched, and matched precisely
-    double share = 0.5;                    // of the objects that can be matched: to be matched precisely
-    double pixels = 2, most_small = 0.05;  // numbers up to so many pixels may be fractions; share of them that may be
-    std::size_t fewest = 6;                // matched objects from which their classes are evidence
-    double taken_for = 0.75;               // share of a class that is matched as one other class: the two are exchanged
-    double clone = 0.85, same = 0.999;     // IoUs between which non-maximum suppression leaves one of two predictions
-    double as_sure = 0.5;                  // ... or leaves it less than this part of its confidence
+                per_image = 100;         // the sample: evenly spaced images, the most confident predictions
+    double found = 0.5, precise = 0.75;  // IoUs from which an object is matched, and matched precisely
+    double share = 0.5;                  // of the objects that can be matched: to be matched precisely
+    double pixels = 2,
+           most_small =
+               0.05;          // coordinates up to this many pixels may be fractions; the share of them that is accepted
+    std::size_t fewest = 6;   // matched objects from which their classes are evidence
+    double taken_for = 0.75;  // share of a class that is matched as one other class: the two are exchanged
+    double clone = 0.85, same = 0.999;  // IoUs between which non-maximum suppression leaves one of two predictions
+    double as_sure = 0.5;               // ... or leaves it less than this part of its confidence
 };
 
 // A class most of whose objects are matched by predictions of another one.

@@ -290,7 +290,8 @@ void check(const AccumulationInput& given, const CurveRequest& request, const We
            "ranges that there are and at most 127 max_dets");
     expect(out.confidence.empty() || given.confidence.size() == given.predictions.size(),
            "the confidence of every prediction");
-    expect(given.positives.size() == given.labels() * given.ranges, "the number of truths of every class and range");
+    expect(given.positives.size() == given.labels() * given.ranges,
+           "the number of ground-truth objects of every class and range");
     expect(std::is_sorted(request.recalls.begin(), request.recalls.end()), "recalls that rise");
     expect(
         !weighting || (weighting->image.size() == given.order.size() && weighting->runs.size() == given.order.size()),

@@ -283,7 +283,7 @@ ImageResults Evaluation::by_image() const {
         for (std::size_t image = first_image; image < last_image; ++image) {
             const auto first_pred = static_cast<std::size_t>(preds_.cells.images[image]);
             const auto last_pred = static_cast<std::size_t>(preds_.cells.images[image + 1]);
-            // Groups that have something to be found: their predictions come by falling confidence already.
+            // Groups with ground truth that is not ignored; their predictions are sorted by confidence already.
             order.clear();
             Array<std::int64_t> offsets(1, 0);
             Array<double> positives;

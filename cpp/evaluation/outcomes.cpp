@@ -34,7 +34,8 @@ void check(const MatchedCandidates& given, const Rules& rules, std::size_t thres
     expect(given.outside.size() == indices && given.candidates.offsets.size() == indices + 1,
            "columns of equal length for predictions");
     expect(given.matched.size() == rules.range_count() * given.candidates.truth.size(), "matches for every candidate");
-    expect(given.has_null_id.empty() || given.has_null_id.size() == given.ignored.size(), "a flag for every truth");
+    expect(given.has_null_id.empty() || given.has_null_id.size() == given.ignored.size(),
+           "a flag for every ground-truth object");
 }
 
 }  // namespace

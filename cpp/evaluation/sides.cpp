@@ -122,7 +122,7 @@ void Sides::prepare_ranks(SideStorage& side, const char* name) const {
     const Columns& columns = side.columns;
     for (const std::int32_t image : columns.image)
         if (static_cast<std::uint32_t>(image) >= images_.count())
-            throw std::invalid_argument(std::string(name) + ": expected images of the truth, found others");
+            throw std::invalid_argument(std::string(name) + ": expected images of the ground truth, found others");
     if (image_rank_) {
         side.image.resize(columns.count());
         std::ranges::transform(columns.image, side.image.begin(),
@@ -301,7 +301,7 @@ Array<std::int32_t> Sides::image_order() const {
 
 std::int32_t Sides::rank_of(std::int32_t label) const {
     if (static_cast<std::uint32_t>(label) >= labels_)
-        throw std::invalid_argument("changes: expected classes of the truth, found others");
+        throw std::invalid_argument("changes: expected classes of the ground truth, found others");
     return label_rank_ ? label_rank_[static_cast<std::size_t>(label)] : label;
 }
 

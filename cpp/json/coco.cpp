@@ -159,7 +159,7 @@ class Reading {
         piece.document.is_results = document_.is_results;
         piece.start.reset();
         try {
-            constexpr std::size_t before = 64;  // what is before a record tells that it is one
+            constexpr std::size_t before = 64;  // the bytes before a record show that it is one
             pass.look_at(read_up_to(last, first - std::min(first, before), room), first);
             pass.look_no_further_than(last + 4 * options_.piece_bytes);
             if (!pass.guess(first, last, piece.document)) return;

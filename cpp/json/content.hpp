@@ -36,7 +36,7 @@ class ChangedFile : public std::runtime_error {
 // The scanner looks ahead without checking for the end: a zero byte, which JSON forbids everywhere, ends every token.
 inline constexpr std::size_t zeros_behind_text = 64;
 
-// Some of the bytes, with so many zeros behind them.
+// Some of the bytes, with zeros behind them.
 struct Stretch {
     std::span<const char> bytes;
     std::size_t first = 0;  // its place in the whole

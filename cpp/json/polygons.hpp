@@ -18,7 +18,7 @@ class PolygonReader {
 
     explicit PolygonReader(const RegionLimits& limits);
 
-    // Makes room for what so many bytes of text are likely to hold.
+    // Makes room for what this number of bytes of text is likely to hold.
     void reserve(std::size_t bytes);
     // Reads the object that starts at in.at.
     void read(Scanner& in);

@@ -111,7 +111,7 @@ struct Annotations {
 
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char* at, unsigned field);
-    // Makes room for so many records in the columns that are in use.
+    // Makes room for this number of records in the columns that are in use.
     void reserve(std::size_t records);
 
     template <class Visit>

@@ -19,7 +19,7 @@ class RunReader {
 
     explicit RunReader(const RegionLimits& limits);
 
-    // Makes room for what so many bytes of text are likely to hold.
+    // Makes room for what this number of bytes of text is likely to hold.
     void reserve(std::size_t bytes);
     // Reads the mask that starts at in.at.
     void read(Scanner& in);

@@ -19,7 +19,7 @@
 
 namespace verite {
 
-// A similarity of one prediction with the ground-truth objects of its image and class, told in this order:
+// A similarity of one prediction with the ground-truth objects of its image and class, called in this order:
 // set_truths(rows) names the objects, set_pred(row) the prediction; each_candidate(visit) then calls visit(t) for every
 // t-th object whose similarity may reach the floor of the comparison, and value(t) is that similarity. It may be NaN,
 // which compares with nothing, or negative, which is no pair at any threshold. An object may keep scratch memory: every

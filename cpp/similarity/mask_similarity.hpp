@@ -57,7 +57,7 @@ class Mask {
         for (std::size_t axis = 0; axis < 2; ++axis) outer[axis] = low[axis] - 1, outer[axis + 2] = high[axis] + 1;
     }
 
-    // At most so many pixels of `other`, which is read, can be shared with this one, which need not be.
+    // An upper bound of the intersection in pixels with `other`, which is decoded; this one need not be.
     double most_shared_with(const Mask& other) const {
         const double width = std::min(outer[2], static_cast<double>(other.bounds.right)) -
                              std::max(outer[0], static_cast<double>(other.bounds.left));
@@ -145,8 +145,8 @@ class Mask {
         ends_.resize(paired);
         const std::uint32_t* const run = counts_.data();
         std::uint32_t* const end = ends_.data();
-        // Less 1, an empty run has its highest bit set. So has one of 2^31 pixels: it is treated as odd, which only
-        // takes longer.
+        // Less 1, an empty run has its highest bit set. So has one of 2^31 pixels: it is treated as irregular, which
+        // only takes longer.
         std::uint32_t at = 0, less = 0;
         for (std::size_t i = 0; i < paired; i += 2) {
             const std::uint32_t gap = run[i] + (i == 0), length = run[i + 1];
@@ -182,7 +182,7 @@ class Mask {
         bounds = {ends_.front() / height, top, (ends_.back() - 1) / height + 1, static_cast<std::int64_t>(bottom)};
     }
 
-    std::span<const std::uint32_t> counts_;  // as given or drawn; empty until asked for where only the ends were drawn
+    std::span<const std::uint32_t> counts_;  // as given or rasterised; empty until needed where only the ends are known
     std::vector<std::uint32_t> drawn_;
     Array<std::uint32_t> ends_;  // run i lies between ends_[2 i] and ends_[2 i + 1]
 };
@@ -237,7 +237,7 @@ class MaskSimilarity {
 
     bool is_crowd(std::size_t t) const { return !crowd_.empty() && crowd_[static_cast<std::size_t>(rows_[t])]; }
 
-    // The masks of the pair that was asked for last.
+    // The masks of the pair that was compared last.
     Mask& mine() { return mine_; }
     Mask& other(std::size_t t) { return others_[t]; }
 

@@ -493,6 +493,29 @@ class Evaluation:
     @property
     def pred_counts(self) -> list[int]: ...
 
+class RegionLimits:
+    def __init__(self, *, side_px: int, pixels: int, points: int, coordinate_px: float) -> None: ...
+    @property
+    def side_px(self) -> int: ...
+    @property
+    def pixels(self) -> int: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def coordinate_px(self) -> float: ...
+
+class RecordFault:
+    @property
+    def code(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def record(self) -> int: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def other(self) -> int: ...
+
 class ParseError(ValueError):
     path: str = ""
 
@@ -523,16 +546,10 @@ class CocoFile:
     def id_of(self, section: str, field: str, record: int) -> int | str: ...
     def image_size(self, image: int) -> tuple[int, int]: ...
     def image_table(self, offset: int = 0, names: Sequence[str] | None = None) -> Images: ...
-    def table_faults(
-        self, limits: tuple[int, int, int, float] = (65535, 500000000, 1000000, 10000000.0), most: int = 100
-    ) -> list[tuple[str, str, int, str, int]]: ...
+    def table_faults(self, limits: RegionLimits | None = None, most: int = 100) -> list[RecordFault]: ...
     def objects(
-        self,
-        layout: str = "xywh",
-        limits: tuple[int, int, int, float] = (65535, 500000000, 1000000, 10000000.0),
-        threads: int = 1,
-        most: int = 100,
-    ) -> tuple[Columns | None, list[tuple[str, str, int, str, int]]]: ...
+        self, layout: str = "xywh", limits: RegionLimits | None = None, threads: int = 1, most: int = 100
+    ) -> tuple[Columns | None, list[RecordFault]]: ...
     def objects_in(
         self,
         images: Images,
@@ -540,10 +557,10 @@ class CocoFile:
         image_offset: int = 0,
         label_offset: int = 0,
         layout: str = "xywh",
-        limits: tuple[int, int, int, float] = (65535, 500000000, 1000000, 10000000.0),
+        limits: RegionLimits | None = None,
         threads: int = 1,
         most: int = 100,
-    ) -> tuple[Columns | None, list[tuple[str, str, int, str, int]]]: ...
+    ) -> tuple[Columns | None, list[RecordFault]]: ...
     def ids_used(self) -> tuple[Any, list[int]]: ...
     @property
     def images(self) -> dict[str, Any]: ...
@@ -561,13 +578,13 @@ class CocoFile:
         self,
         records: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         strict: bool = True,
-        limits: tuple[int, int, int, float] = (65535, 500000000, 1000000, 10000000.0),
+        limits: RegionLimits | None = None,
     ) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
     def runs(
         self,
         records: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         strict: bool = True,
-        limits: tuple[int, int, int, float] = (65535, 500000000, 1000000, 10000000.0),
+        limits: RegionLimits | None = None,
     ) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32]]: ...
 
 def read_coco(
@@ -601,7 +618,7 @@ def mask_bounds(
         Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
     ],
 ) -> NDArray[numpy.float64]: ...
-def mask_overlaps(
+def mask_iou(
     pred: tuple[
         Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

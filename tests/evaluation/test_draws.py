@@ -91,7 +91,7 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
         (Changes.of(removed=[[10**6]]), "rows of the ground truth, found 1000000"),
         (Changes.of(again=[[-1]]), "rows of the ground truth, found -1"),
         (Changes.of(kept.truth, added=[[10**6]], labels=[[0]]), "objects that may be added, found 1000000"),
-        (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the truth"),
+        (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the ground truth"),
     ):
         with pytest.raises(BadParameter, match=message):
             kept.bootstrap_means(PARTS, None, changes)
