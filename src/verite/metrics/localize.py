@@ -48,10 +48,10 @@ Unmatched = Literal["leave", "score"]
 class SpacingSetting(Setting[Any, Spacing | None]):
     """One number for both, two, or their text with a unit."""
 
-    def hold(self, value: Any) -> Spacing:
+    def validate(self, value: Any) -> Spacing:
         return Spacing.of(value)
 
-    def spell(self, value: Any) -> object:
+    def format(self, value: Any) -> object:
         return None if value is None else str(value)
 
 
@@ -82,7 +82,7 @@ class LocalizeSettings(ComparisonSettings):
         default_text="leave; score with --match image",
     )
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """An image without a mask on one side is an answer, and a bad one."""
         match = given.get("match") or "greedy"
         return {"match": match, "unmatched": "score" if match == "image" else "leave"}

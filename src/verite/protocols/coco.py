@@ -123,7 +123,7 @@ class CocoThresholds(Thresholds[float | Sequence[float] | None, tuple[float, ...
         text = "IoU threshold of a match; may be repeated."
         super().__init__(THRESHOLDS, text, short="-t", default_text="0.5 to 0.95 by 0.05")
 
-    def spell(self, value: Sequence[float]) -> object:
+    def format(self, value: Sequence[float]) -> object:
         """COCO's ten in short, others one by one."""
         return "0.50:0.05:0.95" if tuple(value) == THRESHOLDS else list(value)
 
@@ -134,7 +134,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
     kind = "area"
     is_repeated = True
 
-    def hold(self, value: Any) -> tuple[Area, ...]:
+    def validate(self, value: Any) -> tuple[Area, ...]:
         ranges = [(k, *v) for k, v in value.items()] if isinstance(value, Mapping) else list(value)
         if not 0 < len(ranges) <= MOST_AREAS:
             raise self.refuse(f"1 to {MOST_AREAS} ranges", len(ranges))
@@ -147,7 +147,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
             raise self.refuse("each name once", [name for name, *_ in ranges])
         return tuple((str(name), float(low), float(high)) for name, low, high in ranges)
 
-    def spell(self, value: Sequence[Area]) -> object:
+    def format(self, value: Sequence[Area]) -> object:
         return ",".join(map(spell_area, value))
 
 
@@ -202,7 +202,7 @@ class CocoSettings(RankedSettings):
     )
     threads: Option[int | None] = THREADS
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         usual = KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
         if usual and str(given.get("sigmas")) == "crowdpose":
             usual = {**usual, "area_from": "pose"}

@@ -232,7 +232,7 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
         raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
     if getattr(settings, "ties", "") == "unstable":
         raise BadParameter("parts: expected ties stable or image, found unstable, which depends on all images")
-    signed = [s for s in settings.declared.values() if s.is_signed and not settings.is_unsaid(s)]
+    signed = [s for s in settings.declared.values() if s.is_in_signature(getattr(settings, s.name))]
     said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in signed}
     about = {
         "protocol": protocol.verb,
