@@ -169,7 +169,8 @@ def test_words_of_other_tools_work(typed):
     assert "expected numbers such as" in typed("coco", truth, pred, "-t", "0.5:x")[2]
 
 
-def test_help_is_short_and_all_of_it_is_there(typed):
+def test_help_is_short_and_all_of_it_is_there(typed, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     short, whole = typed("coco", "--help")[1], typed("coco", "--help-all")[1]
     assert len(short.splitlines()) <= 90
     assert "--pred-angle" in whole
