@@ -229,6 +229,7 @@ void register_images(nb::module_& module) {
         .def("__len__", &Images::count)
         .def_prop_ro("has_names", [](const Images& images) { return static_cast<bool>(images.names); })
         .def_prop_ro("has_ids", [](const Images& images) { return static_cast<bool>(images.ids); })
+        .def_prop_ro("is_sized", &Images::is_sized)
         .def(
             "facts", [](const Images& images) { return tuples(facts_of(images)); },
             "Name, size in bytes and digest of every column.")

@@ -60,6 +60,13 @@ struct Images {
     View<std::int32_t> widths, heights;
 
     std::size_t count() const { return widths.size(); }
+
+    // Is the size of every image known?
+    bool is_sized() const {
+        for (std::size_t i = 0; i < count(); ++i)
+            if (widths[i] <= 0 || heights[i] <= 0) return false;
+        return true;
+    }
 };
 
 // These objects, in this order. Throws std::out_of_range for a row that is none.
