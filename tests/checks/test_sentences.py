@@ -40,6 +40,9 @@ def test_numbers_are_shown_as_the_file_has_them():
 def test_corners_the_wrong_way_round_may_be_widths():
     corners = told(side(["a", "b"], boxes=[[50, 20, 10, 60], BOX]), is_truth=True)["V106"]
     assert corners.remedy.endswith("then leave out boxes=xyxy")
+    names = [f"{i}" for i in range(30)]
+    slip = told(side(names, boxes=[[50, 20, 10, 60], *[BOX] * 29]), is_truth=True)["V106"]  # one of thirty is a slip
+    assert slip.remedy == "write the smaller corner first: x1 <= x2, y1 <= y2"
     sizes = told(side(["a", "b"], boxes=[[50, 20, -10, 60], BOX], layout="xywh"), is_truth=True)["V106"]
     assert sizes.remedy == "write the smaller corner first: x1 <= x2, y1 <= y2"
 
