@@ -102,7 +102,6 @@ def find_odd_areas(side: Side) -> Iterator[Finding]:
             "write the region's area in square pixels, or leave it out",
             side.name,
         )
-        return
 
 
 def find_repeated_ids(side: Side) -> Iterator[Finding]:
