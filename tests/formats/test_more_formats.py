@@ -119,6 +119,18 @@ def test_visdrone_videos_ignore_what_their_evaluation_ignores(tmp_path):
     assert vt.voc(truth, pred)["mAP"].value == pytest.approx(0.5)
 
 
+def test_visdrone_videos_of_two_sides_are_no_one_side(tmp_path):
+    truth, pred = "1,1,10,10,50,90,1,4,0,0\n", "1,1,10,10,50,90,0.8,4,-1,-1\n"
+    for folder, text in (("annotations", truth), ("results", pred)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "uav1.txt").write_text(text)
+    with pytest.raises(vt.ReadError, match=r"results/uav1\.txt: expected each sequence once.*annotations or .*results"):
+        vt.read(tmp_path)
+    (tmp_path / "annotations" / "uav2.txt").write_text(pred)
+    with pytest.raises(vt.ReadError, match=r"ground truth \(uav1\.txt\) beside predictions \(uav2\.txt\)"):
+        vt.read(tmp_path / "annotations")
+
+
 def test_visdrone_videos_are_no_mot_files_and_name_their_lines(tmp_path):
     (tmp_path / "SEQ-01.txt").write_text("1,1,10,10,50,90,0.9,-1,-1,-1\n")
     assert vt.read(tmp_path / "SEQ-01.txt").source.format == "mot"  # -1 is no category

@@ -93,6 +93,8 @@ def read(path: Path, options: Options) -> Annotations:
     lines = first_lines(files)
     is_pred, count = has_confidences(lines), VIDEO if lines and len(lines[0]) == VIDEO else min(WORDING)
     rows = Rows(path, options, names=CLASSES)
+    if count == VIDEO:
+        check_sequences(path, files)
     for file in count_files("reading", files):
         with rows.tolerance:
             if count < VIDEO:
@@ -114,6 +116,23 @@ def read(path: Path, options: Options) -> Annotations:
         )
     kind = "predictions, the score a confidence" if is_pred else "a ground truth, the score 0 if ignored"
     return rows.annotations("visdrone", layout="xywh", why="; ".join(w for w in (split, kind) if w))
+
+
+def check_sequences(path: Path, files: list[Path]) -> None:
+    """A sequence has one file: those of several detectors, or of ground truth and predictions, are not one side."""
+    first: dict[str, Path] = {}
+    for file in files:
+        if (other := first.setdefault(file.stem, file)) != file:
+            remedy = f"name one of the folders instead of {path}: {other.parent} or {file.parent}"
+            raise ReadError(file, expected="each sequence once", found=f"a second {excerpt(file.stem)}", remedy=remedy)
+    kinds = {has_confidences(lines): file for file in reversed(files) if (lines := first_lines([file]))}
+    if len(kinds) > 1:
+        raise ReadError(
+            path,
+            expected="ground truth or predictions, one file per sequence",
+            found=f"ground truth ({kinds[False].name}) beside predictions ({kinds[True].name})",
+            remedy="keep them in folders of their own, and name these",
+        )
 
 
 def frame_name(sequence: str, frame: int) -> str:
