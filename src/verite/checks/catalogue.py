@@ -133,6 +133,7 @@ CHECKS = (
           "write the same values", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
     Check("V412", "warning", "predicted volumes or mask images whose background fits the objects: inverted",
           "write objects as 1 on 0", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
-    Check("V413", "warning", "cases without a predicted volume", "was the model run on all cases?", ("file",)),
+    Check("V413", "warning", "volumes or mask images of the truth without a file of predictions",
+          "was the model run on all cases?", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
     Check("V414", "error", "fields of LVIS that are missing", "`verite coco` needs none of them", ("file",)),
 )  # fmt: skip

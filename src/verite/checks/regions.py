@@ -1,4 +1,4 @@
-"""Do polygons and masks agree with their boxes, images and each other? (V112, V406, V410, V411, V412, V418)
+"""Do polygons and masks agree with their boxes, images and each other? (V112, V406, V410 to V413, V418)
 
 Polygons and masks are read when somebody asks for them, so these look when `inspect` does.
 """
@@ -15,6 +15,7 @@ from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import FOUND
 from verite.checks.sample import EDGE, MANY, Pair, Side
 from verite.checks.values import object_name, spell_box
+from verite.errors import excerpt
 from verite.model.keypoints import Keypoints
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
@@ -131,7 +132,8 @@ MASKED = 64  # images that are compared pixel by pixel
 
 
 def find_odd_masks(pair: Pair) -> Iterator[Finding]:
-    """Mask images that are inverted, or whose label values are classes that the two sides do not share."""
+    """Mask images that are missing, inverted, or whose label values are classes that the two sides do not share."""
+    yield from name_missing_files(pair.pred.source.missing, len(pair.truth.images), "images")
     sides = (pair.truth, pair.pred)
     if any(side.regions.runs is None for side in sides):
         return
@@ -183,6 +185,14 @@ def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iter
         share = f"{len(inverted):,} of {compared:,} {what}"
         message = f"predictions look inverted: in {share} their background fits the object"
         yield Finding("V412", "warning", message, len(inverted), tuple(inverted), "write objects as 1 on 0")
+
+
+def name_missing_files(missing: Sequence[str], count: int, what: str) -> Iterator[Finding]:
+    """Images or cases without a file of predictions, unless that is all of them."""
+    if missing and len(missing) < count:
+        message = f"{len(missing):,} of {count:,} {what} have no prediction file and count as predicted empty, e.g. "
+        remedy = f"was the model run on all {what}? name files alike on both sides"
+        yield Finding("V413", "warning", message + excerpt(missing[0]), len(missing), tuple(missing), remedy)
 
 
 def name_disjoint_values(truth: Sequence[int], pred: Sequence[int]) -> Iterator[Finding]:

@@ -61,7 +61,8 @@ def read(path: Path, options: Options) -> Annotations:
     pictures = [load(str(p.path), p.image, read_pixels(p.path), options) for p in count_files("reading", rule.pictures)]
     names = dict(enumerate(TRAINED if chosen == TRAIN else NAMES))
     left_out = () if chosen == TRAIN else VOID
-    return annotations_of(pictures, options, Source(str(path), "cityscapes", rule.why), names, left_out)
+    source = Source(str(path), "cityscapes", rule.why, is_file_per_image=True)
+    return annotations_of(pictures, options, source, names, left_out)
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file
-from verite.formats.annotators import annotators_of_file, with_annotators
+from verite.formats.annotators import annotators_of_file, has_key, with_annotators
 from verite.formats.class_names import check_name, check_names
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
@@ -265,6 +266,13 @@ def segmentation(regions: Regions, i: int, *, is_compressed: bool) -> Any:
 
 SECTIONS = ("images", "annotations", "categories")
 
+WHOLE_BODY = re.compile(rb'"(?:foot|face|lefthand|righthand)_kpts"\s*:')
+
+ABOUT_WHOLE_BODY = (
+    "COCO-WholeBody: the 17 keypoints of the body are read, the 116 of foot_kpts, face_kpts, lefthand_kpts and "
+    "righthand_kpts are left out; to compare all 133, write them into keypoints and give --sigmas FILE"
+)
+
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
@@ -286,7 +294,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     annotations = document(path, open_coco(path), options)
-    return annotations if options.like is not None else with_annotators(annotations, annotators_of_file(path))
+    if options.like is not None:
+        return annotations
+    if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):
+        source = annotations.source
+        annotations = annotations.with_source(replace(source, notes=(*source.notes, ABOUT_WHOLE_BODY)))
+    return with_annotators(annotations, annotators_of_file(path))
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:

@@ -81,7 +81,8 @@ def read_masks(
         rule = rule.other
     if rule.has_one_object_each and options.masks is None:
         options = replace(options, masks="binary")
-    return annotations_of(pictures, options, Source(str(path), "mask-pictures", rule.why), names, left_out)
+    source = Source(str(path), "mask-pictures", rule.why, is_file_per_image=not rule.has_one_object_each)
+    return annotations_of(pictures, options, source, names, left_out)
 
 
 def load(place: str, image: str, pixels: Pixels, options: Options) -> Picture:

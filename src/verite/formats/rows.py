@@ -38,6 +38,7 @@ class Rows:
         self.path, self.options = path, options
         self.names, self.is_numbered = names, is_numbered
         self.images: dict[str, tuple[int, int]] = {}
+        self.first_places: dict[str, object] = {}  # of images that must come once
         self.pictures_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
         self.image: list[str] = []
         self.label: list[str | int] = []
@@ -56,8 +57,18 @@ class Rows:
         """An image, with its size where the file knows it. An image comes once."""
         check_size(where, width, height)
         if name in self.images:
-            raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}")
+            raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}",
+                            remedy=self.say_first(where, name))  # fmt: skip
         self.remember_image(where, name, (width, height))
+        self.first_places.setdefault(name, where)
+
+    def say_first(self, where: object, name: str) -> str:
+        """What to do about an image in two folders: they may be those of two detectors, or of truth and predictions."""
+        first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
+        if first == second:
+            return ""
+        one = f"name one of the folders instead of {self.path}"
+        return f"the first is in {first}; {one}, or both, one by one, if they are the predictions of two detectors"
 
     def remember_image(self, where: object, name: str, size: tuple[int, int] = (0, 0)) -> None:
         """An image that objects speak of, perhaps not for the first time."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from verite.checks.check import Finding
 from verite.checks.predictions import no_predictions
-from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values
+from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values, name_missing_files
 from verite.errors import BadParameter, DataError
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
@@ -85,14 +85,12 @@ def find_odd_volumes(
     frames: Sequence[tuple[Mapping[int, Any], ...]], missing: Sequence[str], inverted: Sequence[str]
 ) -> list[Finding]:
     """Cases without a prediction, inverted masks, and label values that the two sides do not share."""
-    found = []
-    if missing and len(missing) < len(frames):
-        message = f"{len(missing):,} of {len(frames):,} cases have no prediction file and count as predicted empty"
-        remedy = "was the model run on all cases? name files alike on both sides"
-        found.append(Finding("V413", "warning", message, len(missing), tuple(missing), remedy))
-    found += describe_inverted(inverted, len(frames) - len(missing), "cases")
-    found += name_disjoint_values(*(sorted({value for one in frames for value in one[side]}) for side in (0, 1)))
-    return found
+    values = (sorted({value for one in frames for value in one[side]}) for side in (0, 1))
+    return [
+        *name_missing_files(missing, len(frames), "cases"),
+        *describe_inverted(inverted, len(frames) - len(missing), "cases"),
+        *name_disjoint_values(*values),
+    ]
 
 
 def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> tuple[Volume, Volume]:

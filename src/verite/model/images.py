@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -73,10 +74,11 @@ def path_parts(name: str) -> tuple[str, ...]:
 def split_of(folder: str) -> str | None:
     """The part of a dataset that a folder is named after, if it is.
 
-    >>> split_of("val2017"), split_of("valid"), split_of("images")
-    ('val', 'val', None)
+    >>> split_of("val2017"), split_of("VisDrone2019-DET-train"), split_of("test-dev"), split_of("images")
+    ('val', 'train', 'test-dev', None)
     """
-    return SPLITS.get(folder.lower().rstrip("0123456789").rstrip("_-"))
+    name = folder.lower().rstrip("0123456789").rstrip("_-")
+    return SPLITS.get(name) or SPLITS.get(re.split(r"[\s_-]", name)[-1])
 
 
 class Images:

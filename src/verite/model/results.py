@@ -64,6 +64,21 @@ class Matches:
     claims: NDArray[np.bool_] | None = None  # predictions that count for or against; None: not known
 
 
+CUT = "V308"  # predictions cut at a confidence threshold: said wherever AP is printed
+
+
+def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
+    """One line per confidence threshold at which predictions were cut; `findings` by the name of the detector."""
+    names: dict[str, list[str]] = {}
+    for name, found in findings.items():
+        for finding in found:
+            if finding.code == CUT:
+                names.setdefault(finding.message, []).append(name)
+    return [
+        f"{CUT} {': '.join(part for part in (', '.join(said), message) if part)}" for message, said in names.items()
+    ]
+
+
 class Results(Display):
     """The scores of one evaluation. Each protocol adds what it has per class, and its keys for JSON.
 
@@ -197,7 +212,8 @@ class Results(Display):
     @property
     def notes(self) -> list[str]:
         """What is printed below the numbers."""
-        count = len(self.findings)
+        cut = describe_cuts({"": self.findings})
+        count = len(self.findings) - len(cut)
         # Merged parts have scores, and no objects any more.
         has_nothing = not self.truth.counts[0] and all(isnan(score.value) for score in self.scores.values())
         is_upright = self.protocol in ("coco", "voc") and self.words is BOXES
@@ -207,6 +223,7 @@ class Results(Display):
             *([self.threshold_note] if self.threshold_note else []),
             *(["the truth has no objects: there is nothing to be found"] if has_nothing else []),
             *([hint] if is_upright and is_rotated else []),
+            *cut,
             *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []),
         ]
 
