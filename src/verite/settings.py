@@ -4,7 +4,7 @@ option on the command line and the key in signatures; its check and its help are
 >>> class Rules(Settings):
 ...     iou: Setting[float | Sequence[float], tuple[float, ...]] = Thresholds(0.5, "IoU from which a box is right.")
 ...     pixel: Setting[str, str] = Choice("plus1", "How wide a box is.", ("plus1", "continuous"))
-...     ties = Fact("stable")
+...     ties = Constant("stable")
 >>> print(Rules(iou=[0.5, 0.75]).signature("ap"))
 ap|iou:0.50,0.75|pixel:plus1|ties:stable|rev:1
 >>> Rules(pixel="plus2")

@@ -185,7 +185,7 @@ KINDS = ("present", "absent", "incomplete", "excluded")
 class ImageLevelLabels:
     """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
 
-    >>> said = Verdicts(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
+    >>> said = ImageLevelLabels(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
     >>> said.cells(3, ABSENT)
     array([2])
     """
