@@ -104,7 +104,10 @@ def excerpt(value: object, limit: int = 60) -> str:
     >>> excerpt("0 0.5 0.5")
     "'0 0.5 0.5'"
     """
-    text = repr(value) if isinstance(value, str) else str(value)
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except Exception:  # a number of thousands of digits, an object that cannot show itself
+        text = type(value).__name__
     return one_line(text if len(text) <= limit else text[: limit - 1] + "…")
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.model.images import is_dense
 from verite.records import record
 
@@ -40,6 +40,9 @@ class Labels:
         `skeletons`: what is known of the keypoints of each class.
         """
         self.names = tuple(names) if names is not None else None
+        odd = next((name for name in self.names or () if not isinstance(name, str)), "")
+        if odd != "":
+            raise BadParameter(f"labels: expected names, found {excerpt(odd)}")
         self.groups = tuple(groups) if groups is not None else None
         self.skeletons = (
             tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
