@@ -229,6 +229,13 @@ void register_images(nb::module_& module) {
         .def("__len__", &Images::count)
         .def_prop_ro("has_names", [](const Images& images) { return static_cast<bool>(images.names); })
         .def_prop_ro("has_ids", [](const Images& images) { return static_cast<bool>(images.ids); })
+        .def_prop_ro(
+            "is_sized",
+            [](const Images& images) {
+                const auto is_known = [](std::int32_t side) { return side > 0; };
+                return std::ranges::all_of(images.widths, is_known) && std::ranges::all_of(images.heights, is_known);
+            },
+            "Is the size of every image known?")
         .def(
             "facts", [](const Images& images) { return tuples(facts_of(images)); },
             "Name, size in bytes and digest of every column.")

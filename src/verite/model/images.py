@@ -148,7 +148,7 @@ class Images:
     @property
     def sized(self) -> bool:
         """Is every picture's size known?"""
-        return bool((self.widths > 0).all() and (self.heights > 0).all())
+        return self.table.is_sized
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:
