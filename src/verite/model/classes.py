@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from verite.model.keypoints import Skeleton
 
 
+def whole_id(value: Any) -> int:
+    """The id of a class; 1.7 is none, and neither is NaN."""
+    try:
+        number = int(value)
+        if isinstance(value, str) or number == value:
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadParameter(f"labels: expected whole numbers as ids, found {excerpt(value)}")
+
+
 class Labels:
     """Names and file ids of the classes. A file that knows only ids has no names, and the reverse.
 
@@ -47,7 +58,7 @@ class Labels:
         self.skeletons = (
             tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
         )
-        self.numbers = tuple(int(id) for id in ids) if ids is not None else None  # the ids, without numpy
+        self.numbers = tuple(map(whole_id, ids)) if ids is not None else None  # the ids, without numpy
         if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
         if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
