@@ -6,15 +6,19 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
-from math import nan
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import verite as vt
+from verite.errors import excerpt
+from verite.reporting.report.document import ReportSettings
 
-WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True)
+WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
+                          "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
 PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic")
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "interpret", "analyse", "explain", "leaderboard", "rank", "report",
              "draw", "read", "write", "CocoEvaluator", "SemanticEvaluator")  # fmt: skip
@@ -74,4 +78,17 @@ def test_every_setting_of_a_wrong_kind_is_a_documented_error(name: str, calls: d
             except vt.VeriteError:
                 pass
             except Exception as error:  # told with what was given
-                pytest.fail(f"{name}({setting}={value!r}): {type(error).__name__}: {error}")
+                pytest.fail(f"{name}({setting}={excerpt(value)}): {type(error).__name__}: {error}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("setting", ReportSettings.names())
+def test_settings_of_the_report_itself_are_refused_too(setting: str, calls: dict[str, tuple[Any, ...]]) -> None:
+    truth, pred, page = calls["report"]
+    allowed = {"title": (str, type(None)), "errors": (type(None),)}.get(setting, ())
+    for value in (*WRONG, 1.5):
+        is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+        if isinstance(value, allowed) or is_count:
+            continue
+        with pytest.raises(vt.BadParameter):
+            vt.report(truth, {"a": pred, "b": pred}, page, **{setting: value})

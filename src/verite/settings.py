@@ -139,7 +139,7 @@ class Setting(Generic[Given, Held]):
         """Return a value as a float, or raise `BadParameter` if it is no number or is not allowed."""
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self.refuse(expected, excerpt(value)) from None
         if not is_allowed(number):
             raise self.refuse(expected, excerpt(value))
@@ -176,11 +176,12 @@ class Choice(Setting[Given, Held]):
         self.choices: tuple[str, ...] = tuple(choices) if isinstance(choices, (tuple, list)) else get_args(choices)
 
     def validate(self, value: Any) -> Any:
-        value = OTHER_WORDS.get(value, value) if isinstance(value, str) and value not in self.choices else value
-        if value not in self.choices:
-            words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
-            raise self.refuse(words, f"{value!r}{did_you_mean(str(value), self.choices)}")
-        return value
+        if isinstance(value, str) and value in self.choices:
+            return value
+        if isinstance(value, str) and OTHER_WORDS.get(value) in self.choices:
+            return OTHER_WORDS[value]
+        words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
+        raise self.refuse(words, excerpt(value) + (did_you_mean(value, self.choices) if isinstance(value, str) else ""))
 
 
 class Flag(Setting[Given, Held]):
@@ -218,7 +219,7 @@ class Whole(Setting[Given, Held]):
 
     def validate(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise self.refuse("a whole number from 0 up", repr(value))
+            raise self.refuse("a whole number from 0 up", excerpt(value))
         return value
 
 
@@ -328,6 +329,9 @@ class Settings:
             if name not in self.declared:
                 near = did_you_mean(name, self.declared)
                 raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
+        # Words first: other defaults follow from them, whatever another tool calls them.
+        words = {name for name in given if isinstance(self.declared[name], Choice) and given[name] is not None}
+        given = {name: self.declared[name].validate(value) if name in words else value for name, value in given.items()}
         defaults = self.defaults(given)
         for name, setting in self.declared.items():
             value = given.get(name)

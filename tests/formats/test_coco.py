@@ -361,3 +361,24 @@ def test_keypoints_of_coco_wholebody_that_are_left_out_are_named(tmp_path):
     truth = vt.read(tmp_path / "whole.json")
     assert truth.regions.keypoints.counts.tolist() == [17, 17]
     assert any("17 keypoints" in note and "face_kpts" in note for note in truth.source.notes)
+
+
+@pytest.mark.parametrize("key", ["skeleton", "sigmas"])
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 400], ids=["5000 digits", "400 digits"])
+def test_a_pose_with_thousands_of_digits_is_refused_or_left_out(tmp_path, key, number):
+    whole = document(categories=[{"id": 1, "name": "boat", "keypoints": ["bow", "stern"], key: "@"}])
+    value = f"[[1, {number}]]" if key == "skeleton" else f"[1, {number}]"
+    (tmp_path / "truth.json").write_text(json.dumps(whole).replace('"@"', value))
+    if key == "skeleton" and len(number) == 400:  # an edge that leads nowhere
+        assert vt.read(tmp_path / "truth.json").labels.names == ("boat",)
+        return
+    with pytest.raises(vt.errors.ReadError, match=rf"truth\.json: categories\[0\]\.{key}: expected"):
+        vt.read(tmp_path / "truth.json")
+
+
+def test_a_pose_nested_deeper_than_python_recurses_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "10000")
+    whole = document(categories=[{"id": 1, "name": "boat", "keypoints": ["bow"], "skeleton": "@"}])
+    (tmp_path / "truth.json").write_text(json.dumps(whole).replace('"@"', "[" * 5000 + "]" * 5000))
+    with pytest.raises(vt.errors.ReadError, match=r"categories\[0\]\.skeleton: expected pairs"):
+        vt.read(tmp_path / "truth.json")

@@ -59,7 +59,7 @@ class Cut(ThresholdSetting):
     """A floor of confidences, or how to find one."""
 
     def validate(self, value: Any) -> Any:
-        return value if value in (BEST_F1, LRP) else super().validate(value)
+        return value if isinstance(value, str) and value in (BEST_F1, LRP) else super().validate(value)
 
 
 class ProtocolSettings(ClassSettings):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
-from verite.errors import BadParameter, DataError, ignore_classes
+from verite.errors import BadParameter, DataError, excerpt, ignore_classes
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
@@ -121,8 +121,8 @@ def prepare(
     found by nothing and finds nothing; `off`: nobody looks. `is_ranked`: the protocol needs confidences. `is_exact`:
     whatever is not finite stays, as in the tool that is repeated. `is_ap`: the protocol averages precision.
     """
-    if checks not in ("stop", "warn", "off"):
-        raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
+    if not isinstance(checks, str) or checks not in ("stop", "warn", "off"):
+        raise BadParameter(f"checks: expected stop, warn or off, found {excerpt(checks)}")
     aligned = pred.like(truth)
     if checks == "off":
         return truth, aligned, []

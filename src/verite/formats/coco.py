@@ -97,7 +97,13 @@ def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skele
     """One class, from the JSON of its three keys; edges that lead nowhere are left out."""
     import json
 
-    names, edges, spreads = (json.loads(text) if text else [] for text in (keypoints, skeleton, sigmas))
+    def value_of(text: str) -> Any:
+        try:
+            return json.loads(text) if text else []
+        except (ValueError, RecursionError):  # thousands of digits or levels, which the core skips over
+            return None
+
+    names, edges, spreads = map(value_of, (keypoints, skeleton, sigmas))
     if not is_list_of(names, str):
         raise ReadError(f"{place}.keypoints", expected="a list of names", found=excerpt(keypoints))
     if not isinstance(edges, list) or not all(is_list_of(edge, int) and len(edge) == 2 for edge in edges):

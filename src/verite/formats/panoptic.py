@@ -173,9 +173,11 @@ def image_table(
                 twice = f"{one.id!r} in {section}[{first[one.id]}] and {section}[{i}]"
                 raise ReadError(file, expected="each image once", found=twice)
     pictures = [records[i] for i in first.values()]
-    for i, one in zip(first.values(), pictures, strict=True):
+    sizes = np.zeros((len(pictures), 2), dtype=np.int32)  # 0: not known, or not possible
+    for at, (i, one) in enumerate(zip(first.values(), pictures, strict=True)):
         with tolerance:
             check_size(f"{file}: images[{i}]", one.width, one.height)
+            sizes[at] = one.width, one.height
     keys = list(first)
     annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, tolerance)
     with tolerance:
@@ -184,10 +186,9 @@ def image_table(
     is_text = bool(keys) and isinstance(keys[0], str)
     names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
     ids = None if is_text else np.array(keys, dtype=np.int64) + options.image_offset
-    sizes = {"widths": [r.width for r in pictures], "heights": [r.height for r in pictures]}
     if names is None and ids is not None and not len(ids):
         names = []
-    return Images(names, ids, **sizes), annotated
+    return Images(names, ids, widths=sizes[:, 0], heights=sizes[:, 1]), annotated
 
 
 def find_images(

@@ -68,6 +68,9 @@ class Level(Number[float, float]):
 class Groups(Setting[Any, Any]):
     """Images, none, a column of them, or a group for each."""
 
+    def validate(self, value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
     def format(self, value: Any) -> object:
         return value if isinstance(value, str) else "given"
 
@@ -386,7 +389,7 @@ class Contenders:
 
     @property
     def doubts(self) -> list[str]:
-        images, wrong = self.settings.resample is not NONE and self.settings.resample != NONE, self.has_errors
+        images, wrong = self.settings.resample != NONE, self.has_errors
         return [d for d, there in (("images", images), ("errors", wrong), ("both", images and wrong)) if there]
 
     def draw(self) -> dict[str, Floats]:

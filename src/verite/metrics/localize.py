@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, give_sizes
+from verite.errors import BadParameter, DataError, excerpt, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import Candidates, box_candidates
 from verite.evaluation.prepare import Checks, prepare
@@ -237,6 +237,8 @@ def localize(
         name=name,
         checks=checks,
     )
+    if not isinstance(all, bool):
+        raise BadParameter(f"all: expected True or False, found {excerpt(all)}")
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")

@@ -138,7 +138,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
         ranges = [(k, *v) for k, v in value.items()] if isinstance(value, Mapping) else list(value)
         if not 0 < len(ranges) <= MOST_AREAS:
             raise self.refuse(f"1 to {MOST_AREAS} ranges", len(ranges))
-        for name, *limits in ranges:
+        for name, *limits in (one if isinstance(one, (list, tuple)) and one else (one,) for one in ranges):
             if len(limits) != 2:
                 raise self.refuse(f"two limits for {name!r}", len(limits))
             if not limits[0] <= limits[1]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import isfinite
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
@@ -251,7 +250,7 @@ def plain_setting(setting: Any, value: Any) -> Any:
         return value if not isinstance(value, float) or isfinite(value) else None
     if isinstance(value, str) and value.startswith(DIGEST):
         return value
-    data = Path(value).read_bytes() if isinstance(value, (str, PathLike)) else repr(value).encode()
+    data = read_bytes(find_path(value)) if isinstance(value, (str, PathLike)) else repr(value).encode()
     return f"{DIGEST}{_core.digest(data):016x}"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 from verite.model.results import digest_for
 from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
 from verite.reporting.draw import Overlay
@@ -45,12 +45,17 @@ class ReportSettings:
     errors: str | None = None  # simulated annotation errors
 
     def __post_init__(self) -> None:
-        if self.pictures not in PICTURES:
+        if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
             listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
-            raise BadParameter(f"pictures: expected {listed}, found {self.pictures!r}")
-        for word, value in (("budget", self.budget), ("picture_budget", self.picture_budget)):
-            if value < 0:
-                raise BadParameter(f"{word}: expected bytes from 0 up, found {value}")
+            raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
+        for word in ("title", "errors"):
+            value = getattr(self, word)
+            if value is not None and not isinstance(value, str):
+                raise BadParameter(f"{word}: expected text, found {excerpt(value)}")
+        for word, what in (("budget", "bytes"), ("picture_budget", "bytes"), ("draws", "resamples")):
+            value = getattr(self, word)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+                raise BadParameter(f"{word}: expected a whole number of {what} from 0 up, found {excerpt(value)}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
