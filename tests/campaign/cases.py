@@ -333,8 +333,9 @@ KINDS: dict[str, Case] = {
 
 
 def run_case(kind: str, seed: int, number: int) -> str:
-    """The outcome of one case."""
+    """The outcome of one case, in a line."""
     try:
-        return KINDS[kind](random.Random(f"{kind.split(' of ')[0]} {seed} {number}"))
+        said = KINDS[kind](random.Random(f"{kind.split(' of ')[0]} {seed} {number}"))
     except Exception as error:
-        return f"undocumented {type(error).__name__}: {error}"[:300].replace("\n", " ")
+        said = f"undocumented {type(error).__name__}: {error}"
+    return " ".join(said.split())[:300]

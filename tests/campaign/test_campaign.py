@@ -136,7 +136,7 @@ def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_pat
         return real([sys.executable, str(script), words[-2]], **more)
 
     monkeypatch.setattr(campaign.subprocess, "Popen", start)
-    monkeypatch.setattr(campaign, "HANG", 8.0)
+    monkeypatch.setattr(campaign, "SILENCE", 8.0)
     count, outcomes, wrong = watch("formats", 1, 0, 6, time.monotonic() + 60)
     assert (count, outcomes) == (6, {"number": 3, "death": 1, "hang": 1, "undocumented": 1})
     assert len(wrong) == 3

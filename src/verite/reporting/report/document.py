@@ -239,8 +239,8 @@ def curves_of(results: Results, iou: float) -> list[tuple[str, float, tuple[Any,
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
     settings: Any = getattr(results, "settings", None)
     t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
-    if hasattr(results, "precision"):
-        table = results.precision[t, :, :, 0, -1]
+    if hasattr(results, "curve_table"):
+        table = results.curve_table[t]
         recall = np.linspace(0, 1, len(table))
         points = {name: (recall, table[:, k]) for k, name in enumerate(results.class_names)}
     else:
