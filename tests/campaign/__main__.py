@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import tests.campaign.cases as hostile
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.interrupts import interrupt_commands
 from tests.campaign.processes import fill_disks, kill_writers, race_readers, working_time
@@ -35,6 +36,7 @@ HANG = 10.0  # seconds of a processor; on a busy machine a case may take much lo
 SILENCE = 120.0  # seconds by the clock: it waits for something that does not come
 LOADING = 120.0  # more of both, before the first case: good files are made
 MEMORY = 4 * 2**30
+LOADED = "loaded"  # a worker's word for: the clock of this case begins here
 
 
 def work(kind: str, seed: int, first: int, last: int) -> None:
@@ -43,6 +45,7 @@ def work(kind: str, seed: int, first: int, last: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for targets in getattr(KINDS[kind], "args", ()):
         targets()  # is no part of the first case
+    hostile.when_loaded = lambda: print(LOADED, flush=True)
     for number in range(first, last):
         print(number, flush=True)
         print(run_case(kind, seed, number), flush=True)
@@ -89,6 +92,8 @@ def watch_cases(
                     outcomes["hang"] += 1
                     wrong.append(f"{kind} {seed} {number}: hangs")
                     is_over = True
+                elif line == LOADED:
+                    continue
                 elif line.isdecimal():
                     number = int(line)
                     continue

@@ -86,7 +86,14 @@ def worse(data: bytes, path: Path, chance: random.Random) -> bytes:
 @cache
 def good_outcome(target: Target) -> Outcome:
     """What comes out of the file as it should be; everything that the target needs is loaded then."""
-    return target.run()
+    try:
+        return target.run()
+    finally:
+        when_loaded()
+
+
+def when_loaded() -> None:
+    """Called when a target was tried for the first time, which is no part of its first case."""
 
 
 def spoil(target: Target, chance: random.Random) -> str:
