@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf, isfinite
+from operator import index
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -342,6 +343,21 @@ def number_of(setting: Setting[Any, Any], value: Any, is_fine: Callable[[float],
         raise setting.refuse(expected, excerpt(value)) from None
     if not is_fine(number):
         raise setting.refuse(expected, excerpt(value))
+    return number
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A parameter that is no setting of a protocol, which must be a whole number.
+
+    >>> check_whole("draws", 200, 1)
+    200
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number < 2**63:
+        raise BadParameter(f"{name}: expected a whole number from {least:,} up, found {excerpt(value)}")
     return number
 
 

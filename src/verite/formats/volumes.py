@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 from io import BytesIO
 from math import prod
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import check_file, find_path, read_bytes
 from verite.formats.sizes import check_claim, picture
 from verite.limits import limit
@@ -96,6 +97,9 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     >>> str(read_volume("truth.nii.gz").spacing)    # doctest: +SKIP
     '0.7,0.7,3mm'
     """
+    if mask_threshold is not None and not (isinstance(mask_threshold, Real) and 0 < mask_threshold <= 1):
+        found = excerpt(mask_threshold)
+        raise BadParameter(f"mask_threshold: expected a share above 0 and up to 1, found {found}")
     place = find_path(path)
     check_file(place)
     name = place.name.lower()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 from verite.model.results import digest_for
 from verite.records import record
 from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
@@ -19,6 +19,7 @@ from verite.reporting.draw import Overlay
 from verite.reporting.report.crops import rings_for, window_of
 from verite.reporting.report.layout import is_known
 from verite.reporting.report.packed import ConfidenceTally
+from verite.settings import check_whole
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -50,8 +51,11 @@ class ReportSettings:
             listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
             raise BadParameter(f"pictures: expected {listed}, found {self.pictures!r}")
         for word, value in (("budget", self.budget), ("picture_budget", self.picture_budget)):
-            if value < 0:
-                raise BadParameter(f"{word}: expected bytes from 0 up, found {value}")
+            check_whole(word, value, 0)
+        check_whole("draws", self.draws, 0)
+        for word, text in (("title", self.title), ("errors", self.errors)):
+            if not isinstance(text, (str, type(None))):
+                raise BadParameter(f"{word}: expected text, found {excerpt(text)}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
