@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf, isfinite
+from operator import index
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -385,6 +386,21 @@ class Settings:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A parameter that is no setting of a protocol, which must be a whole number.
+
+    >>> check_whole("draws", 200, 1)
+    200
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number < 2**63:
+        raise BadParameter(f"{name}: expected a whole number from {least:,} up, found {excerpt(value)}")
+    return number
 
 
 def call_signature(settings: type[Settings], first: Mapping[str, str], returns: str) -> CallSignature:

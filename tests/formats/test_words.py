@@ -138,6 +138,7 @@ def test_class_names_have_a_length_and_a_number(monkeypatch):
     assert "found an empty one" in refused(check_name, "a", "")
     assert "expected at most 2 classes, found 3" in refused(check_names, "a", ["a", "b", "c"])
     assert "expected each class name once, found 'cat' twice" in refused(check_names, "a", ["cat", "cat"])
+    assert "half a surrogate pair" in refused(check_name, "a", "a\ud800")
 
 
 def test_an_empty_line_in_a_list_of_names_is_named(tmp_path):

@@ -39,7 +39,7 @@ CHECKS = (
           "classes:find_alike_names", ()),
     Check("V205", "warning", "classes are exchanged: each is found as another one", "correct the list of class names",
           ("pair",), "predictions:find_exchanged_classes", ("exchanges",)),
-    Check("V111", "error", "coordinates that are NaN or infinite", "remove these boxes", SIDES,
+    Check("V111", "error", "coordinates that are NaN or infinite, or an area above 1e300", "remove these boxes", SIDES,
           "values:find_not_finite", ("not_finite",)),
     Check("V106", "error", "widths or heights below zero", "write the smaller corner first", SIDES,
           "values:find_negative_sizes", ("negative",)),

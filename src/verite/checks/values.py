@@ -49,7 +49,7 @@ UNRANKED = ("panoptic", "imagenet-loc", "mask-pictures", "voc-segmentation", "ci
 
 def find_not_finite(side: Side) -> Iterator[Finding]:
     tally = side.tally("not_finite")
-    message = f"{count_boxes(side, tally)} coordinates that are NaN or infinite"
+    message = f"{count_boxes(side, tally)} coordinates that are NaN or infinite, or too large to have an area"
     yield found_boxes(side, "V111", "error", message, tally, "remove these boxes, or find out why they were written")
 
 

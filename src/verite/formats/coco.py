@@ -16,7 +16,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file
 from verite.formats.annotators import annotators_of_file, has_key, with_annotators
-from verite.formats.class_names import check_name, check_names
+from verite.formats.class_names import check_name, check_names, too_many_classes
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -41,7 +41,10 @@ def open_coco(path: Path) -> _core.CocoFile:
     """The file as columns; every way of not being a COCO file in a line with its place."""
     check_file(path)
     with translate_core_errors(path):
-        return _core.read_coco(path, thread_count(), limit("json_depth"))
+        file = _core.read_coco(path, thread_count(), limit("json_depth"))
+    if file.class_count > limit("classes"):  # before millions of names are made for Python
+        raise too_many_classes(f"{path}: categories", file.class_count)
+    return file
 
 
 def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[Fault]) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
-from verite.formats.class_names import check_name, class_names
+from verite.formats.class_names import check_name, class_names, too_many_classes
 from verite.formats.format import Options
 from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
-from verite.limits import limit, remedy
+from verite.limits import limit
 from verite.model.alignment import match_images
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.classes import Labels
@@ -181,8 +181,7 @@ class Rows:
         else:
             keys = sorted(used)
         if len(keys) > limit("classes"):
-            most = f"at most {limit('classes')} classes"
-            raise ReadError(self.path, expected=most, found=str(len(keys)), remedy=remedy("classes"))
+            raise too_many_classes(self.path, len(keys))
         index = {key: i for i, key in enumerate(keys)}
         label = np.array([index[key] for key in self.label], dtype=np.int32)
         if self.is_numbered:

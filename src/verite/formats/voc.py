@@ -276,7 +276,7 @@ def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[S
     if owner.shape != kind.shape:
         sizes = [f"{a.shape[1]} × {a.shape[0]}" for a in (owner, kind)]
         raise ReadError(classes, expected=f"{sizes[0]} pixels as {objects}", found=sizes[1])
-    segments = split(owner)
+    segments = split(owner, objects)
     segments = segments.take((segments.values != 0) & (segments.values != VOID))
     votes = np.zeros((VOID + 1, VOID + 1), dtype=np.int64)
     np.add.at(votes, (owner.ravel(), kind.ravel()), 1)

@@ -69,7 +69,7 @@ def localize_volumes(
         for case, (mine, theirs) in cases.items():
             read = read_case(mine, theirs, spacing, mask_threshold)
             found.append(measure_case(case, *read, chosen))
-            inverted += [case] if is_inverted(*(side.values != 0 for side in read)) else []
+            inverted += [case] if has_inverted(*(side.values for side in read)) else []
             advance(1)
     labels = name_values(sorted({v for one in found for side in one.frames for v in side}), names)
     paths = [str(side) if isinstance(side, (str, Path)) else "" for side in (truth, pred)]
@@ -79,6 +79,12 @@ def localize_volumes(
     missing = [case for case, (_, theirs) in cases.items() if theirs is None]
     findings += find_odd_volumes([one.frames for one in found], missing, inverted)
     return LocalizationResults(settings, chosen, sides[0], sides[1], findings, look_up(found, sides, chosen))
+
+
+def has_inverted(truth: NDArray[Any], pred: NDArray[Any]) -> bool:
+    """Does the background of a predicted volume, and not its foreground, fit the object?"""
+    shared = sum(int(np.count_nonzero((mine != 0) & (theirs != 0))) for mine, theirs in zip(truth, pred, strict=True))
+    return is_inverted(int(np.count_nonzero(truth)), int(np.count_nonzero(pred)), shared, truth.size)
 
 
 def find_odd_volumes(
@@ -116,7 +122,8 @@ def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> 
 
 def measure_case(case: str, truth: Volume, pred: Volume, metrics: list[Metric]) -> CaseFound:
     """Every value of either side, one pair each; only frames, numbers and one plane of each are kept."""
-    values = sorted({int(v) for side in (truth, pred) for v in np.unique(side.values)} - {0})
+    # Plane by plane: a sort of millions of voxels would take memory, and hear an interrupt only when it is done.
+    values = sorted({v for side in (truth, pred) for plane in side.values for v in np.unique(plane).tolist()} - {0})
     frames: tuple[dict[int, tuple[list[float], float]], ...] = ({}, {})
     measured: dict[int, dict[str, float]] = {}
     overlap, planes = {}, {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.arrays import np
-from verite.errors import BadParameter, UnknownMetric, did_you_mean
+from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
 from verite.files import without_suffix
 from verite.model.annotations import Annotations
 from verite.model.layouts import BOXES, Words, words_of
@@ -283,6 +284,8 @@ def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
         if len(thresholds) > 1:
             raise BadParameter(f"iou: expected one of {known}, at which these results were made, found none")
         return 0
+    if not isinstance(iou, Real):
+        raise BadParameter(f"iou: expected one of {known}, at which these results were made, found {excerpt(iou)}")
     near = [i for i, t in enumerate(thresholds) if abs(t - iou) < 1e-9]
     if not near:
         raise BadParameter(f"iou: expected {known}, at which these results were made, found {iou:g}")

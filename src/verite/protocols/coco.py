@@ -495,6 +495,11 @@ class CocoResults(Results):
         return self.evaluation.arrays
 
     @property
+    def curve_table(self) -> Floats:
+        """Precision of objects of the first area range, [threshold, recall, class]: a small part of the arrays."""
+        return np.asarray(self.numbers.native.precision[0])
+
+    @property
     def precision(self) -> Floats:
         return self.arrays.precision
 

@@ -18,6 +18,7 @@ from verite.reporting.draw import Overlay
 from verite.reporting.report.crops import rings_for, window_of
 from verite.reporting.report.layout import is_known
 from verite.reporting.report.packed import ConfidenceTally
+from verite.settings import check_whole
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -48,14 +49,12 @@ class ReportSettings:
         if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
             listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
             raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
-        for word in ("title", "errors"):
-            value = getattr(self, word)
-            if value is not None and not isinstance(value, str):
-                raise BadParameter(f"{word}: expected text, found {excerpt(value)}")
-        for word, what in (("budget", "bytes"), ("picture_budget", "bytes"), ("draws", "resamples")):
-            value = getattr(self, word)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-                raise BadParameter(f"{word}: expected a whole number of {what} from 0 up, found {excerpt(value)}")
+        for word, value in (("budget", self.budget), ("picture_budget", self.picture_budget)):
+            check_whole(word, value, 0)
+        check_whole("draws", self.draws, 0)
+        for word, text in (("title", self.title), ("errors", self.errors)):
+            if not isinstance(text, (str, type(None))):
+                raise BadParameter(f"{word}: expected text, found {excerpt(text)}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -243,8 +242,8 @@ def curves_of(results: Results, iou: float) -> list[tuple[str, float, tuple[Any,
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
     settings: Any = getattr(results, "settings", None)
     t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
-    if hasattr(results, "precision"):
-        table = results.precision[t, :, :, 0, -1]
+    if hasattr(results, "curve_table"):
+        table = results.curve_table[t]
         recall = np.linspace(0, 1, len(table))
         points = {name: (recall, table[:, k]) for k, name in enumerate(results.class_names)}
     else:
