@@ -38,11 +38,22 @@ inline double number_of(PyObject* record, PyObject* value, const char* expected)
 
 inline std::int64_t whole_of(PyObject* record, PyObject* value, const char* expected) {
     if (!value) complain(record, expected, value);
-    if (PyFloat_Check(value)) return static_cast<std::int64_t>(number_of(record, value, expected));
+    if (PyFloat_Check(value)) {
+        const double number = number_of(record, value, expected);
+        if (!(number >= -0x1p63 && number < 0x1p63)) complain(record, expected, value);
+        return static_cast<std::int64_t>(number);
+    }
     const nb::object index = PyLong_Check(value) ? nb::borrow(value) : nb::steal(PyNumber_Index(value));
     const long long found = index ? PyLong_AsLongLong(index.ptr()) : -1;
     if (found == -1 && PyErr_Occurred()) complain(record, expected, value);
     return found;
+}
+
+// Whether a value counts as true; an array of several numbers or of none counts as neither.
+inline bool truth_of(PyObject* record, PyObject* value, const char* expected) {
+    const int found = value ? PyObject_IsTrue(value) : 0;
+    if (found < 0) complain(record, expected, value);
+    return found == 1;
 }
 
 // Items of a list, a tuple, an array or a tensor, each handed to `take`.
