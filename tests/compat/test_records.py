@@ -215,3 +215,16 @@ def test_a_height_that_does_not_fit_is_refused(height):
     evaluation = COCOeval(gt, gt.loadRes([{**box, "score": 0.9}]), "segm")
     with pytest.raises(DataError, match=r"images: expected a height in pixels.*for image 1"):
         evaluation.evaluate()
+
+
+@pytest.mark.parametrize(
+    ("key", "odd"), [("iscrowd", np.zeros((2, 0))), ("iscrowd", np.array([0, 1])), ("id", float("nan")), ("id", 1e300)]
+)
+def test_a_flag_or_id_that_is_neither_true_nor_a_number_is_refused(key, odd):
+    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "area": 16, "iscrowd": 0, key: odd}
+    known = COCO()
+    known.dataset = {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [record]}
+    known.createIndex()
+    found = known.loadRes([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "score": 0.5}])
+    with pytest.raises(DataError, match=rf"expected .* as {key}, found"):
+        COCOeval(known, found, "bbox").evaluate()
