@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import verite as vt
 from verite.errors import BadParameter, DataError, ReadError, list_faults
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
@@ -235,3 +236,11 @@ def test_where_faults_are_listed_objects_unlike_the_first_are_left_out():
     assert found.confidence.tolist() == [0.5, 0.7]
     assert found.flag("difficult").tolist() == [False, True]
     assert not found.flag("crowd").any()
+
+
+def test_half_a_surrogate_pair_in_a_column_of_images_or_classes_is_named_with_its_row():
+    """It can be neither written nor drawn."""
+    table = {"image": ["a", "b"], "label": ["cat", "cat"], "x": [1, 1], "y": [1, 1], "width": [5, 5], "height": [5, 5]}
+    for key in ("image", "label"):
+        assert "half a surrogate pair" in refused(vt.read, {**table, key: ["a", "\ud800"]})
+    assert len(vt.read(table)) == 2
