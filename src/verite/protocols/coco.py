@@ -558,7 +558,10 @@ class CocoResults(Results):
         images = {"images": self.image_table()} if self.numbers.has_objects else {}
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None) -> str:
+        """Return the scores in two rows (AP, AR), the table per class, and the settings."""
+        from verite.model.styles import wrap_text
+
         keys = list(self.scores)
         half = keys.index(next(key for key in keys if key.startswith("AR")))
         lines = [one_line(self.name)]
@@ -569,7 +572,9 @@ class CocoResults(Results):
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
-        return "\n".join([*lines, "", str(self.chosen_table()), "", str(self.signature), *self.notes])
+        notes = [wrap_text(note, width) for note in self.notes]
+        settings = f"settings: {self.signature}"
+        return "\n".join([*lines, "", self.chosen_table().to_text(width), "", settings, *notes])
 
     def contents(self) -> list[Piece]:
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
