@@ -219,7 +219,7 @@ class Inspection(Display):
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for found in self.by_file for finding in found)
 
-    def to_text(self, width: int | None = None) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
         """Return a summary of each file with its findings below, one indented line each."""
         from verite.model.styles import wrap_text
 
