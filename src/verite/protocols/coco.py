@@ -582,11 +582,11 @@ class CocoResults(Results):
         iou, overlap = self.settings.iou, self.words.overlap
         mean = f"{iou[0]:.2f}" if len(iou) == 1 else f"{iou[0]:.2f} to {iou[-1]:.2f} ({len(iou)} thresholds)"
         most = self.settings.max_dets[-1]
-        areas = "; ".join(f"{name[0]}: {low:g} to {high:g} px²" for name, low, high in self.settings.areas[1:])
+        areas = "; ".join(f"{name} {low:g} to {high:g} px²" for name, low, high in self.settings.areas[1:])
         return [
             Legend(f"AP: mean over classes of average precision at {overlap} {mean}, interpolated at 101 recalls."),
             Legend(
-                "AP50, AP75: the same at one threshold. APs, APm, APl and ARs, ARm, ARl: objects of one area range."
+                "AP50, AP75: the same at one threshold. APs, APm, APl, ARs, ARm, ARl: objects of one area range."
             ),
             Legend(f"ARn: mean recall with at most n predictions per image and class, here up to {most}."),
             *([Legend(f"Area ranges: {areas}.")] if areas else []),
