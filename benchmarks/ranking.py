@@ -23,7 +23,7 @@ from verite.annotation_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
 from verite.ranking.contest import AnswerContest
-from verite.statistics.standings import stand_over
+from verite.statistics.rankings import rank_probabilities
 
 
 def tables(rng: np.random.Generator, algorithms: int, items: int) -> tuple[Any, dict[str, Any]]:
@@ -65,7 +65,7 @@ def all_pairs(truth: Any, answers: dict[str, Any], model: Any) -> None:
 
 def whole_order(truth: Any, answers: dict[str, Any], model: Any, draws: int) -> None:
     contest = AnswerContest(AnswerTable.of(truth, answers), model)
-    stand_over(contest.draw(draws, np.random.default_rng(0)), contest.scores)
+    rank_probabilities(contest.draw(draws, np.random.default_rng(0)), contest.scores)
 
 
 def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:

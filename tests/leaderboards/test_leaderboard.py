@@ -377,4 +377,4 @@ def test_what_own_boxes_are_worth_is_about_the_first_score_alone(tmp_path):
 def test_a_large_group_is_told_by_its_places(tmp_path):
     _, truth, preds = read_contest(tmp_path, 2)
     same = {f"copy {i}": next(iter(preds.values())) for i in range(8)}
-    assert "cannot be told apart: places 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))
+    assert "cannot be told apart: ranks 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))

@@ -59,7 +59,7 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
         contest = AnswerContest(table, model)
         standings = contest.standings()
         if algorithms > 2:
-            assert standings.places.ravel().tolist() == pytest.approx(
+            assert standings.ranks.ravel().tolist() == pytest.approx(
                 [float(v) for row in expected.places for v in row], rel=1e-12, abs=1e-15
             ), str(model)
             if expected.whole is not None:

@@ -67,9 +67,9 @@ def test_the_whole_order_is_certain_or_not_known_in_the_worst_case():
 
 def test_ties_of_two_share_their_places():
     found = standings_of_two(chances(0.05, 0.2, 0.75), np.array([3, 2]), 0.0)
-    assert found.places == pytest.approx(np.array([[0.85, 0.15], [0.15, 0.85]]))
-    assert found.ahead == pytest.approx(np.array([[0, 0.75], [0.05, 0]]))
-    assert found.level == pytest.approx(np.array([[1, 0.2], [0.2, 1]]))
+    assert found.ranks == pytest.approx(np.array([[0.85, 0.15], [0.15, 0.85]]))
+    assert found.wins == pytest.approx(np.array([[0, 0.75], [0.05, 0]]))
+    assert found.ties == pytest.approx(np.array([[1, 0.2], [0.2, 1]]))
     assert found.whole == pytest.approx(0.75)
     assert standings_of_two(chances(0.05, 0.2, 0.75), np.array([2, 3]), 0.0).whole == pytest.approx(0.05)
     assert np.isnan(standings_of_two(chances(0.05, 0.2, 0.75), np.array([3, 3]), 0.0).whole)
@@ -86,8 +86,8 @@ def test_three_independent_scores_share_places_where_they_tie():
     one, half = np.ones(1), np.array([0.5, 0.5])
     laws = [(np.array([1.0]), one), (np.array([0.0, 1.0]), half), (np.array([0.0]), one)]
     found = three_independent(laws, np.array([1, 1, 0]))
-    assert found.places == pytest.approx(np.array([[0.75, 0.25, 0], [0.25, 0.5, 0.25], [0, 0.25, 0.75]]))
-    assert found.ahead == pytest.approx(np.array([[0, 0.5, 1], [0, 0, 0.5], [0, 0, 0]]))
+    assert found.ranks == pytest.approx(np.array([[0.75, 0.25, 0], [0.25, 0.5, 0.25], [0, 0.25, 0.75]]))
+    assert found.wins == pytest.approx(np.array([[0, 0.5, 1], [0, 0, 0.5], [0, 0, 0]]))
     assert found.whole == pytest.approx(0.5)  # the third behind both
     assert three_independent(laws, np.array([2, 1, 0])).whole == 0  # 1 > 0 > 0 and 1 = 1 > 0 keep no strict order
     assert three_independent(laws, np.array([2, 0, 0])).whole == pytest.approx(0.5)

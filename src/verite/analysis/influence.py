@@ -14,7 +14,7 @@ import numpy as np
 from verite.analysis.suspicious import CHECKED, Suspicion
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.flips import count_to_flip, influence
-from verite.statistics.standings import TIE
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

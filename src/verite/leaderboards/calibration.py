@@ -18,8 +18,8 @@ from verite.leaderboards.result import WIDTH
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.signature import Signature
-from verite.statistics.calibration import Bin, bin_columns, bin_pairs
-from verite.statistics.standings import TIE
+from verite.statistics.calibration import CalibrationBin, bin_columns, bin_pairs
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
@@ -36,8 +36,8 @@ class BoardCalibration(Display):
     assumption: str
     scores: dict[str, tuple[float, float]]  # by detector, on both truths
     brier: float
-    every: Bin
-    bins: tuple[Bin, ...]
+    every: CalibrationBin
+    bins: tuple[CalibrationBin, ...]
 
     def main_table(self) -> Table:
         return Table.of("probability", *bin_columns(self.bins, self.every))

@@ -13,7 +13,7 @@ import numpy as np
 
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.audit import AuditRow
-from verite.statistics.standings import TIE
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,9 @@ from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.statistics.intervals import FEWEST, percentile_interval, wilson
-from verite.statistics.standings import TIE, Separations, Standings, say_group, separate, stand
+from verite.statistics.intervals import MIN_RESAMPLES, percentile_interval, wilson
+from verite.statistics.multiple_comparisons import TIE, PairwiseSignificance, compare_all_pairs, format_group
+from verite.statistics.rankings import RankProbabilities, rank_probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,8 +89,8 @@ class Board:
         return found
 
     @cached_property
-    def standings(self) -> dict[str, Standings]:
-        return {doubt: stand(drawn, None, self.scores, TIE) for doubt, drawn in self.by_doubt.items()}
+    def standings(self) -> dict[str, RankProbabilities]:
+        return {doubt: rank_probabilities([drawn], self.scores, TIE) for doubt, drawn in self.by_doubt.items()}
 
     @property
     def images(self) -> Floats | None:
@@ -125,18 +126,20 @@ class Board:
         """The places that cannot be excluded on other images, all of them at once."""
         if self.images is None:
             return [None] * len(self.names)
-        return [(int(low), int(high)) for low, high in separate(self.scores, self.images, self.level).places]
+        return [
+            (int(low), int(high)) for low, high in compare_all_pairs(self.scores, self.images, self.level).rank_sets
+        ]
 
     @cached_property
-    def separations(self) -> Separations | None:
-        return None if self.widest is None else separate(self.scores, self.widest, self.level)
+    def separations(self) -> PairwiseSignificance | None:
+        return None if self.widest is None else compare_all_pairs(self.scores, self.widest, self.level)
 
     @cached_property
     def groups(self) -> list[list[str]]:
         """Runs of neighbours who cannot be told apart under both doubts."""
         if self.separations is None:
             return []
-        return [[self.names[i] for i in run] for run in self.separations.groups(list(range(len(self.names))))]
+        return [[self.names[i] for i in run] for run in self.separations.tied_groups(list(range(len(self.names))))]
 
     def p_first(self, i: int) -> dict[str, float | None]:
         """How likely the i-th detector is the first one, under each doubt; those that are level share the place."""
@@ -147,7 +150,7 @@ class Board:
         return self.p_place(i, i)
 
     def p_place(self, i: int, place: int) -> dict[str, float | None]:
-        return {d: float(self.standings[d].places[i, place]) if d in self.standings else None for d in DOUBTS}
+        return {d: float(self.standings[d].ranks[i, place]) if d in self.standings else None for d in DOUBTS}
 
     @property
     def whole_order(self) -> dict[str, float | None]:
@@ -165,7 +168,7 @@ class Board:
                         shares[doubt] = None
                         continue
                     at = self.standings[doubt]
-                    shares[doubt] = (float(at.ahead[i, j]), float(at.level[i, j]), float(at.ahead[j, i]))
+                    shares[doubt] = (float(at.wins[i, j]), float(at.ties[i, j]), float(at.wins[j, i]))
                 count = len(next(iter(self.by_doubt.values()), ()))
                 found.append(DetectorPair(self.names[i], self.names[j], shares, count))
         return found
@@ -313,7 +316,7 @@ class Leaderboard(Display):
         rows, names = [], []
         for doubt, standings in board.standings.items():
             names += list(board.names)
-            rows += [(doubt, *places) for places in standings.places.tolist()]
+            rows += [(doubt, *places) for places in standings.ranks.tolist()]
         head = ("detector", "doubt", *(str(i + 1) for i in range(len(board.names))))
         return Table(head, tuple((name, *row) for name, row in zip(names, rows, strict=True)))
 
@@ -368,7 +371,7 @@ class Leaderboard(Display):
         """What the draws say about the order as a whole."""
         if not board.by_doubt:
             return []
-        groups = "; ".join(say_group(group, board.names) for group in board.groups)
+        groups = "; ".join(format_group(group, board.names) for group in board.groups)
         count = len(next(iter(board.by_doubt.values())))
         whole = ", ".join(
             f"{show_share(board.whole_order[doubt], count)} under {say_doubt(doubt)}" for doubt in board.by_doubt
@@ -402,7 +405,7 @@ class Leaderboard(Display):
                 "lead over the next one and places that cannot be excluded (all at once, Mogstad et al.) come from "
                 "drawn images; an interval around a score itself would be wrong: its estimated bias is in the files"
             )
-            notes += [f"no interval of a lead: expected at least {FEWEST} draws"] * (draws < FEWEST)
+            notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
         if self.flips:
             notes.append(self.say_flips())
         if self.vanishing is not None and self.vanishing >= 0.05:
@@ -445,7 +448,7 @@ class Leaderboard(Display):
                     "flip": self.flip_of(metric, i),
                     "gamma": self.gamma_of(metric, i),
                     **({"own_boxes": self.pooling.get(name)} if self.pooling and metric == self.metric else {}),
-                    "frequencies": {d: s.places[i].tolist() for d, s in board.standings.items()},
+                    "frequencies": {d: s.ranks[i].tolist() for d, s in board.standings.items()},
                 }
             )
         return {

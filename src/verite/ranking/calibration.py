@@ -22,7 +22,7 @@ from verite.model.tables import Display, Part, Table
 from verite.ranking.answers import AnswerTable, as_text
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_sheet
-from verite.statistics.calibration import Bin, bin_columns, bin_pairs
+from verite.statistics.calibration import CalibrationBin, bin_columns, bin_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class OrderCalibration(Display):
     wrong: float  # share of records that the better truth corrects
     wrong_in_dispute: float  # the same among items on which the algorithms are not all right or all wrong
     brier: float  # mean square of what was predicted minus what came
-    every: Bin
-    bins: tuple[Bin, ...]
+    every: CalibrationBin
+    bins: tuple[CalibrationBin, ...]
 
     def main_table(self) -> Table:
         return Table.of("probability", *bin_columns(self.bins, self.every))

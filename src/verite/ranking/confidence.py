@@ -23,7 +23,7 @@ from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
 from verite.ranking.montecarlo import ScoreMoves
 from verite.ranking.sheets import resolve_confusion
-from verite.statistics.standings import order_holds
+from verite.statistics.rankings import keeps_order
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
@@ -368,7 +368,7 @@ def by_errors(moves: ScoreMoves, recorded: Array, tolerance: float) -> Array | N
     scores = change + recorded
     lead = scores[:, 0] - scores[:, 1]
     law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
-    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, order_holds(scores, recorded, tolerance))
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, keeps_order(scores, recorded, tolerance))
     return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
 
 

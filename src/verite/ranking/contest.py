@@ -30,7 +30,7 @@ from verite.ranking.montecarlo import ScoreMoves, draw_changes
 from verite.ranking.outcomes import ItemOutcomes, Pairwise, outcomes_of
 from verite.ranking.ratios import RatioContest
 from verite.ranking.sums import LossTieWin, loss_tie_win
-from verite.statistics.standings import Standings, stand
+from verite.statistics.rankings import RankProbabilities, rank_probabilities
 
 Array = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class RankingProblem(Protocol):
         """`pair` as a function of the rate of errors; they are independent, or shared as in the model."""
         ...
 
-    def standings(self) -> Standings | None:
+    def standings(self) -> RankProbabilities | None:
         """Everything at once, exactly; None if no way is known that ends in time."""
         ...
 
@@ -171,7 +171,7 @@ class AnswerContest:
         duel = self.duel(first, second)
         return worst_drops(duel, self.model.knows_right).errors_to_lose(duel.gap)
 
-    def standings(self) -> Standings | None:
+    def standings(self) -> RankProbabilities | None:
         return exact_standings(self.outcomes, self.model)
 
     def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
@@ -230,7 +230,7 @@ class ConfidenceContest:
         both = replace(self, table=self.table.only([first, second])).standings()
         if both is None:
             return None
-        logs = [log(p) if p > 0 else -inf for p in (both.ahead[1, 0], both.level[0, 1], both.ahead[0, 1])]
+        logs = [log(p) if p > 0 else -inf for p in (both.wins[1, 0], both.ties[0, 1], both.wins[0, 1])]
         return LossTieWin(*(min(value, 0.0) for value in logs))
 
     @cached_property
@@ -270,9 +270,13 @@ class ConfidenceContest:
         drops = Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
         return drops.errors_to_lose(float(self.scores[first] - self.scores[second]), self.tolerance)
 
-    def standings(self) -> Standings | None:
+    def standings(self) -> RankProbabilities | None:
         found = enumerate_errors(self.moves, self.model)
-        return None if found is None else stand(found[0] + self.scores, found[1], self.scores, self.tolerance)
+        return (
+            None
+            if found is None
+            else rank_probabilities([found[0] + self.scores], self.scores, self.tolerance, found[1])
+        )
 
     def draw(self, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
         for changes in draw_changes(self.moves, self.model, draws, rng):

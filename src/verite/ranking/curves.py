@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from verite.ranking.contest import RankingProblem
 from verite.ranking.exact import largest_epsilon
 from verite.ranking.sums import LossTieWin
-from verite.statistics.standings import Standings, stand_over
+from verite.statistics.rankings import RankProbabilities, rank_probabilities
 
 Array = NDArray[np.float64]
 RATES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -49,12 +49,12 @@ class OrderCurves:
         return min(self.draws, affordable) if affordable >= FEWEST else 0
 
     @cached_property
-    def drawn(self) -> list[Standings]:
-        """Standings at each of `RATES`."""
+    def drawn(self) -> list[RankProbabilities]:
+        """RankProbabilities at each of `RATES`."""
         found = []
         for rate in RATES:
             scores = self.contest.under(self.contest.model.at(rate)).draw(self.many, np.random.default_rng(self.seed))
-            found.append(stand_over(scores, self.contest.scores, self.contest.tolerance))
+            found.append(rank_probabilities(scores, self.contest.scores, self.contest.tolerance))
         return found
 
     @cached_property
@@ -82,7 +82,7 @@ class OrderCurves:
             return lambda epsilon: exp(at(epsilon).above)
         if not self.many:
             return None
-        shares = [standings.ahead[first, second] for standings in self.drawn]
+        shares = [standings.wins[first, second] for standings in self.drawn]
         return lambda epsilon: float(np.interp(epsilon, RATES, shares))
 
     @cached_property
@@ -93,7 +93,7 @@ class OrderCurves:
             at = self.exact(first, second)
             if at is not None:
                 return largest_epsilon(lambda epsilon: log_lost([at(epsilon)]), level)
-            return find_crossing([s.ahead[first, second] for s in self.drawn], level) if self.many else None
+            return find_crossing([s.wins[first, second] for s in self.drawn], level) if self.many else None
 
         return cache(ask)
 

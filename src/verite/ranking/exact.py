@@ -16,13 +16,13 @@ from verite.annotation_errors.model import ErrorModel
 from verite.ranking.exchangeable import group_sides, is_as_a_whole, mean_rate, split_groups
 from verite.ranking.outcomes import ItemOutcomes, Pairwise
 from verite.ranking.sums import LossTieWin, Steps, loss_tie_win, merge_steps, poisson_binomial_pmf
-from verite.statistics.standings import Standings, differs, order_holds, stand
+from verite.statistics.rankings import RankProbabilities, has_differences, keeps_order, rank_probabilities
 
 Array = NDArray[np.float64]
 
 
-def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> Standings:
-    """Standings of three independent scores with known laws (values, probabilities), in time linear in their number."""
+def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> RankProbabilities:
+    """Rank probabilities of three independent scores with known pmfs (values, probabilities), in linear time."""
     low = min(int(values[0]) for values, _ in laws)
     high = max(int(values[-1]) for values, _ in laws)
     at = np.zeros((3, high - low + 1))
@@ -42,7 +42,7 @@ def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -
                 better = (first == 2) + (second == 2)
                 many = 1 + (first == 1) + (second == 1)
                 places[i, better : better + many] += float(at[i] @ (of_j * of_k)) / many
-    return Standings(ahead, level, places, whole_of_three(at, under, over, recorded))
+    return RankProbabilities(ahead, level, places, whole_of_three(at, under, over, recorded))
 
 
 def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any]) -> float:
@@ -76,7 +76,7 @@ class Unit:
     times: int = 1
 
 
-def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
+def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> RankProbabilities | None:
     """The standings of any number of algorithms; None where that would take too long."""
     if model.is_worst_case:
         return None
@@ -91,10 +91,10 @@ def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | No
     differences, weights = reached
     # Scores relative to the last algorithm's, which is 0.
     scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
-    return stand(scores, weights, outcomes.scores)
+    return rank_probabilities([scores], outcomes.scores, weights=weights)
 
 
-def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
+def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> RankProbabilities | None:
     """Three algorithms, averaged over a common rate that is uncertain; None where the model knows no such rate."""
 
     def at(epsilon: float) -> Array:
@@ -107,8 +107,8 @@ def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None
     logs = model.average(at, int(outcomes.counts.sum()))
     if logs is None:
         return None
-    found = Standings.unpack(np.exp(logs), 3)
-    return found if differs(outcomes.scores) else replace(found, whole=nan)
+    found = RankProbabilities.unpack(np.exp(logs), 3)
+    return found if has_differences(outcomes.scores) else replace(found, whole=nan)
 
 
 def odd_ones_out(outcomes: ItemOutcomes) -> list[tuple[Array, Array]]:
@@ -166,7 +166,7 @@ def whole_by_errors(outcomes: ItemOutcomes) -> Array | None:
     vectors, weights = found
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     scores = np.concatenate([base + vectors[:, :-1], np.zeros((len(vectors), 1), dtype=np.int64)], axis=1)
-    preserves = order_holds(scores, outcomes.scores)
+    preserves = keeps_order(scores, outcomes.scores)
     size = int(outcomes.counts.sum())
     shares = np.bincount(vectors[preserves, -1], weights[preserves], size + 1)
     return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)

@@ -27,7 +27,7 @@ from verite.ranking.sums import LossTieWin
 from verite.ranking.tables import read_table
 from verite.signature import Signature
 from verite.statistics.intervals import wilson
-from verite.statistics.standings import Standings, differs, stand_over
+from verite.statistics.rankings import RankProbabilities, has_differences, rank_probabilities
 
 Array = NDArray[np.float64]
 
@@ -77,13 +77,13 @@ class Assessment:
         return bool(abs(scores[first] - scores[second]) <= self.contest.tolerance)
 
     @cached_property
-    def drawn(self) -> Standings:
-        """Standings over drawn truths."""
+    def drawn(self) -> RankProbabilities:
+        """RankProbabilities over drawn truths."""
         rng = np.random.default_rng(self.seed)
-        return stand_over(self.contest.draw(self.draws, rng), self.contest.scores, self.contest.tolerance)
+        return rank_probabilities(self.contest.draw(self.draws, rng), self.contest.scores, self.contest.tolerance)
 
     @cached_property
-    def standings(self) -> tuple[Standings | None, bool]:
+    def standings(self) -> tuple[RankProbabilities | None, bool]:
         """All places and the whole order, and whether they are exact."""
         if self.is_worst_case:
             return None, True
@@ -109,7 +109,7 @@ class Assessment:
             if self.method == "exact":
                 raise self.no_exact_way(f"compare {self.contest.names[first]} and {self.contest.names[second]}")
         drawn = self.drawn
-        shares = (drawn.ahead[second, first], drawn.level[first, second], drawn.ahead[first, second])
+        shares = (drawn.wins[second, first], drawn.ties[first, second], drawn.wins[first, second])
         return LossTieWin(*(log(p) if p > 0 else -inf for p in shares)), False
 
     def no_exact_way(self, to: str) -> BadParameter:
@@ -207,7 +207,7 @@ class Assessment:
         """The probability of every place, algorithms in the recorded order. In the worst case: 1 or 0 where certain."""
         found, _ = self.standings
         if found is not None:
-            return found.places[self.order]
+            return found.ranks[self.order]
         size = len(self.order)
         above = np.zeros(size, dtype=np.int64)
         below = np.zeros(size, dtype=np.int64)
@@ -267,15 +267,15 @@ def level_scores(scores: NDArray[Any], tolerance: float) -> Array:
     return result
 
 
-def standings_of_two(found: LossTieWin, recorded: NDArray[Any], tolerance: float) -> Standings:
+def standings_of_two(found: LossTieWin, recorded: NDArray[Any], tolerance: float) -> RankProbabilities:
     """Two algorithms: everything follows from how the first ends relative to the second."""
     above, level, below = exp(found.above), exp(found.level), exp(found.below)
     ahead = np.array([[0.0, above], [below, 0.0]])
     places = np.array([[above + level / 2, below + level / 2], [below + level / 2, above + level / 2]])
     whole = nan
-    if differs(recorded, tolerance):
+    if has_differences(recorded, tolerance):
         whole = above if recorded[0] > recorded[1] else below
-    return Standings(ahead, np.array([[1.0, level], [level, 1.0]]), places, whole)
+    return RankProbabilities(ahead, np.array([[1.0, level], [level, 1.0]]), places, whole)
 
 
 def certainty(to_tie: int | None, to_reverse: int | None, bound: int) -> Certain:

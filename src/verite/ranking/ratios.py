@@ -25,7 +25,7 @@ from verite.ranking.detectors import DetectionTable
 from verite.ranking.montecarlo import ScoreMoves, draw_changes
 from verite.ranking.outcomes import count_rows
 from verite.ranking.sums import LossTieWin, Steps, poisson_binomial_pmf
-from verite.statistics.standings import Standings
+from verite.statistics.rankings import RankProbabilities
 
 Array = NDArray[np.float64]
 WORK = 30_000_000  # combinations that are gone through for one pair
@@ -160,7 +160,7 @@ class RatioContest:
             lead = one * theirs - two * mine + (one - two) * (self.items - many)
         return first_place(lead <= 0), first_place(lead < 0)
 
-    def standings(self) -> Standings | None:
+    def standings(self) -> RankProbabilities | None:
         return None
 
     def whole_at(self) -> Callable[[float], float] | None:

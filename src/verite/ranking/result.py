@@ -19,7 +19,7 @@ from verite.model.results import to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.ranking.sums import LossTieWin
 from verite.signature import Signature
-from verite.statistics.standings import say_group
+from verite.statistics.multiple_comparisons import format_group
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
@@ -361,7 +361,7 @@ class Ranking(Display):
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart {self.sureness}: {say_group(run, self.order)}." for run in self.not_told_apart()]
+        lines += [f"Not told apart {self.sureness}: {format_group(run, self.order)}." for run in self.not_told_apart()]
         return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
 
     def how(self) -> str:

@@ -71,7 +71,7 @@ def plot_pairs(leaderboard: Leaderboard, board: Board) -> Figure:
 
     doubt = "both" if "both" in board.standings else next(iter(board.standings))
     size = len(board.names)
-    shown = np.where(np.eye(size, dtype=bool), np.nan, board.standings[doubt].ahead)
+    shown = np.where(np.eye(size, dtype=bool), np.nan, board.standings[doubt].wins)
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
     figure, axes = open_axes(side + 1.8, side + 0.8)
     shade = colormaps["PuOr"].with_extremes(bad="0.92")
@@ -93,7 +93,7 @@ def plot_places(leaderboard: Leaderboard, board: Board) -> Figure:
 
     doubt = "both" if "both" in board.standings else next(iter(board.standings))
     size = len(board.names)
-    shown = board.standings[doubt].places
+    shown = board.standings[doubt].ranks
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
     figure, axes = open_axes(side + 1.8, side + 0.4)
     image = axes.imshow(shown, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="equal")
@@ -133,7 +133,7 @@ def plot_kept(leaderboard: Leaderboard) -> Figure:
     """How often neighbours keep their order under errors, against how many errors there are."""
     board = leaderboard.board
     pairs = [i for i in range(len(board.names) - 1) if board.scores[i] > board.scores[i + 1]]
-    frail = sorted(pairs, key=lambda i: float(board.standings["errors"].ahead[i, i + 1]))[:MOST_IN_LEGEND]
+    frail = sorted(pairs, key=lambda i: float(board.standings["errors"].wins[i, i + 1]))[:MOST_IN_LEGEND]
     figure, axes = open_axes(7.6, 4.6)
     shares = {factor: leaderboard.kept_at(factor, RATE_DRAWS) for factor in FACTORS}
     for i, (colour, dash) in zip([i for i in pairs if i in frail], styles(), strict=False):
