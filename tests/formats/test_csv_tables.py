@@ -14,7 +14,7 @@ import verite as vt
 from verite import cli
 from verite.analysis.properties import read_metadata
 from verite.analysis.reconcile import read_numbers
-from verite.annotation_errors.dependent import count_verdicts
+from verite.annotation_errors import Audit
 from verite.annotation_errors.detection import read_rates
 from verite.csv_files import lines_of, parse_csv
 from verite.leaderboards.audit import AuditRow, audit_table, read_rows
@@ -193,7 +193,7 @@ AUXILIARY = {
     "metadata": ("image,weather\n", lambda path, truth: read_metadata(path, truth)),
     "column": ("image,scene\n", lambda path, truth: groups_of(truth, f"{path}:scene", "groups")),
     "audit": ("image,label,x,y,width,height,kind,verdict\n", lambda path, truth: read_rows(path)),
-    "verdicts": ("kind,verdict\n", lambda path, truth: count_verdicts(str(path))),
+    "verdicts": ("kind,verdict\n", lambda path, truth: Audit.read_counts(str(path))),
     "confusion": ("recorded,cat\n", lambda path, truth: read_confusions(path, truth)),
     "rates": ("class,size,kind,rate\n", lambda path, truth: read_rates(path)),
     "published": ("first,second,epsilon,kept\n", lambda path, truth: read_published(path, ("a", "b"))),

@@ -33,7 +33,7 @@ def test_nothing_seen_in_n_draws_leaves_up_to_four_over_n_open():
 def test_a_sampler_follows_its_law(size, rate):
     many = np.arange(size + 1)
     sampler = Sampler.of(many.astype(float), binom(size, rate).pmf(many))
-    drawn = sampler.draw(200_000, np.random.default_rng(0))
+    drawn = sampler.sample(200_000, np.random.default_rng(0))
     common = binom(size, rate).pmf(many) * len(drawn) > 20
     counts = np.bincount(drawn, minlength=size + 1)
     observed = [*counts[common], counts[~common].sum()]
@@ -193,7 +193,7 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
     drawn = whole(by_record(moves, model, 40_000, np.random.default_rng(1)))
     plain = whole(by_kind(ScoreMoves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2)))
     assert_same_law(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
-    monkeypatch.setattr(error_model, "HELD", 100)
+    monkeypatch.setattr(error_model, "BLOCK", 100)
     again = whole(by_record(moves, model, 2000, np.random.default_rng(1)))
     assert_same_law(again[:, 1:] - again[:, :1], plain[:, 1:] - plain[:, :1])
 

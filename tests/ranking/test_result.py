@@ -56,24 +56,24 @@ def test_probabilities_too_small_for_a_number_are_given_as_logarithms():
     [
         (
             vt.annotation_errors.Bernoulli(0.1),
-            "each record of the truth is wrong with probability 0.1, independently of the others",
+            "each annotation is wrong with probability 0.1, independently of the others",
         ),
         (
             vt.annotation_errors.Asymmetric(0.1, 0.2),
-            "a record that says 0 is wrong with probability 0.1, one that says 1 with",
+            "an annotation of 0 is wrong with probability 0.1, one of 1 with",
         ),
         (
             vt.annotation_errors.PerItem([0.1] * 10),
-            "each record of the truth is wrong with a probability of its own, independently",
+            "each annotation is wrong with a probability of its own, independently",
         ),
-        (vt.annotation_errors.Audit(2, 30), "2 of 30 records checked were wrong"),
+        (vt.annotation_errors.Audit(2, 30), "2 of 30 audited annotations were wrong"),
         (
             vt.annotation_errors.Exactly(2),
-            "exactly 2 records of the truth are wrong, every choice of them as likely as any other",
+            "exactly 2 annotations are wrong, every choice of them equally likely",
         ),
-        (vt.annotation_errors.AtMost(2), "at most 2 of the records are wrong, chosen in the worst way for the order"),
-        (vt.annotation_errors.AtMost(epsilon=0.2), "at most a share of 0.2 of the records are wrong"),
-        (vt.annotation_errors.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group go together (correlation 0.3)"),
+        (vt.annotation_errors.AtMost(2), "at most 2 of the annotations are wrong, chosen in the worst way"),
+        (vt.annotation_errors.AtMost(epsilon=0.2), "at most a share of 0.2 of the annotations are wrong"),
+        (vt.annotation_errors.Shared(0.1, 0.3, [0, 1] * 5), "errors in one group are correlated (correlation 0.3)"),
     ],
 )
 def test_every_answer_states_its_model_and_assumption_in_words(model, words):

@@ -184,12 +184,12 @@ def brute(behind, ahead, rate):
     for x in range(ahead + 1):
         for y in range(behind + 1):
             key = (ahead - behind - 2 * (x - y), x + y)
-            ways = binomial(ahead, x, rate) * binomial(behind, y, rate)
+            ways = binomial_log_pmf(ahead, x, rate) * binomial_log_pmf(behind, y, rate)
             out[key] = out.get(key, 0.0) + ways
     return out
 
 
-def binomial(n, k, p):
+def binomial_log_pmf(n, k, p):
     return comb(n, k) * p**k * (1 - p) ** (n - k)
 
 
@@ -226,7 +226,7 @@ def test_rates_and_spreads_of_a_number_of_errors():
 @pytest.mark.parametrize(("ahead", "behind"), [(40, 30), (40, 31), (25, 25), (60, 2)])
 def test_many_items_are_summed_along_diagonals(ahead, behind):
     size, rate = ahead + behind, 0.2
-    law = np.array([log(binomial(size, k, rate)) for k in range(size + 1)])
+    law = np.array([log(binomial_log_pmf(size, k, rate)) for k in range(size + 1)])
     found = exchangeable.large_reversal(ahead, behind, rate, law)
     wanted = brute(behind, ahead, rate)
     for side, sign in ((found.below, -1), (found.level, 0), (found.above, 1)):

@@ -219,7 +219,7 @@ def test_columns_about_items_give_rates_groups_and_marks(written):
         "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (2, 3)) for line in text.splitlines())
     )
     shared = rank(sources, errors=Shared(0.2, 0.5, "source"))
-    assert "errors in the same source go together" in shared.assumption
+    assert "errors in the same source are correlated" in shared.assumption
     marks = written(
         "\n".join(",".join(v for k, v in enumerate(line.split(",")) if k not in (1, 2)) for line in text.splitlines())
     )
@@ -233,8 +233,8 @@ def test_columns_about_items_give_rates_groups_and_marks(written):
         (PerItem("rate"), "rates: expected one of the columns item, truth, found 'rate'"),
         (Shared(0.1, 0.1, "colour"), "groups: expected one of the columns item, truth, found 'colour'"),
         (Shared(0.1, 0.1, ["x"]), "groups: expected 3 names, one per item, found 1"),
-        (Exactly(2), "errors: expected at most half of the 3 records, found 2; beyond one half"),
-        (AtMost(4), "errors: expected at most the 3 records there are, found 4"),
+        (Exactly(2), "errors: expected at most half of the 3 annotations, found 2; beyond one half"),
+        (AtMost(4), "errors: expected at most the 3 annotations there are, found 4"),
     ],
 )
 def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
@@ -245,29 +245,29 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Bernoulli(0.6), "found 0.6; beyond one half the record says the opposite"),
+        (lambda: Bernoulli(0.6), "found 0.6; beyond one half the ground truth"),
         (lambda: Bernoulli(-0.1), "epsilon: expected a share .* from 0 to 0.5, found -0.1"),
         (lambda: Bernoulli(float("nan")), "epsilon: expected a share .* found nan"),
         (lambda: rank(TABLE), r"errors: expected an error model .* found None; .* vt.annotation_errors.Audit\("),
         (lambda: rank(TABLE, 0.1), r"errors: expected an error model such as .*, found 0.1"),
         (lambda: rank([1], Bernoulli(0.1)), r"what: expected a table .* found list; .* vt.Answers.of\("),
-        (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where a record is more likely wrong than right"),
+        (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where an annotation is more likely wrong than right"),
         (lambda: PerItem([[0.1]]), "rates: expected one number per item, found an array of shape"),
-        (lambda: Audit(6, 5), "errors: expected at most the 5 records checked, found 6"),
-        (lambda: Audit(3, 5), "errors: expected at most half of the 5 records checked, found 3"),
-        (lambda: Audit(0, 0), "checked: expected a whole number from 1 on, found 0"),
-        (lambda: Exactly(-1), "errors: expected a whole number from 0 on, found -1"),
-        (lambda: Exactly(1.5), "errors: expected a whole number from 0 on, found 1.5"),
+        (lambda: Audit(6, 5), "errors: expected at most the 5 annotations checked, found 6"),
+        (lambda: Audit(3, 5), "errors: expected at most half of the 5 annotations checked, found 3"),
+        (lambda: Audit(0, 0), "checked: expected a whole number of at least 1, found 0"),
+        (lambda: Exactly(-1), "errors: expected a whole number of at least 0, found -1"),
+        (lambda: Exactly(1.5), "errors: expected a whole number of at least 0, found 1.5"),
         (lambda: Shared(0.1, 1.5, "x"), "correlation: expected a number from 0 to 1, found 1.5"),
         (lambda: rank(TABLE, RARE, method="guess"), "method: expected auto, exact, montecarlo, found 'guess'"),
-        (lambda: rank(TABLE, RARE, draws=0), "draws: expected a whole number from 1 on, found 0"),
+        (lambda: rank(TABLE, RARE, draws=0), "draws: expected a whole number of at least 1, found 0"),
         (lambda: rank(TABLE, RARE, level=1.0), "level: expected a probability above 0.5 and below 1"),
-        (lambda: Bernoulli("x"), "epsilon: expected a share of wrong records from 0 to 0.5, found 'x'"),
-        (lambda: rank(TABLE, RARE, seed="x"), "seed: expected a whole number from 0 on, found 'x'"),
-        (lambda: rank(TABLE, RARE, draws=2.5), "draws: expected a whole number from 1 on, found 2.5"),
+        (lambda: Bernoulli("x"), "epsilon: expected a share of wrong annotations from 0 to 0.5, found 'x'"),
+        (lambda: rank(TABLE, RARE, seed="x"), "seed: expected a whole number of at least 0, found 'x'"),
+        (lambda: rank(TABLE, RARE, draws=2.5), "draws: expected a whole number of at least 1, found 2.5"),
         (lambda: PerItem(["a"]), "rates: expected a number for every item"),
         (lambda: rank(TABLE, Shared(0.1, 0.2, [None])), "groups: expected a name for every item, found none"),
-        (lambda: rank(TABLE, RARE).kept_at("a", "b", [0.7]), "epsilon: expected a share of wrong records"),
+        (lambda: rank(TABLE, RARE).kept_at("a", "b", [0.7]), "epsilon: expected a share of wrong annotations"),
         (lambda: check_settings(["wrong"], "binary"), "wrong: expected objects found by detectors for this"),
         (lambda: check_settings(["loss"], "labels"), "loss: expected confidences for this setting, found labels"),
         (lambda: check_settings(["confusion"], "found"), "confusion: expected labels or confidences for this setting"),

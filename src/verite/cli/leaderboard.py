@@ -66,7 +66,7 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     quiet = given["quiet"] or given["as_json"]
     settings = LeaderboardSettings(**settings_given(LeaderboardSettings, given))
-    errors, audit = errors_of(given), given["audit"] if is_file(given["audit"]) else None
+    errors, audit = read_error_model(given), given["audit"] if is_audit_file(given["audit"]) else None
     if given["calibrate"]:
         emit(calibrate(truth, pred, settings, errors, given), given)
         return
@@ -79,17 +79,11 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     emit(board, given)
 
 
-def is_file(audit: str | None) -> bool:
-    return audit is not None and "=" not in audit
+def read_error_model(given: Given) -> Detection:
+    """Build the annotation-error model from the options; `--audit FILE` is read later, with the ground truth."""
+    from verite.annotation_errors.detection import Detection, read_rates
 
-
-def errors_of(given: Given) -> Detection:
-    """What the options say may be wrong with the truth."""
-    from verite.annotation_errors.detection import Detection, join_rates, parse_rates, read_rates
-
-    said = [parse_rates(given["errors"])] if given["errors"] else []
-    if given["audit"] and not is_file(given["audit"]):
-        said.append(parse_rates(given["audit"]))
+    rates = [given["errors"], None if is_audit_file(given["audit"]) else given["audit"]]
     favours = None
     if given["favours"]:
         name, _, times = given["favours"].rpartition(":")
@@ -99,14 +93,19 @@ def errors_of(given: Given) -> Detection:
             favours = ("", 0.0)
         if not name:
             raise BadParameter(f"favours: expected NAME:TIMES such as a:4, found {given['favours']!r}")
-    return Detection(
-        **join_rates(*said),
+    return Detection.parse(
+        ",".join(filter(None, rates)),
         rates=read_rates(given["errors_file"]) if given["errors_file"] else (),
         lit=given["lit"],
         shared=given["shared"],
         correlation=given["correlation"] or 0.0,
         favours=favours,
     )
+
+
+def is_audit_file(audit: str | None) -> bool:
+    """Return whether `--audit` is a file, not KIND=K/N."""
+    return audit is not None and "=" not in audit
 
 
 def make_board(

@@ -92,4 +92,4 @@ def calibrate(
     bins, every, brier = bin_pairs(predicted, np.array([after[pair.first] - after[pair.second] for pair in pairs]))
     scores = {name: (float(score), after[name]) for name, score in zip(board.names, board.scores, strict=True)}
     signature = Signature("leaderboard_calibration", ranked.signature.settings)
-    return BoardCalibration(str(signature), board.metric, errors.words, scores, brier, every, bins)
+    return BoardCalibration(str(signature), board.metric, errors.assumption, scores, brier, every, bins)

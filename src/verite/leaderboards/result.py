@@ -397,7 +397,7 @@ class Leaderboard(Display):
             "detector is first, and keeps its place; draws are orders, never scores"
         ]
         if "errors" in self.board.by_doubt:
-            notes.append(f"assumed: {self.errors.words}")
+            notes.append(f"assumed: {self.errors.assumption}")
             if self.contest is not None and len(self.contest.verdicts):
                 notes.append(f"{len(self.contest.verdicts):,} that were checked are in every draw as they were found")
         if self.board.images is not None:
@@ -469,7 +469,7 @@ class Leaderboard(Display):
             "seed": self.settings.seed,
             "level": self.settings.level,
             "errors": str(self.errors) if "errors" in self.board.by_doubt else None,
-            "assumption": self.errors.words if "errors" in self.board.by_doubt else None,
+            "assumption": self.errors.assumption if "errors" in self.board.by_doubt else None,
             "resample": None if self.board.images is None else spell_resample(self.settings.resample),
             "vanishing_classes": self.vanishing,
             "version": verite.__version__,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite import _core
-from verite.annotation_errors.detection import ANY, KINDS, SIZES, Detection
+from verite.annotation_errors.detection import ANY, ERROR_KINDS, SIZES, Detection
 from verite.errors import DataError, ReadError, did_you_mean, excerpt
 from verite.evaluation.evaluation import Changes, join_lists
 from verite.leaderboards.bootstrap import generator
@@ -410,7 +410,7 @@ class TruthDraws:
 
     @cached_property
     def bases(self) -> dict[str, tuple[Floats, Floats]]:
-        return {kind: self.base_rates(kind) for kind in KINDS}
+        return {kind: self.base_rates(kind) for kind in ERROR_KINDS}
 
     @cached_property
     def group_of(self) -> dict[str, NDArray[np.int64]]:
@@ -426,11 +426,11 @@ class TruthDraws:
             of_record = images[self.truth.image[rows]]
             pooled = images[self.pool.image] if self.pool is not None else of_record[:0]
         every = np.unique(np.concatenate([of_record, pooled]), return_inverse=True)[1]
-        return {kind: every if kind == "missing" else every[: len(rows)] for kind in KINDS}
+        return {kind: every if kind == "missing" else every[: len(rows)] for kind in ERROR_KINDS}
 
     def rates(self, kind: str, draw: int) -> Floats:
         """The rate of every record, and for missing objects of every candidate behind them, before they are scaled."""
-        errors, number = self.errors, KINDS.index(kind)
+        errors, number = self.errors, ERROR_KINDS.index(kind)
         given = errors.jitter[0] if kind == "jitter" else getattr(errors, kind)
         if isinstance(given, tuple):
             wrong, checked = given
@@ -532,7 +532,7 @@ class TruthDraws:
         """The kinds of errors that there are."""
         listed = {kind for _, _, kind, rate in self.errors.rates if rate}
         said = {kind for kind, _ in self.known}
-        return frozenset(kind for kind in KINDS if self.errors.mean(kind) or kind in listed or kind in said)
+        return frozenset(kind for kind in ERROR_KINDS if self.errors.mean(kind) or kind in listed or kind in said)
 
     @cached_property
     def fixed_table(self) -> Annotations:

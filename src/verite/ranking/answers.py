@@ -154,10 +154,10 @@ class AnswerTable:
     def assume(self, model: ErrorModel) -> str:
         """What is assumed, in words."""
         if model.is_worst_case:
-            return model.words
+            return model.assumption
         if self.kind == "labels":
-            return f"{model.words}; {say_moves(len(self.labels), self.confusion)}"
-        return f"{model.words}; errors do not depend on what the algorithms answered"
+            return f"{model.assumption}; {say_moves(len(self.labels), self.confusion)}"
+        return f"{model.assumption}; errors do not depend on what the algorithms answered"
 
     @property
     def tau(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial
+from verite.annotation_errors.distributions import binomial_log_pmf
 from verite.annotation_errors.model import ErrorModel, fingerprint
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
@@ -185,9 +185,9 @@ class ScoreTable:
     def assume(self, model: ErrorModel) -> str:
         """What is assumed, in words."""
         if model.is_worst_case:
-            return model.words
+            return model.assumption
         with_it = "" if self.soft is None else " and changes its confidence for the other's"
-        return f"{model.words}; {say_moves(len(self.labels), self.confusion)}{with_it}"
+        return f"{model.assumption}; {say_moves(len(self.labels), self.confusion)}{with_it}"
 
     def with_sums(self, sums: Sums) -> ScoreTable:
         """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
@@ -344,11 +344,11 @@ def enumerate_errors(moves: ScoreMoves, model: ErrorModel) -> tuple[Array, Array
         if model.is_independent:
             added, shares, _ = combine(moves, items, moves.rates[items])
         else:
-            law = model.law(len(items), moves.items)
+            law = model.log_pmf(len(items), moves.items)
             if law is None:
                 return None
             added, shares, wrong = combine(moves, items, np.full(len(items), 0.5))
-            shares = shares * np.exp(law - binomial(len(items), 0.5))[wrong]
+            shares = shares * np.exp(law - binomial_log_pmf(len(items), 0.5))[wrong]
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights
@@ -367,7 +367,7 @@ def by_errors(moves: ScoreMoves, recorded: Array, tolerance: float) -> Array | N
     change, weights, wrong = combine(moves, items, np.full(len(items), 0.5))
     scores = change + recorded
     lead = scores[:, 0] - scores[:, 1]
-    law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
+    law = np.exp(binomial_log_pmf(len(items), 0.5)) if len(items) else np.ones(1)
     events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, keeps_order(scores, recorded, tolerance))
     return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
 

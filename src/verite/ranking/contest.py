@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial
+from verite.annotation_errors.distributions import binomial_log_pmf
 from verite.annotation_errors.model import ErrorModel
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable, by_errors, enumerate_errors, losses, moves_of
@@ -125,7 +125,7 @@ class AnswerContest:
 
     @property
     def expected_errors(self) -> int:
-        return self.model.expected(self.table)
+        return self.model.expected_errors(self.table)
 
     def show(self, algorithm: int) -> float:
         return int(self.scores[algorithm]) / self.items
@@ -142,14 +142,14 @@ class AnswerContest:
     @cached_property
     def at_rates(self) -> AnswerContest:
         """The same items under a model whose rate can be varied."""
-        return self.under(self.model.at(0.5))
+        return self.under(self.model.with_rate(0.5))
 
     def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         duel, model = self.at_rates.duel(first, second), self.at_rates.model
         groups = [] if model.is_independent else split_groups(duel)
 
         def at(epsilon: float) -> LossTieWin | None:
-            varied = model.at(epsilon)
+            varied = model.with_rate(epsilon)
             return loss_tie_win(duel.steps(epsilon)) if varied.is_independent else group_sides(duel, groups, varied)
 
         return at
@@ -169,7 +169,7 @@ class AnswerContest:
 
     def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
         duel = self.duel(first, second)
-        return worst_drops(duel, self.model.knows_right).errors_to_lose(duel.gap)
+        return worst_drops(duel, self.model.rate_zero_is_verified).errors_to_lose(duel.gap)
 
     def standings(self) -> RankProbabilities | None:
         return exact_standings(self.outcomes, self.model)
@@ -218,7 +218,7 @@ class ConfidenceContest:
 
     @property
     def expected_errors(self) -> int:
-        return self.model.expected(self.table)
+        return self.model.expected_errors(self.table)
 
     def show(self, algorithm: int) -> float:
         return float(-self.scores[algorithm] / self.items)
@@ -236,12 +236,12 @@ class ConfidenceContest:
     @cached_property
     def at_rates(self) -> ConfidenceContest:
         """The same items under a model whose rate can be varied."""
-        return self.under(self.model.at(0.5))
+        return self.under(self.model.with_rate(0.5))
 
     def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
         model = self.at_rates.model
         if not model.is_independent:
-            return lambda epsilon: self.under(model.at(epsilon)).pair(first, second)
+            return lambda epsilon: self.under(model.with_rate(epsilon)).pair(first, second)
         both = replace(self.at_rates, table=self.table.only([first, second]))
         given = by_errors(both.moves, both.scores, self.tolerance)
 
@@ -265,7 +265,7 @@ class ConfidenceContest:
     def errors_to(self, first: int, second: int) -> tuple[int | None, int | None]:
         lead = np.where(self.moves.ways > 0, self.moves.change[:, :, first] - self.moves.change[:, :, second], inf)
         fallen = -lead.min(axis=1)
-        if self.model.knows_right:
+        if self.model.rate_zero_is_verified:
             fallen[self.moves.rates == 0] = 0.0
         drops = Drops.of(fallen, np.ones(len(fallen), dtype=np.int64))
         return drops.errors_to_lose(float(self.scores[first] - self.scores[second]), self.tolerance)
@@ -285,7 +285,7 @@ class ConfidenceContest:
 
 def errors_at(many: int, epsilon: float) -> Array:
     """The law of the number of wrong records among so many at a common rate below 1."""
-    return np.exp(binomial(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
+    return np.exp(binomial_log_pmf(many, epsilon)) if epsilon > 0 and many else (np.arange(many + 1) == 0) * 1.0
 
 
 def contest_of(table: AnswerTable | ScoreTable, model: ErrorModel) -> RankingProblem:

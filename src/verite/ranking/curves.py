@@ -50,10 +50,12 @@ class OrderCurves:
 
     @cached_property
     def drawn(self) -> list[RankProbabilities]:
-        """RankProbabilities at each of `RATES`."""
+        """Rank probabilities at each of `RATES`."""
         found = []
         for rate in RATES:
-            scores = self.contest.under(self.contest.model.at(rate)).draw(self.many, np.random.default_rng(self.seed))
+            scores = self.contest.under(self.contest.model.with_rate(rate)).draw(
+                self.many, np.random.default_rng(self.seed)
+            )
             found.append(rank_probabilities(scores, self.contest.scores, self.contest.tolerance))
         return found
 

@@ -107,7 +107,7 @@ class DetectionTable(AnswerTable):
 
     def assume(self, model: ErrorModel) -> str:
         how = WRONG[self.wrong] if self.by == "recall" else ALARMS
-        return model.words if model.is_worst_case else f"{model.words}; {how}"
+        return model.assumption if model.is_worst_case else f"{model.assumption}; {how}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.distributions import binomial_log_pmf, point_mass_log_pmf
 from verite.annotation_errors.model import ErrorModel
 from verite.ranking.exchangeable import group_sides, is_as_a_whole, mean_rate, split_groups
 from verite.ranking.outcomes import ItemOutcomes, Pairwise
@@ -104,7 +104,7 @@ def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> RankProbabilitie
             logs: Array = np.log(np.nan_to_num(found.packed))
         return logs
 
-    logs = model.average(at, int(outcomes.counts.sum()))
+    logs = model.log_mean(at, int(outcomes.counts.sum()))
     if logs is None:
         return None
     found = RankProbabilities.unpack(np.exp(logs), 3)
@@ -135,7 +135,7 @@ def binomials(steps: Steps) -> tuple[Array, Array] | None:
     """
     low, law = 0, np.ones(1)
     for (_, _, up), count in zip(steps.laws, steps.counts.tolist(), strict=True):
-        logs = binomial(count, float(up)) if 0 < up < 1 else certain(count, count if up == 1 else 0)
+        logs = binomial_log_pmf(count, float(up)) if 0 < up < 1 else point_mass_log_pmf(count, count if up == 1 else 0)
         used = np.flatnonzero(logs > TINY)
         if len(law) * len(used) > WORK or len(steps.counts) > FEW:
             return None
@@ -169,7 +169,7 @@ def whole_by_errors(outcomes: ItemOutcomes) -> Array | None:
     preserves = keeps_order(scores, outcomes.scores)
     size = int(outcomes.counts.sum())
     shares = np.bincount(vectors[preserves, -1], weights[preserves], size + 1)
-    return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
+    return np.asarray(shares / np.exp(binomial_log_pmf(size, 0.5)), dtype=np.float64)
 
 
 def walk_groups(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
@@ -203,7 +203,7 @@ def group_unit(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> Unit | 
     """The items of one group of errors as a single step."""
     part = outcomes.where(outcomes.groups == group)
     size = int(part.counts.sum())
-    errors = model.law(size, part.items)
+    errors = model.log_pmf(size, part.items)
     if errors is None:
         return None
     if is_as_a_whole(errors):
@@ -217,7 +217,7 @@ def group_unit(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> Unit | 
     found = walk(units_of(part.at(rate), counting=True))
     if found is None:
         return None
-    weight = np.exp(errors - binomial(size, rate))
+    weight = np.exp(errors - binomial_log_pmf(size, rate))
     vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
     weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
     return Unit(vectors, weights)
@@ -262,7 +262,7 @@ def sides(duel: Pairwise, model: ErrorModel) -> LossTieWin | None:
         found = loss_tie_win(duel.steps(epsilon))
         return np.array([found.below, found.level, found.above])
 
-    averaged = model.average(at, duel.size)
+    averaged = model.log_mean(at, duel.size)
     return group_sides(duel, split_groups(duel), model) if averaged is None else LossTieWin(*averaged.tolist())
 
 

@@ -14,7 +14,7 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import NEGLIGIBLE, binomial
+from verite.annotation_errors.distributions import NEGLIGIBLE, binomial_log_pmf
 from verite.annotation_errors.model import ErrorModel
 from verite.ranking.outcomes import Pairwise
 from verite.ranking.sums import LossTieWin, Pieces, Steps, loss_tie_win, poisson_binomial_pmf
@@ -36,7 +36,7 @@ def joint_law(duel: Pairwise, rate: float) -> tuple[Array, NDArray[np.int64], Ar
         if (ahead + 1) * (behind + 1) > OUTER:
             return None
         x, y = np.meshgrid(np.arange(ahead + 1), np.arange(behind + 1), indexing="ij")
-        logs = binomial(ahead, rate)[:, None] + binomial(behind, rate)
+        logs = binomial_log_pmf(ahead, rate)[:, None] + binomial_log_pmf(behind, rate)
         lead = (duel.gap - 2 * (x - y)).ravel()
         return lead.astype(np.float64), (x + y).ravel().astype(np.int64), logs.ravel()
     size = duel.size
@@ -58,7 +58,7 @@ def reweight(duel: Pairwise, rate: float, law: Array) -> tuple[Array, Array] | N
     if joint is None:
         return None
     lead, wrong_records, logs = joint
-    return lead, logs + (law - binomial(duel.size, rate))[wrong_records]
+    return lead, logs + (law - binomial_log_pmf(duel.size, rate))[wrong_records]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class SharedGroup:
     def law(self, model: ErrorModel) -> Array | None:
         """The law of the lead of first over second: probabilities of -size … size. None where it takes too long."""
         size = self.duel.size
-        errors = model.law(size, self.duel.items)
+        errors = model.log_pmf(size, self.duel.items)
         if errors is None:
             return None
         if is_as_a_whole(errors):
@@ -96,7 +96,7 @@ class SharedGroup:
         if joint is None:
             return None
         lead, wrong, logs = joint
-        weight = errors - binomial(size, 0.5)
+        weight = errors - binomial_log_pmf(size, 0.5)
         places = (lead + size).astype(np.int64)
         return np.bincount(places, np.exp(logs + weight[wrong]), 2 * size + 1).astype(np.float64)
 
@@ -126,7 +126,7 @@ def split_groups(duel: Pairwise) -> list[SharedGroup]:
 def group_sides(duel: Pairwise, groups: list[SharedGroup], model: ErrorModel) -> LossTieWin | None:
     """Errors in groups: each group moves the lead as one large step. None where that is too many combinations."""
     if len(groups) == 1 and groups[0].times == 1:
-        errors = model.law(duel.size, duel.items)
+        errors = model.log_pmf(duel.size, duel.items)
         found = None if errors is None else one_group_sides(duel, errors)
         if found is not None:
             return found
@@ -170,8 +170,8 @@ def large_reversal(ahead: int, behind: int, rate: float, law: Array) -> LossTieW
     The leader is overtaken where x - y > gap / 2. The likeliest of these cases lie next to the border, so the diagonals
     x - y = constant are summed from there on, each around its likeliest place, until nothing is added any more.
     """
-    leader, trailer = binomial(ahead, rate), binomial(behind, rate)
-    weight = law - binomial(ahead + behind, rate)
+    leader, trailer = binomial_log_pmf(ahead, rate), binomial_log_pmf(behind, rate)
+    weight = law - binomial_log_pmf(ahead + behind, rate)
     gap = ahead - behind
     width = int(6 * (min(ahead, behind) + 100) ** 0.5) + 100  # 12 standard deviations of the widest case
 

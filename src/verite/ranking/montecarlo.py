@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import Sampler
+from verite.annotation_errors.distributions import Sampler
 from verite.annotation_errors.model import ErrorModel
 from verite.progress import begin
 from verite.ranking.outcomes import ItemOutcomes
@@ -87,7 +87,7 @@ def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator
         many = min(DRAWS, draws - first)
         block = np.zeros((change.shape[1], many), dtype=np.int32)
         for vector, sampler in zip(vectors, samplers, strict=True):
-            net_count = sampler.draw(many, rng)
+            net_count = sampler.sample(many, rng)
             for j in np.flatnonzero(vector):
                 if vector[j] > 0:
                     block[j] += net_count
@@ -129,6 +129,6 @@ def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.G
     sizes = np.unique(group, return_counts=True)[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     first = 0
-    for wrong in model.draw(sizes, moves.items, draws, rng):
+    for wrong in model.sample(sizes, moves.items, draws, rng):
         yield chosen_changes(kind[order], ways, change, offsets, wrong, seed, first)
         first += len(wrong)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.distributions import binomial_log_pmf, point_mass_log_pmf
 from verite.annotation_errors.model import ErrorModel
 from verite.ranking.detectors import DetectionTable
 from verite.ranking.montecarlo import ScoreMoves, draw_changes
@@ -53,7 +53,7 @@ class RatioContest:
 
     @property
     def expected_errors(self) -> int:
-        return self.model.expected(self.table)
+        return self.model.expected_errors(self.table)
 
     @cached_property
     def claims(self) -> NDArray[np.int64]:
@@ -119,11 +119,11 @@ class RatioContest:
             assert found is not None
             return np.array([found.below, found.level, found.above])
 
-        logs = self.model.average(at, self.items)
+        logs = self.model.log_mean(at, self.items)
         return None if logs is None else LossTieWin(*logs.tolist())
 
     def pair_at(self, first: int, second: int) -> Callable[[float], LossTieWin | None]:
-        if not self.model.at(0.5).is_independent:
+        if not self.model.with_rate(0.5).is_independent:
             return lambda epsilon: None
         size = len(self.moves.counts)
         return lambda epsilon: self.sides(first, second, np.full(size, epsilon), OFTEN)
@@ -146,7 +146,7 @@ class RatioContest:
         Objects that first alone found cost it most, then those that both did (if it claims fewer), then the others:
         every exchange of one for another shows it.
         """
-        counts = np.where((self.moves.rates > 0) | (not self.model.knows_right), self.moves.counts, 0)
+        counts = np.where((self.moves.rates > 0) | (not self.model.rate_zero_is_verified), self.moves.counts, 0)
         alone, _, both, neither = (int(counts[kinds].sum()) for kinds in self.split(first, second))
         mine, theirs = int(self.claims[first]), int(self.claims[second])
         removed = [alone, *([both] if theirs > mine else []), *([] if self.table.by == "precision" else [neither])]
@@ -188,7 +188,9 @@ def law_of_real(counts: NDArray[np.int64], rates: Array) -> tuple[int, Array]:
         return cut(int(values[0]), law, 0.0)
     law = np.ones(1)
     for rate, size in zip(different.tolist(), sizes.tolist(), strict=True):
-        part = np.exp(binomial(size, 1 - rate) if 0 < rate < 1 else certain(size, 0 if rate else size))
+        part = np.exp(
+            binomial_log_pmf(size, 1 - rate) if 0 < rate < 1 else point_mass_log_pmf(size, 0 if rate else size)
+        )
         law = np.convolve(law, part)
     return cut(0, law, 0.0)
 

@@ -16,7 +16,7 @@ from math import ceil, exp, fsum, inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import NEGLIGIBLE
+from verite.annotation_errors.distributions import NEGLIGIBLE
 
 Array = NDArray[np.float64]
 VALUES = np.array([-1.0, 0.0, 1.0])
