@@ -179,7 +179,7 @@ class Ranking(Display):
         return np.array([nan if at is None else at(epsilon) for epsilon in rates])
 
     @property
-    def sureness(self) -> str:
+    def certainty(self) -> str:
         """How surely algorithms are told apart."""
         return "for certain" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
 
@@ -361,7 +361,7 @@ class Ranking(Display):
                 else f"{self.errors_to_break:,} wrong records in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart {self.sureness}: {format_group(run, self.order)}." for run in self.not_told_apart()]
+        lines += [f"Not told apart {self.certainty}: {format_group(run, self.order)}." for run in self.not_told_apart()]
         return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
 
     def how(self) -> str:

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from verite.arrays import np
+from verite.statistics.intervals import wilson
 
 Array = NDArray[np.float64]
+
+
+class OrderShares(NamedTuple):
+    """Shares of simulations in which a pair of algorithms keeps its recorded order, is tied, and is reversed."""
+
+    kept: float
+    tie: float
+    reversed: float
+
+    def intervals(self, samples: int) -> dict[str, tuple[float, float]]:
+        """Wilson's 95 % confidence interval of each share, for this number of simulations."""
+        return {name: wilson(share, samples) for name, share in zip(self._fields, self, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
