@@ -20,7 +20,7 @@ from verite.cli import run
 from verite.errors import BadParameter
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
-from verite.ranking.contest import contest_of
+from verite.ranking.problem import ranking_problem
 from verite.ranking.rank import rank
 
 # One of each model for a table of n items: with errors, and without any.
@@ -96,11 +96,11 @@ def test_without_errors_the_ranking_is_certain(name, kind):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_loss_tie_and_win_add_up_to_one(name):
     table = TABLES["three"]
-    contest = contest_of(table, example(name, table))
-    found = contest.pair(0, 1)
-    assert (found is None) == contest.model.is_worst_case
+    problem = ranking_problem(table, example(name, table))
+    found = problem.pair(0, 1)
+    assert (found is None) == problem.model.is_worst_case
     if found is not None:
-        assert exp(found.below) + exp(found.level) + exp(found.above) == pytest.approx(1, rel=1e-12)
+        assert exp(found.loss) + exp(found.tie) + exp(found.win) == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -204,7 +204,7 @@ def plot_leaderboard(ranking: Ranking) -> Figure:
         for begin, end in run:
             axes.plot([1.03 + 0.03 * k] * 2, [begin + 0.75, end + 1.25], color=COLOURS[1], lw=5, solid_capstyle="butt",
                       transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
-    said = "bars join tied algorithms," if runs else "no two algorithms are tied,"
+    said = "bars join tied algorithms: order not kept" if runs else "every order is kept"
     axes.set_title("Leaderboard", loc="left")
     axes.set_title(f"{said} {ranking.certainty}", loc="right", fontsize=8, color="0.4")
     write_note(figure, f"{ranking.items:,} items · {ranking.model}")
