@@ -63,10 +63,10 @@ class MeanScores(Protocol):
 class Level(Number[float, float]):
     """A confidence level: neither 0 nor 1."""
 
-    def hold(self, value: Any) -> float:
+    def validate(self, value: Any) -> float:
         from verite.statistics.intervals import check_level
 
-        level = float(super().hold(value))
+        level = float(super().validate(value))
         check_level(level)
         return level
 
@@ -74,7 +74,10 @@ class Level(Number[float, float]):
 class Groups(Setting[Any, Any]):
     """A word, the name of a column, a file, or a value per image."""
 
-    def spell(self, value: Any) -> object:
+    def validate(self, value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    def format(self, value: Any) -> object:
         return value if isinstance(value, str) else "given"
 
 
@@ -481,7 +484,7 @@ class LeaderboardSimulation:
     def signature(self, metric: str) -> Signature:
         """Return everything that can change the probabilities of a ranking by a score."""
         own = self.results[0].scores[metric].signature
-        facts = {key: str(value) for key, value in self.settings.facts.items() if value is not None}
+        facts = {key: str(value) for key, value in self.settings.signed_values.items() if value is not None}
         for known in ("protocol", "on"):
             facts.pop(known, None)
         given = {"metric": metric, "score": own.name, **dict(own.settings)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import verite
 from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
-from verite.model.results import digest_for, to_json
+from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.statistics.intervals import MIN_RESAMPLES, percentile_interval, wilson
 from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
@@ -419,7 +419,8 @@ class Leaderboard(Display):
             table = self.shown_table(metric)
             parts.append(Table(table.head, table.rows, title=metric) if len(self.boards) > 1 else table)
             parts += self.describe_ranking(board)
-        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in self.notes)
+        cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
+        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in (*self.notes, *cuts))
         return [*parts, *notes, self.signature]
 
     def describe_ranking(self, board: Board) -> list[str]:
