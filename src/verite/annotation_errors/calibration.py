@@ -14,7 +14,7 @@ from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.statistics.calibration import CalibrationBin, bin_columns
 
-WIDTH = 110  # characters of a line of printed text
+WIDTH = 98  # characters of a line of printed text
 
 
 @dataclass(frozen=True, eq=False)

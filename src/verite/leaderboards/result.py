@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Sources of uncertainty, in the order of tables and arrays, and how they are printed.
 SOURCES = {"errors": "annotation errors", "images": "bootstrap of images", "both": "both"}
-WIDTH = 110  # characters of a line of printed text
+WIDTH = 98  # characters of a line of printed text
 NOT_COVERED = (
     "all of this is conditional on the model; not covered: errors that favour one detector unless --favours states it, "
     "other annotation guidelines, images of another kind"

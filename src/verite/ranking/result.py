@@ -23,7 +23,7 @@ from verite.statistics.multiple_comparisons import PairwiseSignificance, format_
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
-WIDTH = 110
+WIDTH = 98
 MAX_PAIRS = 15  # shown without being asked; of more, neighbours alone
 MAX_RANK_COLUMNS = 10  # algorithms up to which every place has a column
 
