@@ -117,11 +117,11 @@ def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path:
 
 def test_the_variance_of_a_drawn_mean_over_images_is_that_of_the_mean() -> None:
     """Images drawn twice count twice: s² / n within 5 %. As a set they would give 21 % less deviation."""
-    from verite.leaderboards.bootstrap import draw_images
+    from verite.leaderboards.bootstrap import resample_images
 
     images = vt.Images([f"{i}" for i in range(60)])
     values = np.random.default_rng(5).normal(size=60)
-    drawn = draw_images(images, 8000, 1) @ values / 60
+    drawn = resample_images(images, 8000, 1) @ values / 60
     assert drawn.var() == pytest.approx(values.var() / 60, rel=0.05)
 
 

@@ -9,7 +9,6 @@ import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text, crowded_pair, random_pair
 from verite.reporting.draw import Overlay
 from verite.reporting.report.packed import STEPS, ConfidenceTally, Packer, find_mixups
-from verite.reporting.report.summary import exact_mcnemar
 
 
 @pytest.mark.parametrize("classes", [1, 2, 80])
@@ -116,13 +115,6 @@ def test_of_too_many_classes_the_worst_have_all_numbers_and_all_have_one(tmp_pat
     assert [row[1] for row in rows] == sorted(score for score in scores if score == score)[:10]
     assert [one[0] for one in document["classes"]["scores"]] == [round(score, 6) for score in scores if score == score]
     assert "The 10 worst of 30 classes" in Text(made.read_text()).text
-
-
-def test_exact_mcnemar_is_scipys():
-    stats = pytest.importorskip("scipy.stats")
-    for a, b in ((0, 0), (1, 5), (12, 51), (400, 430)):
-        expected = stats.binomtest(min(a, b), a + b).pvalue if a + b else 1.0
-        assert exact_mcnemar(a, b) == pytest.approx(expected, abs=1e-12)
 
 
 def test_masks_have_outlines_in_all_images_and_the_page_says_where_they_have_not(tmp_path, monkeypatch):

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import comb, erfc, sqrt
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from verite.reporting.report.layout import count_of, is_known
 from verite.reporting.report.packed import MOST_IMAGES
 from verite.reporting.report.ranking import MOST_RECORDS
 from verite.reporting.report.suspicious import MOST as MOST_SUSPECTS
+from verite.statistics.mcnemar import mcnemar_exact
 
 LIKE_COCO = ("coco", "lvis")  # protocols whose reference finds truths by their ids
 
@@ -258,7 +258,7 @@ def tell_sides(systems: list[System]) -> dict[str, Any]:
             "first_only": only[0],
             "second_only": only[1],
             "neither": int(asked.sum()) - both - sum(only),
-            "p": exact_mcnemar(*only),
+            "p": mcnemar_exact(*only),
         },
         "fates": tell_fates(first, second),
     }
@@ -272,18 +272,6 @@ def tell_fates(first: System, second: System) -> dict[str, Any] | None:
 
     pair = SystemPair(first.analysis, second.analysis, (first.name, second.name))
     return {"names": list(FATES), "matrix": pair.migration.tolist()}
-
-
-def exact_mcnemar(a: int, b: int) -> float:
-    """Return the two-sided p value of the exact McNemar test.
-
-    >>> round(exact_mcnemar(1, 5), 4), exact_mcnemar(0, 0)
-    (0.2188, 1.0)
-    """
-    n, few = a + b, min(a, b)
-    if n > 2000:  # beyond, the normal approximation is equal to all digits shown
-        return erfc(max(abs(a - b) - 1, 0) / sqrt(2 * n))
-    return float(min(1.0, 2 * sum(comb(n, k) for k in range(few + 1)) / 2**n))
 
 
 def tell_board(systems: list[System], own: ReportSettings, audit: Any = None) -> dict[str, Any] | None:
@@ -353,11 +341,11 @@ def tell_suspects(systems: list[System], audit: Any) -> list[dict[str, Any]]:
             if key not in best or one["probability"] > best[key][0]:
                 best[key] = one["probability"], system, one
     chosen = sorted(best.values(), key=lambda one: -one[0])[:MOST_SUSPECTS]
-    said = {row.place: row.verdict for row in read_rows(audit)} if audit is not None else {}
+    said = {row.location: row.verdict for row in read_rows(audit)} if audit is not None else {}
     found = []
     for _, system, one in chosen:
         row = audit_row(system, one)
-        found.append(system.tell_suspect(one) | {"audit": list(row.place), "verdict": said.get(row.place, "")})
+        found.append(system.tell_suspect(one) | {"audit": list(row.location), "verdict": said.get(row.location, "")})
     return found
 
 

@@ -1,4 +1,4 @@
-"""Small made-up contests: a truth of boxes or masks, and detectors of different skill."""
+"""Small generated datasets: ground truth of boxes or masks, and detectors of different skill."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_truth(seed: int, images: int = 20, classes: int = 3, each: int = 4, *, 
 
 
 def make_detector(truth: dict[str, Any], seed: int, skill: float = 0.7, *, masks: bool = False) -> list[dict[str, Any]]:
-    """Finds this share of the objects, and as many boxes where none is; scores do not tie."""
+    """Predictions of this share of the objects, and false positives; confidences are distinct."""
     rng = np.random.default_rng([99, seed])
     found = []
     for record in truth["annotations"]:
