@@ -11,7 +11,7 @@ from PIL import Image
 import verite as vt
 from verite.cli import run
 from verite.reporting.draw import PENS, Overlay, rings_of, thin, trace_mask
-from verite.reporting.pictures import Pictures, below, pixels
+from verite.reporting.image_files import ImageFiles, inside, load_pixels
 
 HARBOUR = Path(__file__).parents[2] / "src" / "verite" / "data" / "demo"
 TRUTH, HAWK = HARBOUR / "truth.json", HARBOUR / "hawk.json"
@@ -30,7 +30,7 @@ def three():
 
 def test_fates_are_those_of_the_matching(three):
     overlay = Overlay(three, confidence=0.0)
-    fates = sorted((mark.side, mark.fate, mark.label) for mark in overlay.marks(0))
+    fates = sorted((mark.side, mark.outcome, mark.label) for mark in overlay.marks(0))
     assert fates == [
         ("pred", "right", "cat"), ("pred", "right", "dog"), ("pred", "wrong", "cat"),
         ("truth", "found", "cat"), ("truth", "found", "dog"), ("truth", "missed", "cat"),
@@ -39,7 +39,7 @@ def test_fates_are_those_of_the_matching(three):
 
 def test_what_is_not_sure_enough_finds_nothing(three):
     overlay = Overlay(three, confidence=0.5)
-    assert {mark.row for mark in overlay.marks(0) if mark.fate == "missed"} == {1, 2}
+    assert {mark.row for mark in overlay.marks(0) if mark.outcome == "missed"} == {1, 2}
     assert {name: values[0] for name, values in overlay.by_image.items()} == {"found": 1, "missed": 2, "wrong": 1}
 
 
@@ -89,18 +89,18 @@ def test_boxes_are_drawn_where_boxes_are_compared():
     "name", ["../secret.png", "/etc/passwd.png", "a/../../b.png", "http://x/y.png", "C:\\x.png", ""]
 )
 def test_names_never_lead_out_of_the_folder(name, tmp_path):
-    assert below(tmp_path, name) is None
+    assert inside(tmp_path, name) is None
 
 
 def test_photos_are_found_beside_the_truth_or_where_they_are_said_to_be(tmp_path):
     truth = vt.read(TRUTH)
-    assert Pictures(truth)[0].name == truth.images.name(0)
-    assert Pictures(truth).folder == HARBOUR / "images"
-    assert Pictures(truth, tmp_path)[0] is None
+    assert ImageFiles(truth)[0].name == truth.images.name(0)
+    assert ImageFiles(truth).folder == HARBOUR / "images"
+    assert ImageFiles(truth, tmp_path)[0] is None
     moved = tmp_path / "deep" / truth.images.name(0)
     moved.parent.mkdir()
-    moved.write_bytes(Pictures(truth)[0].read_bytes())
-    assert Pictures(truth, tmp_path)[0] == moved
+    moved.write_bytes(ImageFiles(truth)[0].read_bytes())
+    assert ImageFiles(truth, tmp_path)[0] == moved
 
 
 def test_a_photo_is_turned_as_its_camera_says(tmp_path):
@@ -108,13 +108,17 @@ def test_a_photo_is_turned_as_its_camera_says(tmp_path):
     exif = picture.getexif()
     exif[0x0112] = 6  # turn by a quarter
     picture.save(tmp_path / "a.jpg", exif=exif)
-    assert pixels(tmp_path / "a.jpg").shape == (4, 2, 3)
-    assert pixels(tmp_path / "a.jpg", (4, 2)).shape == (2, 4, 3)  # the annotated size is that of the unturned photo
+    assert load_pixels(tmp_path / "a.jpg").shape == (4, 2, 3)
+    assert load_pixels(tmp_path / "a.jpg", (4, 2)).shape == (
+        2,
+        4,
+        3,
+    )  # the annotated size is unrotated
 
 
 def test_a_broken_photo_is_an_empty_ground(tmp_path, three):
     (tmp_path / "a.png").write_bytes(b"\x89PNG no more")
-    assert pixels(tmp_path / "a.png") is None
+    assert load_pixels(tmp_path / "a.png") is None
     assert vt.plot_image(three, "a.png", tmp_path).axes
 
 

@@ -57,7 +57,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     from verite.files import fill_folder
     from verite.protocols import protocol_named
     from verite.reporting.draw import Overlay, save_overlays
-    from verite.reporting.pictures import Pictures
+    from verite.reporting.image_files import ImageFiles
 
     if not can_draw():
         raise click.exceptions.Exit(1)
@@ -70,7 +70,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     describe_reading("pred", preds, quiet=given["quiet"])
     results = protocol(truths, preds, checks=given["checks"], **settings)
     warn(results.findings, {"truth": truth, "pred": pred}, set())
-    pictures = Pictures(results.truth, given["images"])
+    pictures = ImageFiles(results.truth, given["images"])
     if pictures.folder is None:
         note("no images: expected --images FOLDER; objects are drawn on an empty background", quiet=given["quiet"])
     overlay = Overlay(results, confidence=given["confidence"])

@@ -23,7 +23,7 @@ from verite.cli.options import (
 from verite.errors import one_line
 from verite.evaluation.settings import SIMILARITIES
 from verite.protocols import REGISTRY
-from verite.reporting.report.document import ANALYSIS, ReportSettings
+from verite.reporting.report.settings import ANALYSIS, ReportSettings
 
 if TYPE_CHECKING:
     from verite.model.results import Results

@@ -22,7 +22,7 @@ from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, shorten, without_glyph_warnings
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Mark:
 
     side: str  # truth or pred
     row: int
-    fate: str
+    outcome: str
     label: str
     confidence: float  # of a prediction
     rings: list[Ring]
@@ -188,57 +188,59 @@ class Overlay:
         self.on = dict(results.signature).get("on", "box")
         if iou is None and len(known) > 1:
             iou = USUAL if USUAL in known else known[0]
-        self.finds = results.finds(iou)
-        self.iou = self.finds.iou
+        self.matches = results.finds(iou)
+        self.iou = self.matches.iou
         given = self.pred.confidence
-        self.sureness = np.ones(len(self.pred)) if given is None else given
+        self.confidences = np.ones(len(self.pred)) if given is None else given
         floor: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
         if confidence is not None:
             count_left(self.pred, floor)  # a threshold that no prediction reaches is refused
         self.confidence = floor
 
     @cached_property
-    def is_right(self) -> NDArray[np.bool_]:
+    def is_true_positive(self) -> NDArray[np.bool_]:
         """Predictions that take an object that was asked for, whatever their confidence."""
         found = np.zeros(len(self.pred), dtype=np.bool_)
-        found[self.finds.taken[self.finds.taken >= 0]] = True
+        found[self.matches.taken[self.matches.taken >= 0]] = True
         return found
 
     @cached_property
-    def counts(self) -> NDArray[np.bool_]:
+    def is_counted(self) -> NDArray[np.bool_]:
         """Predictions that count for or against."""
-        is_counted = np.ones(len(self.pred), dtype=np.bool_) if self.finds.claims is None else self.finds.claims.copy()
-        if self.finds.least is not None:
-            is_counted &= self.sureness >= self.finds.least
-        return is_counted | self.is_right
+        is_counted = (
+            np.ones(len(self.pred), dtype=np.bool_) if self.matches.claims is None else self.matches.claims.copy()
+        )
+        if self.matches.least is not None:
+            is_counted &= self.confidences >= self.matches.least
+        return is_counted | self.is_true_positive
 
     @cached_property
     def best_confidence(self) -> float:
         """The confidence with the largest F1 over all objects; of several the highest. Nothing found: the lowest."""
-        order = np.argsort(-self.sureness, kind="stable")
-        order = order[self.counts[order]]
-        if not len(order) or not self.is_right.any():
-            return float(self.sureness.min(initial=0.0))
-        right = np.cumsum(self.is_right[order])
-        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.finds.asked.sum()))
-        is_last = np.append(np.diff(self.sureness[order]) != 0, True)
-        return float(self.sureness[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
+        order = np.argsort(-self.confidences, kind="stable")
+        order = order[self.is_counted[order]]
+        if not len(order) or not self.is_true_positive.any():
+            return float(self.confidences.min(initial=0.0))
+        right = np.cumsum(self.is_true_positive[order])
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.matches.asked.sum()))
+        is_last = np.append(np.diff(self.confidences[order]) != 0, True)
+        return float(self.confidences[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
 
     @cached_property
-    def fates(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    def outcomes(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Of truths and of predictions, as `verite.model.outcomes` numbers them."""
-        taken = self.finds.taken
+        taken = self.matches.taken
         is_sure = above_threshold(self.pred, self.confidence)
         is_found = (taken >= 0) & np.append(is_sure, False)[taken]
-        truths = np.where(is_found, FOUND, np.where(self.finds.asked, MISSED, NOT_ASKED))
-        preds = np.where(self.is_right, RIGHT, np.where(self.counts, WRONG, LEFT_OUT))
+        truths = np.where(is_found, FOUND, np.where(self.matches.asked, MISSED, NOT_ASKED))
+        preds = np.where(self.is_true_positive, RIGHT, np.where(self.is_counted, WRONG, LEFT_OUT))
         return truths.astype(np.int8), np.where(is_sure, preds, LEFT_OUT).astype(np.int8)
 
     @cached_property
     def by_image(self) -> dict[str, NDArray[np.int64]]:
         """For each image, how many truths are found and missed and how many predictions are wrong."""
         count = len(self.truth.images)
-        truths, preds = self.fates
+        truths, preds = self.outcomes
         return {
             "found": np.bincount(self.truth.image[truths == FOUND], minlength=count),
             "missed": np.bincount(self.truth.image[truths == MISSED], minlength=count),
@@ -277,15 +279,15 @@ class Overlay:
     def marks(self, image: int) -> list[Mark]:
         """The objects of an image, the large ones first, so that small ones stay to be seen."""
         found = []
-        for name, side, fates in (("truth", self.truth, self.fates[0]), ("pred", self.pred, self.fates[1])):
+        for name, side, fates in (("truth", self.truth, self.outcomes[0]), ("pred", self.pred, self.outcomes[1])):
             rows = np.flatnonzero((side.image == image) & (fates != LEFT_OUT))
             found += [self.mark(name, int(row)) for row in rows if np.isfinite(side.regions.boxes[row]).all()]
         return sorted(found, key=lambda mark: -spread(mark.rings))
 
     def mark(self, name: str, row: int) -> Mark:
         """One object."""
-        side, fates = (self.truth, self.fates[0]) if name == "truth" else (self.pred, self.fates[1])
-        sure = float("nan") if name == "truth" else float(self.sureness[row])
+        side, fates = (self.truth, self.outcomes[0]) if name == "truth" else (self.pred, self.outcomes[1])
+        sure = float("nan") if name == "truth" else float(self.confidences[row])
         label = side.labels.all_names[side.label[row]]
         rings = rings_of(side.regions, row, "box" if self.on == "keypoints" else self.on)
         joints, bones = pose_of(side, row) if self.on == "keypoints" else (None, [])
@@ -399,13 +401,13 @@ def draw(
     results = protocol_named(protocol)(*read_pair(truth, pred), **settings)
     overlay = Overlay(results, confidence=confidence)
     with fill_folder(output) as home:
-        saved = save_overlays(overlay, Pictures(results.truth, images), home, format, image, worst)
+        saved = save_overlays(overlay, ImageFiles(results.truth, images), home, format, image, worst)
     return [Path(output) / path.relative_to(home) for path in saved]
 
 
 def save_overlays(
     overlay: Overlay,
-    pictures: Pictures,
+    pictures: ImageFiles,
     folder: Path,
     format: str = "png",
     image: str | None = None,
@@ -426,7 +428,7 @@ def save_worst(results: Results, folder: Path, images: str | None = None, format
     """Save the images with the most errors; none without image files or objects to draw."""
     if type(results).finds is Results.finds:
         return []
-    pictures = Pictures(results.truth, images)
+    pictures = ImageFiles(results.truth, images)
     return [] if pictures.folder is None else save_overlays(Overlay(results), pictures, folder, format, worst=FEW)
 
 
@@ -445,10 +447,10 @@ def plot_image(
     >>> vt.plot_image(vt.coco(truth, pred), "street.jpg", "photos/")      # doctest: +SKIP
     """
     overlay = Overlay(results, iou, confidence)
-    return figure_of(overlay, Pictures(results.truth, images), overlay.position(image))
+    return figure_of(overlay, ImageFiles(results.truth, images), overlay.position(image))
 
 
-def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
+def figure_of(overlay: Overlay, pictures: ImageFiles, image: int) -> Figure:
     """A photo, or an empty ground of its size, the objects on it, and below it what they are."""
     width, height = overlay.size(image)
     scale = LONG_SIDE / max(width, height)
@@ -458,15 +460,15 @@ def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
     axes = figure.add_axes((0, strip / (tall + strip), 1, tall / (tall + strip)))
     axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[], facecolor=BLANK, aspect="equal")
     axes.spines[:].set_visible(False)
-    shown = pixels(pictures[image], (int(width), int(height)))
+    shown = load_pixels(pictures[image], (int(width), int(height)))
     if shown is not None:
         axes.imshow(shown, extent=(0, width, height, 0), interpolation="lanczos")
     marks = overlay.marks(image)
     for mark in marks:
         draw_mark(axes, mark)
     for mark in marks:
-        pen = PENS[mark.fate]
-        if pen.is_named and (len(marks) <= MOST_NAMES or mark.fate != "right"):
+        pen = PENS[mark.outcome]
+        if pen.is_named and (len(marks) <= MOST_NAMES or mark.outcome != "right"):
             write_name(axes, mark, pen, (width, height))
     caption_photo(figure, overlay, image, strip / (tall + strip))
     figure.set_label(str(overlay.results.signature))
@@ -478,7 +480,7 @@ def draw_mark(axes: Axes, mark: Mark) -> None:
     from matplotlib.patches import Polygon
     from matplotlib.patheffects import Normal, withStroke
 
-    pen = PENS[mark.fate]
+    pen = PENS[mark.outcome]
     has_pose = mark.joints is not None and len(mark.joints) > 0
     if mark.joints is not None and has_pose:
         draw_pose(axes, mark.joints, mark.bones, pen, NIGHT)

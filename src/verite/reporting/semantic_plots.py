@@ -14,7 +14,7 @@ from verite.model.images import stem
 from verite.model.rasters import array_of
 from verite.protocols.panoptic import segment_masks
 from verite.protocols.semantic import NOTHING, SemanticResults, find_ignored
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import MOST_OF_NAME, file_names, need_matplotlib, new_figure, render, shorten, shorten_apart
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
     truth, pred = class_map(results.truth, at), class_map(results.pred, at)
     pred = np.full_like(truth, -1) if not pred.size else pred
     truth = np.where((truth >= 0) & left_out[truth], -1, truth)
-    photo = pixels(
-        Pictures(results.truth, images)[at] if images is not None else None, (truth.shape[1], truth.shape[0])
+    photo = load_pixels(
+        ImageFiles(results.truth, images)[at] if images is not None else None, (truth.shape[1], truth.shape[0])
     )
     used = [k for k in results.rows if (truth == k).any() or (pred == k).any()]
     colours = class_colours(len(results.pred.labels))

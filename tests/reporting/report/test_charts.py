@@ -6,14 +6,14 @@ import re
 
 import verite as vt
 from tests.reporting.report.pages import random_pair
-from verite.reporting.report.charts import Axes, Stroke, lines
+from verite.reporting.report.charts import Axes, Line, line_chart
 
 
 def test_a_name_never_lies_on_its_own_line():
     """The line rises under the name, which is seven units a letter wide."""
     axes = Axes("x", "y")
     points = [(k / 100, 0.5 if k < 55 else 0.9) for k in range(101)]
-    drawn = lines(axes, [Stroke("precision", points, "k", 0.5)], "about")
+    drawn = line_chart(axes, [Line("precision", points, "k", 0.5)], "about")
     x, y = (float(value) for value in re.search(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>precision', drawn).groups())
     under = [axes.place(*point) for point in points]
     assert all(y < top for left, top in under if x <= left <= x + 7 * len("precision"))
@@ -29,8 +29,8 @@ def test_of_many_lines_only_the_first_two_are_named_and_the_pointer_tells_the_ot
 
 def test_names_of_lines_that_coincide_stand_below_each_other():
     points = [(k / 10, 0.5) for k in range(11)]
-    drawn = lines(
-        Axes("x", "y"), [Stroke(name, points, "g", at) for name, at in (("a long name", 0.1), ("b", 0.2))], ""
+    drawn = line_chart(
+        Axes("x", "y"), [Line(name, points, "g", at) for name, at in (("a long name", 0.1), ("b", 0.2))], ""
     )
     places = {
         name: (float(x), float(y))

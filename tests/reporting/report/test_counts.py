@@ -9,7 +9,7 @@ import verite as vt
 from tests.reporting.report.browser import IN_BROWSER, Shown
 from tests.reporting.report.pages import SYSTEMS, TRUTH
 from verite.reporting.draw import Overlay
-from verite.reporting.report.costs import KINDS
+from verite.reporting.report.sections.error_costs import ERROR_TYPES
 
 pytestmark = IN_BROWSER
 
@@ -36,7 +36,9 @@ def test_counts_at_every_step_are_those_of_python(browser, pages):
         right, missed = int(matrix.diagonal().sum()), len(again.matches.truth_label[again.matches.is_asked])
         counts = [right, int(again.matches.is_counted.sum()) - right, missed - right]
         cells = [int(many) for row in matrix[:-1] for many in row] + [int(many) for many in matrix[-1, :-1]]
-        expected.append([counts, cells, [again.errors.counts[kind] for kind in KINDS if kind in again.errors.counts]])
+        expected.append(
+            [counts, cells, [again.errors.counts[kind] for kind in ERROR_TYPES if kind in again.errors.counts]]
+        )
     with Shown(browser, pages["one"]) as shown:
         found = shown.page.evaluate(
             """async () => {
@@ -195,4 +197,4 @@ def test_slider_moves_by_keys_and_the_rest_follows(browser, pages):
         shown.page.wait_for_selector("#classes-0 td.at:not([hidden])")
         cells = shown.page.locator("#classes-0 tbody td.at:nth-last-child(4)").all_inner_texts()
         overlay = Overlay(vt.coco(TRUTH, SYSTEMS["hawk"]), confidence=(start + 11) / 100)
-        assert sum(map(int, cells)) == int((overlay.fates[0] == 0).sum())
+        assert sum(map(int, cells)) == int((overlay.outcomes[0] == 0).sum())

@@ -10,7 +10,7 @@ import pytest
 
 import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text
-from verite.reporting.report.summary import DEVIATIONS
+from verite.reporting.report.sections.provenance import DEVIATIONS
 
 DOCS = Path(__file__).parents[3] / "docs" / "explain" / "deviations.md"
 
