@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from verite.leaderboards.result import Board, Leaderboard
 
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the rates that were assumed
-RATE_DRAWS = 200
-SAID = {"errors": "errors of the truth", "images": "other images", "both": "errors and other images"}
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # multiples of the assumed error rates
+RATE_DRAWS = 200  # simulations per multiple
+SOURCES = {"errors": "annotation errors", "images": "bootstrap of images", "both": "annotation errors and bootstrap"}
 
 
 def save_leaderboard(leaderboard: Leaderboard, folder: Path, format: str = "png") -> list[Path]:
-    """Every plot of a leaderboard, in a folder."""
+    """Save every plot of a leaderboard in a folder."""
     figures: dict[str, Figure] = {}
     for metric, board in leaderboard.boards.items():
         if not board.by_doubt:
@@ -31,7 +31,7 @@ def save_leaderboard(leaderboard: Leaderboard, folder: Path, format: str = "png"
         end = "" if metric == leaderboard.metric else f"-{metric.replace('@', '-')}"
         if board.images is not None:
             figures[f"gaps{end}"] = plot_gaps(leaderboard, board)
-        figures |= {f"pairs{end}": plot_pairs(leaderboard, board), f"places{end}": plot_places(leaderboard, board)}
+        figures |= {f"pairs{end}": plot_pairs(leaderboard, board), f"places{end}": plot_ranks(leaderboard, board)}
     if "errors" in leaderboard.board.by_doubt:
         figures["kept"] = plot_kept(leaderboard)
     saved = []
@@ -43,12 +43,13 @@ def save_leaderboard(leaderboard: Leaderboard, folder: Path, format: str = "png"
     return saved
 
 
-def about(leaderboard: Leaderboard, doubts: str) -> str:
-    return f"{leaderboard.settings.draws:,} draws · {doubts}"
+def describe(leaderboard: Leaderboard, more: str) -> str:
+    """Return the note below a plot: number of resamples, and more."""
+    return f"{leaderboard.settings.draws:,} resamples · {more}"
 
 
 def plot_gaps(leaderboard: Leaderboard, board: Board) -> Figure:
-    """Each detector's lead over the next, with its interval over the choice of images."""
+    """Plot the gap of each detector to the next, with its confidence interval (paired bootstrap of images)."""
     rows = [(i, gap) for i, gap in enumerate(board.gaps) if gap is not None]
     figure, axes = open_axes(6.8, 1.5 + 0.34 * max(len(rows), 1))
     for i, (value, low, high) in rows:
@@ -60,18 +61,19 @@ def plot_gaps(leaderboard: Leaderboard, board: Board) -> Figure:
     names = [f"{short(board.names[i], 18)} – {short(board.names[i + 1], 18)}" for i, _ in rows]
     axes.set_yticks([i for i, _ in rows], names)
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"difference of {board.metric}")
-    axes.set_title("Lead over the next", loc="left")
-    write_note(figure, about(leaderboard, f"{100 * board.level:g} % over the same drawn images; diamonds reach 0"))
+    axes.set_title("Gap to the next detector", loc="left")
+    note = f"{100 * board.level:g} % confidence intervals (paired bootstrap); diamonds include 0"
+    write_note(figure, describe(leaderboard, note))
     return figure
 
 
 def plot_pairs(leaderboard: Leaderboard, board: Board) -> Figure:
-    """How often the detector of the row was before that of the column, under both doubts or the only one."""
+    """Plot how often the detector of the row ranks before that of the column, under all sources of uncertainty."""
     from matplotlib import colormaps
 
-    doubt = "both" if "both" in board.standings else next(iter(board.standings))
+    source = "both" if "both" in board.standings else next(iter(board.standings))
     size = len(board.names)
-    shown = np.where(np.eye(size, dtype=bool), np.nan, board.standings[doubt].ahead)
+    shown = np.where(np.eye(size, dtype=bool), np.nan, board.standings[source].ahead)
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
     figure, axes = open_axes(side + 1.8, side + 0.8)
     shade = colormaps["PuOr"].with_extremes(bad="0.92")
@@ -80,20 +82,20 @@ def plot_pairs(leaderboard: Leaderboard, board: Board) -> Figure:
     axes.set_xticks(range(size), names, rotation=90 if size > 4 else 0)
     axes.set_yticks(range(size), names)
     write_cells(axes, shown)
-    axes.set_title(f"Row before column, under {SAID[doubt]}", fontsize=10)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="share of draws")
-    write_note(figure, about(leaderboard, board.metric))
+    axes.set_title(f"P(row ranks before column): {SOURCES[source]}", fontsize=10)
+    figure.colorbar(image, ax=axes, shrink=0.8, label="share of resamples")
+    write_note(figure, describe(leaderboard, board.metric))
     return figure
 
 
-def plot_places(leaderboard: Leaderboard, board: Board) -> Figure:
-    """How often each detector came in each place: frequencies of draws; frames are places that cannot be excluded."""
+def plot_ranks(leaderboard: Leaderboard, board: Board) -> Figure:
+    """Plot how often each detector has each rank; frames are ranks that cannot be excluded."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
-    doubt = "both" if "both" in board.standings else next(iter(board.standings))
+    source = "both" if "both" in board.standings else next(iter(board.standings))
     size = len(board.names)
-    shown = board.standings[doubt].places
+    shown = board.standings[source].places
     side = 1.6 + 0.55 * min(size, MOST_LABELLED)
     figure, axes = open_axes(side + 1.8, side + 0.4)
     image = axes.imshow(shown, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="equal")
@@ -106,15 +108,16 @@ def plot_places(leaderboard: Leaderboard, board: Board) -> Figure:
             frame = Rectangle((low - 1.5, i - 0.5), high - low + 1, 1, fill=False, ec=COLOURS[1], lw=1.6, zorder=4)
             frame.set_clip_on(False)
             axes.add_patch(frame)
-    axes.set(xlabel="place")
-    axes.set_title(f"Places under {SAID[doubt]}", fontsize=10)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="share of draws")
-    framed = " · frames: places that cannot be excluded on other images" if board.images is not None else ""
-    write_note(figure, about(leaderboard, f"{board.metric}{framed}"))
+    axes.set(xlabel="rank")
+    axes.set_title(f"P(rank): {SOURCES[source]}", fontsize=10)
+    figure.colorbar(image, ax=axes, shrink=0.8, label="share of resamples")
+    framed = " · frames: ranks that cannot be excluded (bootstrap)" if board.images is not None else ""
+    write_note(figure, describe(leaderboard, f"{board.metric}{framed}"))
     return figure
 
 
 def write_cells(axes: object, shown: object) -> None:
+    """Write the values of a matrix into its cells, unless there are too many."""
     values = np.asarray(shown)
     axes.grid(visible=False)  # type: ignore[attr-defined]
     axes.spines[:].set_visible(False)  # type: ignore[attr-defined]
@@ -130,7 +133,7 @@ def write_cells(axes: object, shown: object) -> None:
 
 
 def plot_kept(leaderboard: Leaderboard) -> Figure:
-    """How often neighbours keep their order under errors, against how many errors there are."""
+    """Plot how often neighbours keep their order under annotation errors, against the error rate."""
     board = leaderboard.board
     pairs = [i for i in range(len(board.names) - 1) if board.scores[i] > board.scores[i + 1]]
     frail = sorted(pairs, key=lambda i: float(board.standings["errors"].ahead[i, i + 1]))[:MOST_IN_LEGEND]
@@ -144,12 +147,12 @@ def plot_kept(leaderboard: Leaderboard) -> Figure:
     axes.set_xscale("log", base=2)
     axes.set_xticks(FACTORS, [f"{factor:g}×" for factor in FACTORS])
     axes.minorticks_off()
-    axes.set(ylim=(-0.02, 1.02), xlabel="rates of errors, as a multiple of those assumed", ylabel="order kept")
+    axes.set(ylim=(-0.02, 1.02), xlabel="annotation error rates, multiples of those assumed", ylabel="P(order kept)")
     axes.axvline(1, color="0.6", lw=0.8, ls=":")
-    axes.set_title("Which orders survive how many errors?")
+    axes.set_title("Stability of the ranking by annotation error rate")
     if frail:
-        title = "neighbours" if len(frail) == len(pairs) else f"the {len(frail)} frailest neighbours"
+        title = "neighbours" if len(frail) == len(pairs) else f"the {len(frail)} least stable neighbours"
         axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=8, title=title)
     draws = min(RATE_DRAWS, leaderboard.settings.draws)
-    write_note(figure, f"{draws} draws each · {leaderboard.errors}")
+    write_note(figure, f"{draws} simulations each · {leaderboard.errors}")
     return figure

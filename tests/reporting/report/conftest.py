@@ -1,4 +1,4 @@
-"""The pages that tests look at, each made when the first asks for it, and a browser to look with."""
+"""Reports that tests look at, each created on first use, and a browser to open them."""
 
 from __future__ import annotations
 

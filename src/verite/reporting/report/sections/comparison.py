@@ -241,7 +241,7 @@ def render_outcomes(document: ReportDocument, data: Compared) -> Markup:
         parts += [
             element("h3", "Outcome of every object under both detectors"),
             element("p", "Rows: ", name(first), ". Columns: ", name(second), ". At any confidence."),
-            scroll("Table of outcomes", table(caption, heads, rows, is_captioned=False, class_="mx fate")),
+            scroll("Table of outcomes", table(caption, heads, rows, is_captioned=False, class_="mx outcomes")),
         ]
     return join_elements(*parts)
 
