@@ -1,4 +1,7 @@
-"""Plots of COCO results: precision-recall curves, AP by class, AP by object size."""
+"""Plots of COCO results: precision-recall curves, AP by class, AP by object size.
+
+Precision is read at 101 recalls, as COCO does. Of very many classes the worst are plotted.
+"""
 
 from __future__ import annotations
 

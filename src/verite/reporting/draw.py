@@ -1,4 +1,8 @@
-"""Draw ground-truth objects and predictions on images by outcome: TP, FP, missed (FN), ignored."""
+"""Draw ground-truth objects and predictions on images by outcome: TP, FP, missed (FN), ignored.
+
+`Overlay` computes the outcome of every object of an evaluation at one IoU threshold and one confidence threshold; the
+HTML report uses it, too. Figures show bounding boxes, polygons and masks as outlines, keypoints as skeletons.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +146,21 @@ DEFAULT_IOU = 0.5  # of protocols with several thresholds
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """A ground-truth object or a prediction to draw on its image."""
+    """A ground-truth object or a prediction to draw on its image.
+
+    Attributes
+    ----------
+    side, row
+        "truth" or "pred", and the row in its annotations.
+    outcome
+        As `verite.model.outcomes` names it: found, missed, right, wrong, ….
+    label, confidence
+        Name of the class, and confidence of a prediction; NaN for ground truth.
+    rings
+        Outline: rings of x and y.
+    joints, bones
+        Labelled keypoints and edges of the skeleton, where poses are compared.
+    """
 
     side: str  # truth or pred
     row: int
@@ -309,7 +327,17 @@ BLANK = "#e9ecf1"  # background without an image
 
 @dataclass(frozen=True)
 class Pen:
-    """Line style of one outcome; no two outcomes differ by colour alone."""
+    """Line style of one outcome; no two outcomes differ by colour alone.
+
+    Attributes
+    ----------
+    sign
+        Text before the class.
+    colour, width, dashes, hatch
+        Style of the line and of the area inside.
+    is_named
+        Whether class and confidence are written beside the object.
+    """
 
     sign: str  # before the class
     colour: str

@@ -1,4 +1,7 @@
-"""Find and load the image files of a dataset."""
+"""Find and load the image files of a dataset.
+
+Names of images come from annotation files and are not trusted: a name that leads out of the folder finds nothing.
+"""
 
 from __future__ import annotations
 

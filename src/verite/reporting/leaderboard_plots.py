@@ -1,4 +1,8 @@
-"""Plots of a leaderboard: gaps in AP (forest plot), pairwise probabilities, ranks, stability by error rate."""
+"""Plots of a leaderboard: gaps in AP (forest plot), pairwise probabilities, ranks, stability by error rate.
+
+Sources of uncertainty are annotation errors, the bootstrap of images, and both together. Confidence intervals of gaps
+come from the paired bootstrap.
+"""
 
 from __future__ import annotations
 

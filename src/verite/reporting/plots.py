@@ -1,4 +1,8 @@
-"""Precision-recall plots and shared matplotlib helpers, without a display: PNG, SVG, PDF."""
+"""Precision-recall plots of Pascal VOC and the like, and what all figures share: fonts, colours, metadata.
+
+Figures are created without pyplot and need no display; the same figure gives the same bytes as PNG, SVG and PDF. Names
+of classes and detectors are plain text, shortened where they do not fit.
+"""
 
 from __future__ import annotations
 

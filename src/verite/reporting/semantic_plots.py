@@ -1,4 +1,7 @@
-"""Plots of semantic segmentation: pixel confusion matrix, and maps of wrong pixels."""
+"""Plots of semantic segmentation: pixel confusion matrix, and maps of wrong pixels.
+
+Ignored pixels are in neither.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """SVG charts of the report: stacked bars, confidence intervals, and line charts, without JavaScript.
 
 Bars and intervals have no view box: x is in per cent, and text does not shrink with the page. Line charts have a view
-box of 440 by 300. Every number of a chart is also in a table or a sentence beside it.
+box of 440 by 300. Every number of a chart is also in a table or a sentence beside it, and every chart has a text
+alternative for screen readers. Colours are classes of report.css, so that charts follow the light and the dark scheme.
 """
 
 from __future__ import annotations
@@ -110,7 +111,17 @@ def share_bar(parts: Sequence[tuple[str, int, str]], total: int) -> Markup:
 
 
 def interval(value: float, low: float, high: float, span: tuple[float, float], kind: str) -> Markup:
-    """Draw a value and its confidence interval on an axis from span[0] to span[1], which several rows share."""
+    """Draw a value and its 95 % confidence interval.
+
+    Parameters
+    ----------
+    value, low, high
+        The value and the ends of its interval; without an interval both are NaN.
+    span
+        Ends of the axis, which several rows of a table share; a vertical line marks 0.
+    kind
+        Class of the colour: "" accent, "g" grey (not significant), "w" orange (worse).
+    """
 
     def place(at: float) -> str:
         share = (min(max(at, span[0]), span[1]) - span[0]) / (span[1] - span[0])
@@ -143,7 +154,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Axes:
-    """Names, ticks and ranges of the axes of a line chart."""
+    """Names, ticks and ranges of the axes of a line chart.
+
+    Attributes
+    ----------
+    x, y
+        Names of the axes; the first word of `x` is shown by the pointer.
+    x_ticks, y_ticks
+        Values at which the axes are labelled.
+    x_range, y_range
+        Ranges in the units of the data.
+    is_log
+        Whether x is logarithmic to the base of 2.
+    """
 
     x: str
     y: str
@@ -198,7 +221,19 @@ def frame(axes: Axes) -> list[Markup]:
 
 
 def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str = "") -> Markup:
-    """Draw a line chart; lines are labelled where they run, not in a legend."""
+    """Draw a line chart; lines are labelled where they run, not in a legend.
+
+    Parameters
+    ----------
+    axes, drawn
+        Axes, and lines from back to front.
+    about
+        Text alternative for screen readers.
+    more
+        Further SVG elements, such as marks.
+    key
+        Position of the detector whose slider the chart follows.
+    """
     parts = frame(axes)
     for line in drawn:
         placed = [axes.place(x, y) for x, y in line.points if isfinite(x) and isfinite(y)]

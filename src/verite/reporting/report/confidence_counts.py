@@ -49,8 +49,20 @@ class StepCounts:
 class ConfidenceCounts:
     """Counts of one detector by confidence threshold, per class and type and per image.
 
-    `type` of a prediction is its position in `types`: 0 a true positive, then the error types; -1 if it is ignored.
-    `target` is the ground-truth object that an error is attributed to, -1 for none.
+    Attributes
+    ----------
+    names
+        Names of all classes of either side.
+    types
+        Types of predictions: "right" (true positive), then the error types; without an analysis "wrong".
+    type
+        [prediction]: position in `types`; -1 if it is ignored.
+    target
+        [prediction]: the ground-truth object that an error is attributed to, -1 for none.
+    step
+        [prediction]: the last threshold at which it is kept.
+    is_kept
+        [choice, prediction]: whether it reaches the threshold of its class.
     """
 
     def __init__(self, overlay: Overlay, analysis: Analysis | None = None) -> None:

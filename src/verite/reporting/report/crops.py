@@ -1,4 +1,8 @@
-"""Images of the report: links to files or embedded WebP, and crops as SVG with outlines of the objects."""
+"""Images of the report: links to files or embedded WebP, and crops as SVG with outlines of the objects.
+
+A linked image is shown while its file stays where it is, relative to the report. Embedded crops are stored once each,
+small (160 pixels) and within a budget of bytes, in the order in which sections draw them.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,16 @@ def plain_rings(rings: Sequence[Any]) -> Outline:
 class ReportImages:
     """Images as the report shows them: links to files, crops embedded within a budget, or none.
 
-    `unreadable` collects the names of files that could not be read.
+    Attributes
+    ----------
+    mode
+        "link", "embed" or "none"; "auto" becomes "link" where images are found.
+    budget
+        Bytes left for embedded images.
+    unreadable
+        Names of image files that could not be read; it grows while sections are drawn.
+    stored_sizes
+        Width and height of the whole images that are embedded.
     """
 
     def __init__(self, truth: Annotations, folder: Any, mode: str, output: Path | None, budget: int) -> None:
@@ -148,6 +161,19 @@ def draw_crop(
     """Draw a crop of an image, or of an empty background, with outlines of ground truth and prediction.
 
     Ground truth is solid, hatched if it is missed; predictions are dashed.
+
+    Parameters
+    ----------
+    document, images
+        Sizes of the images, and where to take them from.
+    image, window
+        Position of the image; left, top, width and height of the crop in pixels.
+    outlines
+        Rings of the ground-truth object and of the prediction; None or empty for none.
+    about
+        Text alternative for screen readers.
+    is_missed
+        Whether to hatch the ground truth.
     """
     x, y, width, height = window
     size = document.images.size(image) or (width, height)

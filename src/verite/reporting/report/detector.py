@@ -1,4 +1,9 @@
-"""One detector of a report: its evaluation, object outcomes and analysis, from which the document is built."""
+"""One detector of a report: its evaluation, object outcomes and analysis, from which the document is built.
+
+Sections build their data from `EvaluatedDetector`: `results` of the protocol, `overlay` (the outcome of every object),
+`counts` (by confidence threshold) and `analysis`, which is None without ground truth or where the protocol keeps no
+matches.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,21 @@ def clean(value: Value) -> Value:
 
 @dataclass(frozen=True)
 class GroundTruth:
-    """File and size of the ground truth, and the number of objects of each class."""
+    """File and size of the ground truth, and the number of objects of each class.
+
+    Attributes
+    ----------
+    file, format, digest
+        Name of the file without its folder, its format, and a digest of what the scores depend on.
+    objects, ignored
+        Objects that are counted, and those that are ignored (crowd, difficult, outside the area range).
+    images, classes
+        Number of images, and of classes with objects.
+    class_names, class_objects
+        Names of all classes, and the number of counted objects of each.
+    unit
+        Unit of lengths, such as px.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {
         "ignored": "set_aside",
@@ -85,7 +99,17 @@ class GroundTruth:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Counts and rates at one confidence threshold."""
+    """Counts and rates at one confidence threshold.
+
+    Attributes
+    ----------
+    confidence
+        The threshold: predictions with at least this confidence are counted.
+    true_positives, false_positives, missed
+        Counts over all classes; missed objects are false negatives.
+    precision, recall, f1
+        Micro averages over all objects; None where they are undefined.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {"true_positives": "right", "false_positives": "wrong"}
 
@@ -100,7 +124,17 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class ThresholdCounts:
-    """True and false positives of all classes at each of 101 confidence thresholds."""
+    """True and false positives of all classes at each of 101 confidence thresholds.
+
+    Attributes
+    ----------
+    confidences
+        Rising thresholds.
+    true_positives, false_positives
+        Counts at each threshold.
+    objects, images
+        Number of counted ground-truth objects and of images.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {
         "confidences": "steps",
@@ -143,7 +177,17 @@ class ThresholdScore:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorCosts(Quoted):
-    """Cost in AP, gain if fixed alone, and count of each TIDE error type; the costs sum to 1 − AP."""
+    """Cost in AP, gain if fixed alone, and count of each TIDE error type; the costs sum to 1 − AP.
+
+    Attributes
+    ----------
+    ap
+        The score that is explained.
+    cost, alone
+        By error type: mean gain over every order of fixing the types, and gain if only this type were fixed.
+    counts
+        Number of errors at IoU threshold `iou`, at all confidences.
+    """
 
     ap: float
     cost: Mapping[str, float]
@@ -165,7 +209,28 @@ class ErrorCosts(Quoted):
 
 @dataclass(frozen=True)
 class Detector:
-    """One detector: its file, scores, counts by confidence threshold, and what its errors cost."""
+    """One detector: its file, scores, counts by confidence threshold, and what its errors cost.
+
+    Attributes
+    ----------
+    name, file, digest, signature
+        What was evaluated, and with which settings.
+    predictions, ignored
+        Number of predictions, and of those that are neither true nor false positives.
+    headline, scores
+        The first score of the protocol, by which detectors are ranked, and all scores.
+    thresholds
+        AP and AR at each IoU threshold.
+    types, choices
+        Names of the types of predictions ("right", then error types) and of per-class confidence thresholds, as the
+        script knows them.
+    steps, best
+        Counts at every confidence threshold, and at the confidence of the best F1.
+    iou
+        IoU threshold of a true positive in all counts.
+    errors, signatures
+        Error costs, and the signature of each part of the analysis; None without one.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": "preds", "ignored": "set_aside", "iou": None}
 
@@ -198,7 +263,21 @@ class Gap:
 
 @dataclass(frozen=True)
 class RankedDetector:
-    """Row of the leaderboard: a score, and how reliable its rank is by source of uncertainty."""
+    """Row of the leaderboard: a score, and how reliable its rank is by source of uncertainty.
+
+    Attributes
+    ----------
+    score, sd, bias
+        The score, and standard deviation and bias of its bootstrap distribution.
+    gap
+        Difference to the next detector; None for the last.
+    p_first, p_keeps
+        Probabilities of being first and of keeping the rank, under annotation errors, bootstrap of images, and both.
+    ranks
+        Lowest and highest rank that cannot be excluded.
+    flip
+        Smallest number of annotations found whose removal swaps this detector with the next.
+    """
 
     name: str
     score: float
@@ -231,7 +310,23 @@ class DecisiveAnnotation:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking(Quoted):
-    """Reliability of the ranking by the first score, and the annotations that decide it."""
+    """Reliability of the ranking by the first score, and the annotations that decide it.
+
+    Attributes
+    ----------
+    metric, signature
+        The score by which detectors are ranked, and the signature of the leaderboard.
+    draws, resample, assumption
+        Number of resamples, what is resampled, and the simulated annotation errors in words.
+    detectors
+        Rows of the leaderboard, best first.
+    groups
+        Groups of statistically tied detectors.
+    whole_order
+        Probability that the whole ranking is kept, by source of uncertainty.
+    decisive
+        Annotations with the largest influence on the first rank.
+    """
 
     metric: str
     signature: str
@@ -305,7 +400,17 @@ class Finding(Quoted):
 
 @dataclass(frozen=True)
 class StoredPredictions:
-    """Which predictions of a detector are stored in the report, to be opened by its script."""
+    """Which predictions of a detector are stored in the report, to be opened by its script.
+
+    Attributes
+    ----------
+    layout
+        Name, JavaScript array type and bytes of each packed column.
+    kept, left_out
+        Number of predictions that are stored, and that did not fit the budget.
+    left_out_below
+        Highest confidence of those that are not stored.
+    """
 
     layout: list[list[Json]]
     kept: int
@@ -315,7 +420,19 @@ class StoredPredictions:
 
 @dataclass(frozen=True)
 class StoredObjects:
-    """The objects stored in the report, as compressed columns."""
+    """The objects stored in the report, as compressed columns.
+
+    Attributes
+    ----------
+    scale
+        Pixels of one unit of a coordinate.
+    layout
+        Name, JavaScript array type and bytes of each packed column of the ground truth.
+    opened, outlined
+        Number of images that can be opened, and of those whose objects have outlines, where not all do.
+    predictions
+        What is stored of each detector.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": None}
 
@@ -328,10 +445,33 @@ class StoredObjects:
 
 @dataclass(frozen=True)
 class ReportDocument:
-    """Everything a report shows. `sections` holds the data of each section by its id.
+    """Everything a report shows.
 
     The fields of a section's data are keys of the embedded JSON document: of the whole one, or of each detector where
     the section shows one detector at a time.
+
+    Attributes
+    ----------
+    report
+        Revision of the document.
+    title, protocol, measured
+        Title, evaluation protocol, and in words what is compared, such as "COCO, boxes".
+    words
+        What the compared objects and their similarity are called: boxes and IoU, poses and OKS.
+    changed, settings
+        Settings of protocol and analysis that are not the defaults, and settings of the report.
+    truth, detectors
+        Ground truth, and detectors by falling score.
+    ranking
+        Reliability of the ranking; None for one detector.
+    findings, is_checked
+        Findings of the checks, and whether the checks ran.
+    images, image_mode
+        Names, sizes and links of images, and how they are included: link, embed or none.
+    command, check
+        Commands that reproduce and verify the report.
+    sections
+        Data of each section by its id; of a section per detector a tuple.
     """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {

@@ -1,4 +1,9 @@
-"""Header of the HTML report: findings of the checks, a one-sentence summary, scores, and dataset size."""
+"""Header of the HTML report: findings of the checks, a one-sentence summary, scores, and dataset size.
+
+Findings come first, since a misread file makes every number wrong. The summary states the leader and its gap, or of a
+single detector the recall and the costliest error type; below it are up to three detectors side by side, a table of all
+if there are more, and the size of the dataset.
+"""
 
 from __future__ import annotations
 

@@ -157,9 +157,22 @@ def table(
     is_captioned: bool = True,
     **attributes: str | int,
 ) -> Markup:
-    """Return a table of rows (`tr` elements); `groups` is a row above the heads, `foot` one below.
+    """Return a table element.
 
-    Every table has a caption; one that repeats what stands beside it is for screen readers only (`is_captioned`).
+    Every table has a caption; one that repeats what stands beside it is for screen readers only.
+
+    Parameters
+    ----------
+    caption
+        What the table lists.
+    heads, rows
+        Heads of the columns (`column`), and rows as `tr` elements of `th` and `td`.
+    groups, foot
+        Cells of a row above the heads, and of one below the rows.
+    is_captioned
+        Whether the caption is visible.
+    attributes
+        Attributes of the table element.
     """
     parts = [element("caption", caption, **({} if is_captioned else {"class_": "hide"}))]
     above = [element("tr", *groups)] if groups else []
@@ -222,7 +235,19 @@ def assemble_page(
     contents: Sequence[Markup],
     data: Sequence[Markup],
 ) -> str:
-    """Return the whole page: header, list of contents, sections with their `contents`, and embedded data."""
+    """Return the whole page as HTML text.
+
+    Parameters
+    ----------
+    document
+        Title and detectors, for the list of contents and the style.
+    header
+        Everything above the first section.
+    sections, contents
+        The drawn sections, and their finished HTML.
+    data
+        Embedded images, JSON document and packed objects.
+    """
     detectors = document.detectors
     style = read_resource("report.css") + page_style(detectors)
     script = "\n".join(

@@ -141,7 +141,19 @@ def outline_columns(lines: dict[int, list[Ring]], rows: NDArray[Any], scale: flo
 
 
 class Packer:
-    """What the packed objects of all detectors share: images that can be opened, order of objects, unit of lengths."""
+    """What the packed objects of all detectors share.
+
+    Attributes
+    ----------
+    scale
+        Pixels of one unit of a coordinate: a quarter, more where images are very large.
+    can_be_opened
+        [image]: all images, or of very many those shown in the report.
+    outlined
+        Images whose objects have outlines beyond their boxes, where masks or poses are compared.
+    order
+        Rows of the ground truth sorted by image.
+    """
 
     def __init__(self, counts: Sequence[ConfidenceCounts], shown: Sequence[int]) -> None:
         first = counts[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import verite
+from verite import __version__
 from verite.analysis.analyse import Analyses, Analysis, analyse
 from verite.analysis.parts import AnalyseSettings
 from verite.annotation_errors.detection import Detection
@@ -250,6 +250,24 @@ def render_report(
 
     The document is built first; then every section is drawn once, objects are packed into the bytes that are left, and
     the page is assembled.
+
+    Parameters
+    ----------
+    detectors
+        Evaluated detectors in any order; their results must be comparable.
+    output
+        The file that will be written, to which links to images are relative.
+    settings
+        Settings of the report.
+    images
+        Folder with the images; None: folders beside the ground truth are searched.
+    changed
+        Settings of protocol and analysis that are not the defaults, and the audit table.
+
+    Raises
+    ------
+    NotComparable
+        If the results have different signatures or ground truths.
     """
     Comparison([one.results for one in detectors])  # raises NotComparable
     shown_images = ReportImages(detectors[0].results.truth, images, settings.pictures, output, settings.picture_budget)
@@ -307,7 +325,7 @@ def build_document(
             protocol=protocol,
             measured=f"{PROTOCOL_NAMES.get(protocol, protocol)}, {compared}",
             words=first.results.words,
-            version=verite.__version__,
+            version=__version__,
             changed={key: str(value) for key, value in stated.items()},
             settings=settings.to_dict(),
             truth=truth,
@@ -415,7 +433,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The JSON document of the report.
+        The JSON document of the report; `systems` has the detectors, best first.
 
     Raises
     ------
@@ -425,6 +443,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     Examples
     --------
     >>> vt.read_report("report.html")["systems"][0]["scores"]["AP"]      # doctest: +SKIP
+    0.552
     """
     place = find_path(path)
     found = DATA.search(read_text(place))
@@ -437,7 +456,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def report_settings(path: str | PathLike[str]) -> ReportSettings:
-    """Return the settings a report was written with."""
+    """Return the settings that a report was written with; raise ReadError where they are invalid."""
     document = read_report(path)
     settings = document.get("settings", {})
     settings = settings.get("page", {}) if isinstance(settings, dict) else None
@@ -452,7 +471,13 @@ def report_settings(path: str | PathLike[str]) -> ReportSettings:
 
 
 def check_report(path: str | PathLike[str], page: str) -> None:
-    """Verify that a report equals the one made from the files; raise DataError with the first difference."""
+    """Verify that a report equals `page`, the one computed from the files.
+
+    Raises
+    ------
+    DataError
+        With the path and both values of the first number that differs, or if only the HTML differs.
+    """
     old, new = read_report(path), DATA.search(page)
     assert new is not None
     difference = differ(old, decode_bytes(Path(path), new[1].encode()))
@@ -463,7 +488,11 @@ def check_report(path: str | PathLike[str], page: str) -> None:
 
 
 def differ(old: Any, new: Any, where: str = "") -> str | None:
-    """Return the path and both values of the first difference, or None."""
+    """Return path and values of the first difference of two JSON documents; None if they are equal.
+
+    >>> differ({"a": [1, 2]}, {"a": [1, 3]})
+    'a[1]: expected 3, found 2'
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(key for key in old if key not in new)]:
             place = f"{where}.{key}".lstrip(".")

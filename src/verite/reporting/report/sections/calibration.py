@@ -1,4 +1,9 @@
-"""Section "Calibration": confidence against precision by bin, expected calibration error (D-ECE), Brier score."""
+"""Section "Calibration": confidence against precision by bin, expected calibration error (D-ECE), Brier score.
+
+Predictions are binned by confidence; a calibrated detector has a precision equal to its mean confidence in every bin
+(reliability diagram). D-ECE is the mean distance of both, weighted by the predictions of the bins (Küppers et al., CVPR
+Workshops 2020); it is averaged over classes, bins are shown for all classes together. Intervals are Wilson's.
+"""
 
 from __future__ import annotations
 

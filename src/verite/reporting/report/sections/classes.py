@@ -1,4 +1,10 @@
-"""Section "Classes": scores, error costs and best confidence of each class, and precision against recall."""
+"""Section "Classes": scores, error costs and best confidence of each class, and precision against recall.
+
+Rows are those of the protocol's own table of classes, the lowest score first, with a bar of AP and error costs, the
+confidence with the best F1 of the class, and its optimal LRP error (Oksuz et al., ECCV 2018). Of very many classes the
+worst have all their numbers, and the section "Every class" lists one score of each. True and false positives follow the
+confidence slider.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Section "Comparison": AP by IoU threshold, objects detected by either of the best two, differences of scores."""
+"""Section "Comparison": AP by IoU threshold, objects detected by either of the best two, differences of scores.
+
+Shown for several detectors. Whether two detectors detect different objects is tested by McNemar's exact test on the
+objects that only one of them detects, each at the confidence of its best F1; it assumes independent objects.
+Differences of scores between neighbours in the ranking have 95 % confidence intervals from the paired bootstrap of the
+leaderboard.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Section "Confusion matrix": ground truth by row, predictions by column, with missed objects and background."""
+"""Section "Confusion matrix": ground truth by row, predictions by column, with missed objects and background.
+
+The matrix is the analysis' own: at one confidence threshold, true positives keep their object, then the other
+predictions are matched by falling confidence to unmatched objects of another class with sufficient IoU. Objects without
+a prediction are in the column "missed", predictions without an object in the row "background". The script recomputes
+the cells from `confidence_counts.confusion_by_threshold` when the slider moves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Section "Where AP is lost": the cost in AP of each of TIDE's error types (Bolya et al., ECCV 2020), per detector."""
+"""Section "Where AP is lost": the cost in AP of each of TIDE's error types, per detector.
+
+Error types are those of TIDE (Bolya et al., ECCV 2020): classification, localization, both, duplicate, background,
+missed. TIDE fixes one type at a time, so its gains do not sum. Here the cost of a type is its mean gain over every
+order of fixing the types (a Shapley value): costs sum to 1 − AP, and with AP they fill one bar. The gain of fixing a
+type alone is listed beside its cost.
+
+The data are those of the analysis part `errors`; counts follow the confidence slider.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Section "Every class": the first score of every class and detector, where there are too many for all numbers."""
+"""Section "Every class": the first score of every class and detector, where there are too many for all numbers.
+
+Large vocabularies such as LVIS with 1,203 classes would make the table of classes too long: it then lists the worst
+classes, and this section one score of every class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Section "Images": the images with the highest cost in AP or the most errors."""
+"""Section "Images": the images with the highest cost in AP or the most errors.
+
+Counts are at the confidence of the best F1 and follow the slider. A row opens the image with the outlines of its
+objects; which objects are stored in the report depends on its budget, and a footnote states what is only counted.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +160,7 @@ def footnote(document: ReportDocument, i: int, stored: StoredObjects) -> Markup:
         parts.append(f"{many} with confidence ≤ {number(mine.left_out_below, 3)} are counted, but cannot be opened.")
     if stored.outlined is not None:
         where, many = count_of(stored.outlined, "image"), document.words.many
-        parts.append(f"In {where} {many} have outlines when opened; other images show boxes.")
+        parts.append(f"In {where} {many} have outlines when opened; other images show rectangles.")
     if stored.opened is not None:
         parts.append(
             f"Of {total:,} images the {stored.opened:,} listed in this report can be opened; the objects of the others "

@@ -1,4 +1,9 @@
-"""Section "Operating point": precision, recall and F1 by confidence threshold, FROC, and a slider for all counts."""
+"""Section "Operating point": precision, recall and F1 by confidence threshold, FROC, and a slider for all counts.
+
+The default threshold is the confidence with the highest F1 over all objects (micro average), chosen on the same images.
+Charts show precision, recall and F1 against the threshold, precision against recall with lines of equal F1, and recall
+against false positives per image (FROC, Bunch et al. 1978). Moving the slider updates every count of the report.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Section "Is the ranking reliable?": bootstrap over images, simulated annotation errors, decisive annotations."""
+"""Section "Is the ranking reliable?": bootstrap over images, simulated annotation errors, decisive annotations.
+
+Shown for several detectors. Images are resampled with replacement, the same for every detector (paired bootstrap), and
+annotation errors are simulated where rates are given. The table has the gap of each detector to the next with its 95 %
+confidence interval, the probabilities of being first and of keeping the rank by source of uncertainty, and the ranks
+that cannot be excluded. Below it are statistically tied detectors, and the annotations that would change the lead most
+if they were wrong.
+
+The numbers are those of `vt.leaderboard`.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +43,7 @@ SOURCES = {
     "images": "bootstrap over images",
     "both": "simulated annotation errors and bootstrap over images",
 }
+SOURCE_HEADS = {"errors": "annotations", "images": "images", "both": "both"}
 MOST_NAMED = 4  # detectors that are named in the sentence
 
 
@@ -78,7 +88,7 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
         ]
         groups += [td(kind="grp"), td()]
     heads = [("detector", "l"), (ranking.metric, ""), ("sd", ""), ("bias", ""), ("gap to the next", "")]
-    heads += [(key, "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(known)]
+    heads += [(SOURCE_HEADS[key], "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(known)]
     heads += [("ranks", "grp"), ("flip", "")]
     rows = []
     for one in ranking.detectors:

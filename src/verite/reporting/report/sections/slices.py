@@ -1,4 +1,9 @@
-"""Section "Slices": recall on subsets of objects and images by size, position, crowding and metadata."""
+"""Section "Slices": recall on subsets of objects and images by size, position, crowding and metadata.
+
+Each property divides the objects into bins; the recall of a bin is compared with that of all objects. A bin is marked
+where its 95 % confidence interval excludes the recall of all objects and it has at least 30 objects. AP is listed where
+predictions have the property, too. The data are those of the analysis part `slices`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Section "Suspicious annotations": probable annotation errors to check, to mark, and to pass back as audit.csv."""
+"""Section "Suspicious annotations": probable annotation errors to check, to mark, and to pass back as audit.csv.
+
+Where a confident prediction and the ground truth disagree, the analysis computes the probability of an annotation error
+(wrong class, missing, inaccurate, spurious or duplicate annotation) from a prior share of wrong annotations and the
+calibrated confidence. Marks are exported as a table that `--audit` of `verite report` and `verite leaderboard` reads.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,15 @@ if TYPE_CHECKING:
     from verite.reporting.report.document import ReportDocument
 
 MOST_SUSPECTS = 24
-VERDICTS = ("right", "wrong", "unsure")  # values of audit.csv
+VERDICTS = {"right": "correct", "wrong": "wrong", "unsure": "unsure"}  # values of audit.csv, and their names
+# Names of the kinds of annotation errors, by the values of the analysis.
+KIND_NAMES = {
+    "label?": "wrong class?",
+    "missing?": "missing annotation?",
+    "box?": "inaccurate {one}?",
+    "is it there?": "spurious annotation?",
+    "twice?": "duplicate annotation?",
+}
 
 
 @dataclass(frozen=True)
@@ -112,18 +125,23 @@ def render_suspect(document: ReportDocument, images: ReportImages, k: int, item:
         element(
             "label",
             element(
-                "input", type="radio", name=f"mark-{k}", value=word, **({"checked": ""} if word == item.verdict else {})
+                "input",
+                type="radio",
+                name=f"mark-{k}",
+                value=value,
+                **({"checked": ""} if value == item.verdict else {}),
             ),
             word,
         )
-        for word in VERDICTS
+        for value, word in VERDICTS.items()
     ]
+    kind = KIND_NAMES.get(item.kind, item.kind).format(one=document.words.one)
     odds = element("span", f"{100 * item.probability:.0f}\u00a0%", class_="odds")
     return join_elements(
         draw_crop(document, images, item.image, item.window, (item.truth, item.pred), plain(where)),
         element(
             "div",
-            element("p", odds, " ", element("b", item.kind.replace("box", document.words.one))),
+            element("p", odds, " ", element("b", kind)),
             element("p", element("bdi", item.reason)),
             element("p", element("small", name(where))),
             element("fieldset", element("legend", f"Object {k + 1}", class_="hide"), *choices, class_="js", hidden=""),
