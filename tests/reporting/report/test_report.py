@@ -220,6 +220,14 @@ def test_pascal_voc_has_a_report_too(tmp_path):
     assert system["headline"] == vt.voc(TRUTH, SYSTEMS[system["name"]])["mAP"].value
 
 
+def test_one_more_object_is_singular_and_unknown_intervals_are_omitted(tmp_path):
+    truth, pred = small(truths=3, preds=3)
+    made = vt.report(truth, {"all": pred, "two": pred.take([0, 1])}, tmp_path / "a.html", checks="off", draws=5)
+    text = Text(made.read_text()).text
+    assert "and detects 1\u00a0more object." in text
+    assert "[–" not in text
+
+
 def test_script_is_small_enough(page):
     script = re.search(r'<script type="module">(.*?)</script>', page.read_text(), re.DOTALL)[1]
     assert 10_000 < len(script.encode()) <= 20_000

@@ -185,7 +185,7 @@ def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str
     if row is None:
         return found
     if row.gap is not None:
-        between = f"[{number(row.gap.low)}, {number(row.gap.high)}]"
+        between = f"[{number(row.gap.low)}, {number(row.gap.high)}]" if is_known(row.gap.low) else ""
         found.append(("gap to the next", number(row.gap.value), between))
     if row.keeps is not None:
         found.append(("P(keeps rank)", probability(row.keeps), ""))

@@ -21,6 +21,7 @@ from verite.reporting.report.layout import (
     CI,
     TALL,
     column,
+    count_of,
     finding,
     is_known,
     name,
@@ -170,9 +171,9 @@ def summarise(document: ReportDocument, counts: Detections) -> Markup:
         lead = sentence(name(first.name), " and ", name(second.name), f" are tied in {document.score}")
     more = counts.second_only - counts.first_only
     if more > 0:
-        return sentence(lead, ", but ", name(second.name), f" detects {more:,} more objects.")
+        return sentence(lead, ", but ", name(second.name), f" detects {count_of(more, 'more object')}.")
     if more < 0:
-        return sentence(lead, f" and detects {-more:,} more objects.")
+        return sentence(lead, f" and detects {count_of(-more, 'more object')}.")
     return sentence(lead, "; both detect the same number of objects.")
 
 
