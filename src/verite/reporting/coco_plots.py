@@ -28,7 +28,16 @@ ACROSS = 6  # panels in a row
 
 
 def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[Path]:
-    """Save precision-recall curves of all classes and of each, and AP by class and by object size."""
+    """Save precision-recall curves of all classes and of each, and AP by class and by object size.
+
+    Files are pr (mean over classes at each IoU threshold), pr-classes (a small curve per class), classes (bars of AP)
+    and sizes (AP and AR by area range); a plot without data is not written.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
     figures = {
         "pr": plot_thresholds(results),
         "pr-classes": plot_panels(results),
@@ -45,7 +54,15 @@ def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[P
 
 
 def mean_curves(results: CocoResults) -> NDArray[np.float64]:
-    """Return the mean precision over classes at each IoU threshold and recall, [T, R]."""
+    """Return the mean precision over classes at each IoU threshold and recall.
+
+    Classes without ground truth are not in the mean; where there is none, it is NaN.
+
+    Returns
+    -------
+    numpy.ndarray
+        [threshold, recall], at 101 recalls by default.
+    """
     table = results.precision[:, :, :, 0, -1]
     is_there = ~np.isnan(table)
     count = is_there.sum(axis=2)
@@ -81,7 +98,10 @@ def plot_precision(results: CocoResults, axes: Axes) -> None:
 
 
 def plot_panels(results: CocoResults) -> Figure | None:
-    """Plot a small curve per class at the first IoU threshold, the worst class first, the mean in grey behind it."""
+    """Plot a small precision-recall curve per class at the first IoU threshold, the worst class first.
+
+    The mean over classes is in grey behind each curve. None without a class that has ground truth.
+    """
     every = worst_first(results)
     order = every[:MOST_PANELS]
     if not order:
@@ -115,7 +135,10 @@ def plot_panels(results: CocoResults) -> Figure | None:
 
 
 def plot_classes(results: CocoResults) -> Figure | None:
-    """Plot AP of each class as a bar, the best on top, with marks of AP50 and AP75."""
+    """Plot AP of each class as a bar, the best on top, with marks of AP50 and AP75.
+
+    The distance from AP to AP50 is what more precise boxes could gain. None without a class that has ground truth.
+    """
     every = worst_first(results)
     order = every[:MOST_BARS]
     if not order:

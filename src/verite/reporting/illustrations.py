@@ -35,7 +35,24 @@ SHOWN = {
 
 
 def plot_segmentations(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:
-    """Plot the outline of the ground truth over each segmentation, with metric values below; the best is bold."""
+    """Plot the outline of the ground truth over each segmentation, with metric values below; the best is bold.
+
+    Parameters
+    ----------
+    truth
+        Mask [height, width] of the ground truth.
+    results
+        Masks of the same size by name.
+    metrics
+        Expressions of the metric catalogue by the label to print, such as {"HAU": "hausdorff"}.
+
+    Raises
+    ------
+    BadParameter
+        If there are no segmentations.
+    DataError
+        If a mask has another size.
+    """
     mine = binary(np.asarray(truth), "truth")
     theirs = {name: binary(np.asarray(mask), name) for name, mask in results.items()}
     if not theirs:

@@ -28,7 +28,12 @@ TRIED = 50  # names that are tried in each of these folders
 class ImageFiles:
     """Image files of a dataset by position: in a given folder and below it, or beside the ground-truth file.
 
-    `folder` is None where no image was found.
+    Attributes
+    ----------
+    folder
+        The folder with the images; None where none was found.
+    by_stem
+        Files by their names without suffix.
     """
 
     def __init__(self, truth: Annotations, folder: str | PathLike[str] | None = None) -> None:

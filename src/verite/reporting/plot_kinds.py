@@ -43,7 +43,16 @@ MOST_BARS = 200  # of a bar chart
 class PlotKind:
     """A kind of plot: which results it applies to, and how it is drawn.
 
-    `rows` returns the number of bars or rows, for which the figure needs height; `is_square`: as many columns as rows.
+    Attributes
+    ----------
+    fits
+        Whether it applies to given results.
+    draw
+        Draws results on axes.
+    rows
+        Number of bars or rows, for which the figure needs height.
+    is_square
+        Whether there are as many columns as rows.
     """
 
     fits: Callable[[Any], bool]

@@ -46,7 +46,20 @@ def need_matplotlib() -> None:
 
 
 def new_figure(size: tuple[float, float], **more: Any) -> Figure:
-    """Return an empty figure of this size in inches, by default with constrained layout; it needs no display."""
+    """Return an empty figure that needs no display.
+
+    Parameters
+    ----------
+    size
+        Width and height in inches.
+    more
+        Further arguments of matplotlib's Figure; by default its layout is constrained, so that labels fit.
+
+    Raises
+    ------
+    BadParameter
+        If matplotlib is missing.
+    """
     need_matplotlib()
     from matplotlib.figure import Figure
 
@@ -99,7 +112,22 @@ MOST_OF_NAME = 24  # characters of a detector's name in a title
 
 
 def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
-    """Save a precision-recall plot per class with ground truth, and one of all classes, at every IoU threshold."""
+    """Save precision-recall plots at every IoU threshold: of each class with ground truth, and of all classes.
+
+    Parameters
+    ----------
+    results
+        Results with curves, such as those of `vt.voc`.
+    folder
+        An existing folder; files are called pr-CLASS.FORMAT, with the threshold if there are several.
+    format
+        png, svg or pdf.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
     saved = []
     for t, threshold in enumerate(results.settings.iou):
         suffix = f"-{threshold:.2f}" if len(results.settings.iou) > 1 else ""
@@ -113,7 +141,18 @@ def save_curves(results: CurveResults, folder: Path, format: str = "png") -> lis
 
 
 def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
-    """Plot precision against recall of one class: every point, the interpolated curve, and the area below it."""
+    """Plot precision against recall of one class.
+
+    Every point is drawn as it was measured ("raw"), then what AP is computed from: the interpolated curve with the area
+    below it, or its 11 points (Pascal VOC 2007).
+
+    Parameters
+    ----------
+    results, label
+        Results with curves, and the name of the class.
+    threshold
+        Position of the IoU threshold in the settings.
+    """
     curve = results.curves[threshold][label]
     figure, axes = canvas()
     recall, precision = stairs(curve)
@@ -213,7 +252,10 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
 
 
 def stairs(curve: Curve) -> tuple[Any, Any]:
-    """Return recall and precision of the interpolated curve as steps, whose area is the average precision."""
+    """Return recall and precision of the interpolated curve as steps, whose area is the average precision.
+
+    Interpolated precision at a recall is the highest precision at that or a higher recall.
+    """
     steps = np.flatnonzero(curve.is_true)
     recall = np.concatenate([[0.0], np.repeat(curve.recall[steps], 2)])
     precision = np.concatenate([np.repeat(curve.envelope[steps], 2), [0.0]])
@@ -221,7 +263,17 @@ def stairs(curve: Curve) -> tuple[Any, Any]:
 
 
 def render(figure: Figure, format: str) -> bytes:
-    """Return a figure as bytes of a format (png, svg, pdf); the same figure gives the same bytes."""
+    """Return a figure as bytes; the same figure gives the same bytes.
+
+    Dates are left out of the metadata, ids of SVG elements come from a fixed salt, and texts of SVG stay texts.
+
+    Parameters
+    ----------
+    figure
+        The figure; its label is the signature that the metadata state.
+    format
+        png, svg or pdf.
+    """
     from matplotlib import rc_context
 
     take_literally(figure)
@@ -250,7 +302,10 @@ def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any)
 
 
 def take_literally(figure: Any) -> None:
-    """Draw names as plain text where matplotlib would parse formulas; numbers at ticks stay as they are."""
+    """Draw names as plain text where matplotlib would parse formulas, with fonts that have their characters.
+
+    Tick labels that matplotlib formats itself stay as they are: exponents are formulas.
+    """
     from matplotlib.text import Text
     from matplotlib.ticker import FixedFormatter, FuncFormatter
 

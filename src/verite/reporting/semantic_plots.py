@@ -57,7 +57,11 @@ def plot_confusion(results: SemanticResults) -> Figure:
 
 
 def plot_matrix(results: SemanticResults, axes: Axes) -> None:
-    """Plot the confusion matrix of pixels on given axes, with shares in per cent in its cells."""
+    """Plot the confusion matrix of pixels on given axes.
+
+    Rows are ground truth, columns predictions, the last one pixels without a class. Shades are the root of the share of
+    the row; of few classes the share is written in per cent.
+    """
     matrix = results.confusion
     with np.errstate(invalid="ignore"):
         shares = np.nan_to_num(matrix / matrix.sum(axis=1, keepdims=True))
@@ -75,7 +79,20 @@ def plot_matrix(results: SemanticResults, axes: Axes) -> None:
 
 
 def plot_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
-    """Plot the classes of an image in ground truth and prediction, and which of its pixels are wrong."""
+    """Plot the classes of an image in ground truth and prediction, and which of its pixels are wrong.
+
+    Parameters
+    ----------
+    results, image
+        Results of `vt.semantic`, and the name of an image.
+    images
+        Folder with the images, which are drawn below the classes; None: classes alone.
+
+    Raises
+    ------
+    BadParameter
+        If there is no such image.
+    """
     need_matplotlib()
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch

@@ -71,8 +71,17 @@ class EvaluatedDetector:
         )
 
     def outlines(self, truth: int | None, pred: int | None) -> tuple[int, Outline, Outline, list[float]]:
-        """Return image, outlines and crop window of a ground-truth object and a prediction, either of which may be
-        absent.
+        """Return image, outlines and crop window of a ground-truth object and a prediction.
+
+        Parameters
+        ----------
+        truth, pred
+            Rows of the object and of the prediction; one of them may be None.
+
+        Returns
+        -------
+        tuple
+            Position of the image, rings of both, and left, top, width and height of the crop.
         """
         ours, theirs = (
             [] if row is None else plain_rings(self.overlay.mark(side, row).lines)

@@ -47,8 +47,21 @@ def pack_objects(
 ) -> tuple[list[Markup], StoredObjects]:
     """Pack the objects of all detectors within a budget of bytes.
 
-    `shown` are the images shown in the report, `listed` for each detector those in its table of images, whose counts
-    follow the slider. Returns the script elements with the columns, and which objects are stored.
+    Parameters
+    ----------
+    counts
+        Counts of each detector, the first one's ground truth is stored.
+    shown
+        Images shown in the report, which can always be opened.
+    listed
+        For each detector the images of its table, whose counts follow the slider.
+    budget
+        Bytes left for packed objects, shared equally between the detectors.
+
+    Returns
+    -------
+    tuple
+        Script elements with the columns, and which objects are stored.
     """
     packer = Packer(counts, shown)
     data, layout = packer.pack_truth(counts[0])

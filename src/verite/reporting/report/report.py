@@ -293,9 +293,18 @@ def build_document(
     settings: ReportSettings,
     changed: Mapping[str, Any],
 ) -> ReportDocument:
-    """Build the document, of detectors by falling score.
+    """Build the document.
 
-    `changed` are settings of the protocol and of the analysis that are not the defaults, and the audit table.
+    Parameters
+    ----------
+    detectors
+        Detectors by falling score.
+    images
+        Where images are linked to.
+    settings
+        Settings of the report.
+    changed
+        Settings of the protocol and of the analysis that are not the defaults, and the audit table.
     """
     first, ranking = detectors[0], rank_detectors(detectors, settings, changed.get("audit"))
     inputs = ReportInputs(detectors, ranking, changed)

@@ -40,7 +40,19 @@ DOTS = "Dots: bins of confidence, grey where the 95\u00a0% confidence interval (
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of one bin of confidence: mean confidence, and precision with its 95 % confidence interval."""
+    """Predictions of one bin of confidence.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the bin.
+    predictions
+        Number of predictions in it.
+    confidence, precision
+        Mean confidence, and share of true positives.
+    precision_low, precision_high
+        95 % confidence interval of the precision (Wilson).
+    """
 
     low: float
     high: float

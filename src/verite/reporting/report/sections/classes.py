@@ -149,7 +149,14 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
 
 
 def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[Any, Any]]]:
-    """Return name, first score, and recall and precision at one IoU threshold of each class with a score."""
+    """Return the precision-recall curve of each class with a score, at one IoU threshold.
+
+    Returns
+    -------
+    list of tuple
+        Name of the class, its first score, and (recall, precision): at COCO's 101 recalls, or the steps of the
+        interpolated curve where the protocol keeps every point.
+    """
     from verite.protocols.coco import CocoResults
 
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
@@ -224,7 +231,12 @@ def summarise(document: ReportDocument, known: Sequence[list[Any]]) -> Markup:
 
 
 def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
-    """Render the scores of each class, its error costs as a bar, and counts that follow the slider."""
+    """Render the table of classes of detector i.
+
+    Columns are those of the protocol, a bar of AP and error costs, the confidence with the best F1, and the optimal LRP
+    error. The script fills in true and false positives at the chosen threshold, and a row opens the errors of its
+    class.
+    """
     classes, errors = data.classes, document.detectors[i].errors
     words = list(classes.head[1:])
     costs = classes.cost if len(classes.rows) * len(document.detectors) <= MOST_BARS else None

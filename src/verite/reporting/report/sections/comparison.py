@@ -129,7 +129,10 @@ def build(inputs: ReportInputs) -> ComparisonData:
 
 
 def differences_of(inputs: ReportInputs) -> dict[str, Difference]:
-    """Return the bootstrap intervals of the differences of neighbours for every resampled score."""
+    """Return the bootstrap intervals of the differences of neighbours for every resampled score.
+
+    Neighbours by the first score may rank the other way round by another one: the interval is then turned, too.
+    """
     ranking, found = inputs.ranking, {}
     boards = {} if ranking is None else ranking.json.get("metrics") or {ranking.metric: ranking.json}
     for metric, board in boards.items():
@@ -212,7 +215,11 @@ def threshold_table(document: ReportDocument) -> Markup:
 
 
 def render_outcomes(document: ReportDocument, data: Compared) -> Markup:
-    """Render which of the best two detectors detect an object, and the outcome of every object under both."""
+    """Render which of the best two detectors detect an object, and the outcome of every object under both.
+
+    The bar counts objects at the confidence of each detector's best F1, with McNemar's exact test; the matrix has the
+    outcome of every object at any confidence: detected, or the error type that it is attributed to.
+    """
     first, second = (one.name for one in document.detectors[:2])
     one = data.detections
     shares = [
@@ -254,7 +261,11 @@ def render_outcomes(document: ReportDocument, data: Compared) -> Markup:
 
 
 def difference_table(document: ReportDocument, differences: Mapping[str, Difference]) -> Markup:
-    """Render differences of neighbours in the ranking for every score, with bootstrap confidence intervals."""
+    """Render differences of neighbours in the ranking for every score.
+
+    Each has a bar with its 95 % confidence interval (paired bootstrap over images) and the probability that the order
+    is kept; an interval that includes 0 is grey. Without a leaderboard there are differences alone.
+    """
     scores = document.detectors[0].scores
     keys = [key for key in list(scores)[:COMPARED_SCORES] if is_known(scores[key])]
     if not keys:

@@ -52,7 +52,21 @@ MOST_PAIRS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ConfusionMatrix(Quoted):
-    """Counts by class of the ground truth and of the prediction; the last column is missed, the last row background."""
+    """The confusion matrix at one confidence threshold.
+
+    Attributes
+    ----------
+    labels
+        Classes of rows and columns.
+    matrix
+        [ground truth, prediction]; the last column is missed, the last row background.
+    confidence
+        The threshold, or one per class.
+    iou
+        IoU threshold of a match.
+    pairs
+        The most frequent confusions, as the analysis writes them.
+    """
 
     labels: list[str]
     matrix: NDArray[np.int64]
@@ -148,7 +162,11 @@ def sum_others(matrix: NDArray[Any]) -> tuple[list[int], NDArray[Any], int]:
 
 
 def render_matrix(document: ReportDocument, i: int, confusion: ConfusionMatrix) -> Markup:
-    """Render the matrix with recall of each row and precision of each column; the script updates the cells."""
+    """Render the matrix with recall of each row and precision of each column.
+
+    Of very many classes those with the most confusions are shown and the others summed. The script updates the cells
+    when the slider moves, and a cell opens its objects.
+    """
     kept, counts, rest = sum_others(confusion.matrix)
     cells, labels = counts.tolist(), confusion.labels
     words: list[Markup] = [name(labels[k]) for k in kept]

@@ -103,7 +103,17 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
 def crop_of(
     detector: EvaluatedDetector, error: str, pred: int | None, truth: int | None, cost: Any, iou: Any
 ) -> ErrorCrop:
-    """Return an error with what is needed to draw it; `pred` and `truth` are rows."""
+    """Return an error with what is needed to draw it.
+
+    Parameters
+    ----------
+    error
+        Its type.
+    pred, truth
+        Rows of the prediction and of the ground-truth object; one of them may be None.
+    cost, iou
+        Its cost in AP, and the IoU of both; None where unknown.
+    """
     overlay = detector.overlay
     image, truth_outline, pred_outline, window = detector.outlines(truth, pred)
     ours, theirs = (

@@ -53,7 +53,15 @@ def type_name(kind: str) -> str:
 
 
 def cost_pieces(ap: float | None, cost: Mapping[str, float], word: str = "AP") -> list[Piece]:
-    """Return the score and the cost of each error type, which sum to 1."""
+    """Return the score and the cost of each error type as pieces of a bar, which sum to 1.
+
+    Parameters
+    ----------
+    ap, cost
+        The score, and the cost of each error type in it.
+    word
+        Name of the score, such as AP or mAP.
+    """
     known = [Piece(word, float(ap), "c-ap", "right")] if is_known(ap) else []
     for kind, (colour, _) in ERROR_TYPES.items():
         if is_known(value := cost.get(kind)):
@@ -93,7 +101,10 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
 
 
 def cost_table(document: ReportDocument) -> Markup:
-    """Render cost in AP, gain if fixed alone, and count of each error type; the script updates the counts."""
+    """Render cost in AP, gain if fixed alone, and count of each error type, one group of columns per detector.
+
+    Counts are at all confidences until the slider moves; a click on a count opens the objects.
+    """
     known, word = known_costs(document), document.score
     kinds = [kind for kind in ERROR_TYPES if kind in known[0][2].cost]
     groups, heads = [element("td")], [column("error type", "l")]

@@ -128,7 +128,17 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: ImagesD
 def image_row(
     document: ReportDocument, images: ReportImages, i: int, k: int, row: ImageCounts, most: int, has_cost: bool
 ) -> Markup:
-    """Render one image: a thumbnail, a bar of its outcomes, counts and cost."""
+    """Render one image: a thumbnail, a bar of its outcomes, counts and cost.
+
+    Parameters
+    ----------
+    i, k
+        Positions of the detector, and of the row in its table.
+    most
+        Objects and false positives of the fullest image, which is the length of a whole bar.
+    has_cost
+        Whether there is a column for the cost in AP.
+    """
     title, size, scale = document.images.names[str(row.image)], document.images.size(row.image), max(most, 1)
     bar = thin_bar(
         [

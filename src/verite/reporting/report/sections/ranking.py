@@ -78,7 +78,10 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
 
 
 def detector_table(ranking: Ranking, known: list[str]) -> Markup:
-    """Render score, gap with its confidence interval, and probabilities of the ranks; `known` are the sources."""
+    """Render score, gap with its confidence interval, and probabilities of the ranks.
+
+    `known` are the sources of uncertainty that were simulated, by their keys in the leaderboard's JSON.
+    """
     groups = []
     if known:
         groups = [td() for _ in range(5)]

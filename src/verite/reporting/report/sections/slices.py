@@ -41,7 +41,21 @@ ABOUT = "Bars: 95\u00a0% confidence intervals; grey: not significant, or fewer t
 
 @dataclass(frozen=True, kw_only=True)
 class Slice(Quoted):
-    """Recall on the objects of one bin of a property, with its 95 % confidence interval."""
+    """Recall on the objects of one bin of a property.
+
+    Attributes
+    ----------
+    name, objects
+        Property and bin, and the number of ground-truth objects in it.
+    recall, low, high
+        Recall at any confidence, with its 95 % confidence interval (Wilson).
+    ap
+        AP where predictions have the property, too.
+    is_large
+        Whether there are enough objects to compare.
+    place
+        Positions of property and bin, by which the script finds the objects.
+    """
 
     name: str
     objects: int
