@@ -102,7 +102,8 @@ def find_property(
         return BUILT_IN[name](matches, edges)
     if meta is not None and name in meta:
         return of_column(matches, name, meta[name], edges)
-    found = read_extra(matches.truth, name)
+    is_field = name.isprintable() and not set(name) & {"\\", '"'}  # what msgspec accepts as the name of a field
+    found = read_extra(matches.truth, name) if is_field else None
     if found is None:
         known = [*BUILT_IN, *(meta or ())]
         raise BadParameter(

@@ -510,8 +510,11 @@ def plot_image(
     >>> [text.get_text() for text in figure.texts][:2]
     ['a.png', '1 TP, 0 FP, 0 missed (FN)']
     """
+    if iou is not None and (isinstance(iou, bool) or not isinstance(iou, (int, float)) or not 0 <= iou <= 1):
+        raise BadParameter(f"iou: expected a number from 0 to 1, found {excerpt(iou)}")
     overlay = Overlay(results, iou, confidence)
-    return figure_of(overlay, ImageFiles(results.truth, images), overlay.position(image))
+    folder = None if images is None else path_of(images, "images")
+    return figure_of(overlay, ImageFiles(results.truth, folder), overlay.position(image))
 
 
 def figure_of(overlay: Overlay, files: ImageFiles, image: int) -> Figure:
@@ -571,6 +574,7 @@ def write_label(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> 
         end = mark.joints[mark.joints[:, 1].argmax() if is_truth else mark.joints[:, 1].argmin()]
         left, side = min(max(float(end[0]), 0.05 * size[0]), 0.95 * size[0]), "center"
     at = min(float(points[:, 1].max()), size[1]) if is_truth else max(float(points[:, 1].min()), 0.0)
+    at = min(max(at, -size[1]), 2 * size[1])  # text far outside is invisible, and matplotlib fails to place it
     is_inside = at > size[1] * 0.95 if is_truth else at < size[1] * 0.05  # there is no room beyond the object
     confidence = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
     written = axes.annotate(

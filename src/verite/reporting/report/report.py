@@ -182,6 +182,7 @@ def save_report(
     if unknown:
         listed = ", ".join(ReportSettings.names())
         raise BadParameter(f"save_report: expected settings out of {listed}, found {unknown.pop()!r}")
+    images = None if images is None else path_of(images, "images")
     named = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
     detectors = [
         EvaluatedDetector(name, one.results, one if len(one.results.truth) else None) for name, one in named.items()

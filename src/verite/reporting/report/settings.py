@@ -7,6 +7,7 @@ from typing import Any
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
 from verite.errors import BadParameter, excerpt
+from verite.settings import check_whole
 
 # Settings of `vt.analyse` that a report accepts too. The protocol has its own settings; the number of bootstrap
 # resamples and the audit table are settings of the report.
@@ -50,13 +51,11 @@ class ReportSettings:
         if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
             listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
             raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
-        for name, unit in (("budget", "bytes"), ("picture_budget", "bytes"), ("draws", "a whole number")):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise BadParameter(f"{name}: expected {unit} from 0 up, found {excerpt(value)}")
+        for name in ("budget", "picture_budget", "draws"):
+            check_whole(name, getattr(self, name), 0)
         for name in ("title", "errors"):
             if not isinstance(getattr(self, name), (str, type(None))):
-                raise BadParameter(f"{name}: expected a text, found {excerpt(getattr(self, name))}")
+                raise BadParameter(f"{name}: expected text, found {excerpt(getattr(self, name))}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

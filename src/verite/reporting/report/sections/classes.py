@@ -163,7 +163,7 @@ def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[A
     settings: Any = getattr(results, "settings", None)
     t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
     if isinstance(results, CocoResults):
-        precision = results.precision[t, :, :, 0, -1]
+        precision = results.curve_table[t]
         recall = np.linspace(0, 1, len(precision))
         points = {label: (recall, precision[:, k]) for k, label in enumerate(results.class_names)}
     else:

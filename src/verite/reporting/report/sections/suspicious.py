@@ -78,7 +78,7 @@ def build(inputs: ReportInputs) -> SuspiciousData:
             if key not in best or one["probability"] > best[key][0]:
                 best[key] = one["probability"], detector, one
     audit = inputs.changed.get("audit")
-    verdicts = {row.place: row.verdict for row in read_rows(audit)} if audit else {}
+    verdicts = {row.place: row.verdict for row in read_rows(audit)} if audit is not None else {}
     found = []
     for _, detector, one in sorted(best.values(), key=lambda one: -one[0])[:MOST_SUSPECTS]:
         truth, row = one["truth"], one["truth"] if one["truth"] is not None else one["pred"]
