@@ -83,7 +83,7 @@ def find_property(
     matches: AnalysisMatches, spec: str, meta: dict[str, list[str | None]] | None = None
 ) -> Property | str:
     """The property of this name; a sentence where the data does not have it. `NAME:1,2` gives edges."""
-    name, _, given = spec.partition(":")
+    name, _, given = str(spec).partition(":")
     edges = None
     if given == QUANTILES:
         if name not in BY_QUANTILES:

@@ -131,6 +131,8 @@ def report(
     images = None if images is None else path_of(images, "images")
     own = ReportSettings(title, pictures, budget, picture_budget, draws, errors)
     analysis = {key: settings.pop(key) for key in ANALYSIS if key in settings}
+    if analysis.get("meta") is not None:
+        analysis["meta"] = path_of(analysis["meta"], "meta")
     chosen = protocol_named(protocol)
     known, found = chosen.read(truth, preds)
     named = found if isinstance(found, dict) else {None: found}
