@@ -209,7 +209,7 @@ def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None
     assert finds.claims[0] == cut.claims.sum()
     overlay = Overlay(vt.voc(known, pred), confidence=floors)
     shown = np.array([{"c1": 0.7, "c2": 0.4, "c3": 0.1}.get(n, 0.0) for n in known.labels.all_names])[pred.label]
-    assert not (np.isin(overlay.fates[1], [3, 4]) & (pred.confidence < shown)).any()
+    assert not (np.isin(overlay.outcomes[1], [3, 4]) & (pred.confidence < shown)).any()
     paths = [str(tmp_path / name) for name in ("truth.json", "pred.json", "pred.json")]
     assert run(["rank", *paths, "--epsilon", "0.05", "--confidence", str(tmp_path / "thresholds.json"), "--json"]) == 0
     drawn = ["draw", *paths[:2], "--confidence", str(tmp_path / "thresholds.json"), "-o", str(tmp_path / "drawn")]

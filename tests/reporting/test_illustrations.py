@@ -1,4 +1,4 @@
-"""Figures of the papers drawn anew, and one truth with several results."""
+"""Figures of the papers reproduced, and segmentations of one ground truth with their metric values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from verite.errors import BadParameter, DataError
 from verite.reporting.gretsi_plots import answers, save_stars
-from verite.reporting.illustrations import badness, draw_results, save_illustrations
+from verite.reporting.illustrations import badness, plot_segmentations, save_illustrations
 from verite.studies.gretsi import STEPS, reproduce_gretsi
 
 
@@ -29,10 +29,10 @@ def test_figures_3_to_6_of_2009_show_what_its_text_says(tmp_path):
     assert answers(stars, labels.index("RobCom"), "rotation", 0).argmax() == 11
 
 
-def test_one_truth_several_results_and_metrics_make_one_picture(tmp_path):
+def test_segmentations_and_metric_values_make_one_figure(tmp_path):
     truth = np.zeros((20, 20), dtype=bool)
     truth[5:15, 5:15] = True
-    figure = draw_results(
+    figure = plot_segmentations(
         truth, {"exact": truth, "shifted": np.roll(truth, 3, axis=1)}, {"IoU": "iou", "HAU": "hausdorff"}
     )
     texts = [(text.get_text(), text.get_weight()) for axes in figure.axes for text in axes.texts]
@@ -45,8 +45,8 @@ def test_one_truth_several_results_and_metrics_make_one_picture(tmp_path):
     assert [path.name for path in save_illustrations(tmp_path)] == ["figure-12.png", "figure-13.png", "figure-14.png"]
 
 
-def test_results_of_another_size_and_no_results_are_refused():
-    with pytest.raises(DataError, match="small: expected the truth's size"):
-        draw_results(np.ones((4, 4)), {"small": np.ones((3, 4))}, {"IoU": "iou"})
+def test_segmentations_of_another_size_or_none_are_an_error():
+    with pytest.raises(DataError, match=r"small: expected .*\(4, 4\), found \(3, 4\)"):
+        plot_segmentations(np.ones((4, 4)), {"small": np.ones((3, 4))}, {"IoU": "iou"})
     with pytest.raises(BadParameter, match="at least one mask"):
-        draw_results(np.ones((4, 4)), {}, {"IoU": "iou"})
+        plot_segmentations(np.ones((4, 4)), {}, {"IoU": "iou"})

@@ -13,12 +13,12 @@ from verite.reporting.plots import render
 from verite.reporting.study_plots import (
     draw_alterations,
     draw_behaviour,
-    draw_curves,
     draw_places,
     draw_scales,
     draw_surfaces,
     draw_synthesis,
     draw_truths,
+    plot_curves,
     save_study,
 )
 
@@ -44,7 +44,7 @@ def test_alterations_are_shown_with_their_parameters():
 
 
 def test_curves_are_shares_of_the_largest_penalty():
-    axes = draw_curves(study(), "translation(reach=6)").axes[0]
+    axes = plot_curves(study(), "translation(reach=6)").axes[0]
     lines = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
     assert list(lines) == ["iou", "hausdorff", "rms"]
     # Hausdorff's distance of a diagonal shift of t pixels is t √2.
@@ -53,7 +53,7 @@ def test_curves_are_shares_of_the_largest_penalty():
 
 
 def test_rotations_show_the_box_the_paper_shows():
-    assert draw_curves(study(), "rotation(reach=10)").axes[0].get_title() == "rotation(reach=10), truth: wide"
+    assert plot_curves(study(), "rotation(reach=10)").axes[0].get_title() == "rotation(reach=10), truth: wide"
 
 
 def test_surfaces_need_two_parameters():
@@ -86,9 +86,9 @@ def test_the_heat_map_has_the_best_on_top():
 
 def test_unknown_names_are_told():
     with pytest.raises(BadParameter, match="did you mean 'iou'"):
-        draw_curves(study(), "translation(reach=6)", ["iuo"])
+        plot_curves(study(), "translation(reach=6)", ["iuo"])
     with pytest.raises(BadParameter, match="expected one of"):
-        draw_curves(study(), "scale")
+        plot_curves(study(), "scale")
 
 
 @pytest.mark.thorough

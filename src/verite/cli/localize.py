@@ -109,12 +109,12 @@ def tell_volumes(path: str, how: dict[str, Any]) -> str:
 def draw_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:
     """How values are distributed, the worst pairs, and the object that was asked for."""
     from verite.files import write_atomically
+    from verite.reporting.image_files import ImageFiles
     from verite.reporting.localization import draw_object, save_localization
-    from verite.reporting.pictures import Pictures
     from verite.reporting.plots import render
 
     save_localization(result, home, given["plot_format"], given["images"])
     if given["number"] is not None:
-        photos = Pictures(result.truth, given["images"])
+        photos = ImageFiles(result.truth, given["images"])
         picture = render(draw_object(result, given["number"], photos=photos), given["plot_format"])
         write_atomically(home / f"object-{given['number']}.{given['plot_format']}", picture)

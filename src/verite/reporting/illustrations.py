@@ -1,4 +1,7 @@
-"""Figure of several segmentations of one ground truth with their metric values, as in metric studies."""
+"""Figure of several segmentations of one ground truth with their metric values, as in metric studies.
+
+The three illustrations are figures 12 to 14 of the comparative study, drawn on the silhouettes of the study.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 MARGIN = 10  # pixels around the objects
-# The metrics of figures 12 to 14 of the comparative study.
+# Metrics of figures 12 to 14 of the comparative study.
 SHOWN = {
     "BAH": "bhattacharyya(background=2, contour=1, variant='as-run')",
     "FOM": "figure_of_merit",
@@ -31,15 +34,32 @@ SHOWN = {
 }
 
 
-def draw_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:
-    """The truth's outline over each result, and below it what each metric says; the best value of a row is bold."""
+def plot_segmentations(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:
+    """Plot the outline of the ground truth over each segmentation, with metric values below; the best is bold.
+
+    Parameters
+    ----------
+    truth
+        Mask [height, width] of the ground truth.
+    results
+        Masks of the same size by name.
+    metrics
+        Expressions of the metric catalogue by the label to print, such as {"HAU": "hausdorff"}.
+
+    Raises
+    ------
+    BadParameter
+        If there are no segmentations.
+    DataError
+        If a mask has another size.
+    """
     mine = binary(np.asarray(truth), "truth")
     theirs = {name: binary(np.asarray(mask), name) for name, mask in results.items()}
     if not theirs:
         raise BadParameter("results: expected at least one mask, found none")
     for name, mask in theirs.items():
         if mask.shape != mine.shape:
-            raise DataError(f"{name}: expected the truth's size, {mine.shape}, found {mask.shape}")
+            raise DataError(f"{name}: expected the size of the ground truth, {mine.shape}, found {mask.shape}")
     rows, columns = (np.flatnonzero(np.logical_or.reduce([mine, *theirs.values()]).any(axis=k)) for k in (1, 0))
     figure = new_figure((2.6 * len(theirs) + 1.2, 2.9 + 0.28 * len(metrics)))
     panels = figure.subplots(2, len(theirs), squeeze=False, height_ratios=(2.6, 0.28 * len(metrics) + 0.1))
@@ -59,18 +79,18 @@ def draw_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Ma
                        weight="bold" if is_best else "normal", transform=below.transAxes)  # fmt: skip
             if k == 0:
                 below.text(-0.02, height, label, ha="right", va="center", fontsize=9, transform=below.transAxes)
-    figure.suptitle("Truth dashed, results filled; the better value of each metric bold", fontsize=10)
+    figure.suptitle("Ground truth dashed, segmentations filled; the best value of each metric bold", fontsize=10)
     return figure
 
 
 def badness(name: str, values: Sequence[float]) -> list[float]:
-    """How far each value is from the metric's best; of a metric without one, the value itself."""
+    """Return the distance of each value to the best value of the metric; the value itself if it has none."""
     best = metric(name).best
     return [value if best is None else abs(value - best) for value in values]
 
 
 def examples() -> dict[str, tuple[Mask, dict[str, Mask]]]:
-    """Figures 12 to 14 on silhouettes: a contour that closes in, one that goes too far, one that loses a part."""
+    """Return figures 12 to 14 on silhouettes: a contour that approaches, one too far, one without a part."""
     plane, dog, man = (truths_of(name)[0].mask for name in ("plane", "dog", "man"))
     return {
         "figure-12": (plane, {f"{n} px too large": alter(plane, "scale", n, n) for n in (16, 8, 2)}),
@@ -94,9 +114,9 @@ def examples() -> dict[str, tuple[Mask, dict[str, Mask]]]:
 
 
 def save_illustrations(folder: Path, format: str = "png") -> list[Path]:
-    """The three illustrations."""
+    """Save the three illustrations."""
     saved = []
     for name, (truth, results) in examples().items():
         saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(draw_results(truth, results, SHOWN), format))
+        write_atomically(saved[-1], render(plot_segmentations(truth, results, SHOWN), format))
     return saved

@@ -16,7 +16,7 @@ from verite.metrics.catalogue import metric
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import COLOURS, file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def save_localization(
     results: LocalizationResults, folder: Path, format: str = "png", images: str | None = None
 ) -> list[Path]:
     """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
-    photos = Pictures(results.truth, images)
+    photos = ImageFiles(results.truth, images)
     saved = [folder / f"distributions.{format}"]
     write_atomically(saved[0], render(plot_distributions(results), format))
     chosen = results.metrics[:COLUMNS]
@@ -93,7 +93,7 @@ def draw_object(
     results: LocalizationResults,
     i: int,
     metrics: Sequence[str | Metric] | None = None,
-    photos: Pictures | None = None,
+    photos: ImageFiles | None = None,
 ) -> Figure:
     """Object i of the results, as it was compared, on its photo if there is one."""
     if not 0 <= i < len(results.pairs):
@@ -102,7 +102,7 @@ def draw_object(
     chosen = metrics if metrics is not None else results.metrics[:COLUMNS]
     values = {metric(m).name: results.values[metric(m).name][i] for m in chosen}
     found = results.truth.images.find(row["image"])
-    photo = None if photos is None or found is None else pixels(photos[found])
+    photo = None if photos is None or found is None else load_pixels(photos[found])
     plane = results.said[i] if results.said else ""
     return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}{plane}", photo)
 

@@ -15,7 +15,7 @@ from verite.files import write_atomically
 from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
-from verite.reporting.pictures import Pictures, load, pixels
+from verite.reporting.image_files import ImageFiles, load_image, load_pixels
 from verite.reporting.plots import COLOURS, DASHES, file_names, new_figure, render
 from verite.studies.interpretation import CONFIDENCES
 
@@ -63,8 +63,8 @@ def save_interpretation(
     chosen = [results.position(image)] if image is not None else results.worst_first[:WORST].tolist()
     traces = [results.trace(int(i)) for i in chosen]
     names = file_names(f"scene-{stem(trace.image)}" for trace in traces)
-    photos = Pictures(results.truth, images)
-    shown = [pixels(photos[int(i)] if i < len(results.truth.images) else None) for i in chosen]
+    photos = ImageFiles(results.truth, images)
+    shown = [load_pixels(photos[int(i)] if i < len(results.truth.images) else None) for i in chosen]
     figures |= {name: plot_scene(trace, photo) for name, trace, photo in zip(names, traces, shown, strict=True)}
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
@@ -124,7 +124,7 @@ def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
     scenes, matrices = parts
     left, right = scenes.subplots(1, 2)
     colours = group_colours(trace)
-    behind = np.asarray(load(Path(picture))) if isinstance(picture, (str, PathLike)) else picture
+    behind = np.asarray(load_image(Path(picture))) if isinstance(picture, (str, PathLike)) else picture
     for axes, side, alone, title, shade in (
         (left, 0, trace.missed, "truth", colours[0]),
         (right, 1, trace.spurious, "found", colours[1]),

@@ -48,7 +48,7 @@ def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
     figures = {"truths": draw_truths(study), "alterations": draw_alterations(study), "synthesis": draw_synthesis(study)}
     grids = [sweep for sweep in study.sweeps if isinstance(sweep, Grid)]
     planes = [sweep for sweep in grids if not sweep.is_line]
-    figures |= {f"curves-{grid.name}": draw_curves(study, grid.name) for grid in grids}
+    figures |= {f"curves-{grid.name}": plot_curves(study, grid.name) for grid in grids}
     if planes:
         figures[f"surfaces-{planes[0].name}"] = draw_surfaces(study, planes[0].name)
         figures[f"behaviour-{planes[0].name}"] = draw_behaviour(study, planes[0].name)
@@ -176,7 +176,7 @@ def draw_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None
     return figure
 
 
-def draw_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, truth: str | None = None) -> Figure:
+def plot_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, truth: str | None = None) -> Figure:
     """Penalties along the diagonal of an alteration, or over its angle, as shares of each metric's largest."""
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)

@@ -1,4 +1,4 @@
-"""Where the page's numbers differ from other tools' on purpose, it says so, and by names that the documentation has."""
+"""Deviations from other tools that apply to a report are stated under names that the documentation has."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text
-from verite.reporting.report.summary import DEVIATIONS
+from verite.reporting.report.sections.provenance import DEVIATIONS
 
 DOCS = Path(__file__).parents[3] / "docs" / "explain" / "deviations.md"
 
 
-def told(truth, pred, home, **settings):
+def deviations_of(truth, pred, home, **settings):
     made = vt.report(truth, pred, home / "a.html", pictures="none", checks="off", **settings)
     return {one["name"]: one["said"] for one in vt.read_report(made)["systems"][0]["deviations"]}
 
@@ -25,8 +25,8 @@ def test_every_deviation_is_in_the_documentation(name):
     assert f"\n| {name} |" in DOCS.read_text()
 
 
-def test_sound_files_differ_by_what_the_analysis_does_alone(tmp_path):
-    found = told(TRUTH, SYSTEMS["hawk"], tmp_path)
+def test_valid_files_have_only_the_deviations_of_the_analysis(tmp_path):
+    found = deviations_of(TRUTH, SYSTEMS["hawk"], tmp_path)
     assert set(found) == {
         "tide-adds-up",
         "lrp-equal-confidences",
@@ -36,25 +36,27 @@ def test_sound_files_differ_by_what_the_analysis_does_alone(tmp_path):
     assert "tide-adds-up : costs of error types" in Text((tmp_path / "a.html").read_text()).text.replace("  ", " ")
 
 
-def test_classes_of_predictions_alone_are_counted(tmp_path):
+def test_classes_without_ground_truth_are_counted(tmp_path):
     box = [[0, 0, 10, 10]]
     truth = vt.Annotations.of(["a.png"], ["cat"], box, labels=["cat", "dog", "cow"])
     pred = vt.Annotations.of(
         ["a.png"] * 3, ["cat", "dog", "cow"], box * 3, labels=["cat", "dog", "cow"], confidence=[0.9, 0.8, 0.7]
     )
-    assert told(truth, pred, tmp_path)["class-without-truths"].startswith("2\u00a0classes without ground truth")
+    assert deviations_of(truth, pred, tmp_path)["class-without-truths"].startswith(
+        "2\u00a0classes without ground truth"
+    )
 
 
-def test_ids_that_the_reference_stumbles_over_are_told_unless_it_is_repeated(tmp_path):
+def test_ids_that_pycocotools_mishandles_are_stated_unless_emulated(tmp_path):
     file = json.loads(TRUTH.read_text())
     for k in (0, 1):
         file["annotations"][k]["id"] = 0
     (tmp_path / "truth.json").write_text(json.dumps(file))
     names = {"truth-id-zero", "repeated-truth-ids"}
-    assert names <= set(told(tmp_path / "truth.json", SYSTEMS["hawk"], tmp_path))
-    assert not names & set(told(tmp_path / "truth.json", SYSTEMS["hawk"], tmp_path, quirks="pycocotools"))
+    assert names <= set(deviations_of(tmp_path / "truth.json", SYSTEMS["hawk"], tmp_path))
+    assert not names & set(deviations_of(tmp_path / "truth.json", SYSTEMS["hawk"], tmp_path, quirks="pycocotools"))
 
 
-def test_an_empty_list_of_predictions_is_told(tmp_path):
+def test_an_empty_list_of_predictions_is_stated(tmp_path):
     none = vt.Annotations.of([], [], np.zeros((0, 4)), confidence=np.zeros(0))
-    assert "no-results" in told(TRUTH, none, tmp_path)
+    assert "no-results" in deviations_of(TRUTH, none, tmp_path)

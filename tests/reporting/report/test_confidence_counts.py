@@ -1,4 +1,4 @@
-"""Counts that the page's script reads: exact at every step, and what does not fit is told."""
+"""Counts that the report's script reads: exact at every threshold; predictions that do not fit are stated."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import pytest
 import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text, crowded_pair, random_pair
 from verite.reporting.draw import Overlay
-from verite.reporting.report.packed import STEPS, ConfidenceTally, Packer, find_mixups
+from verite.reporting.report.confidence_counts import STEPS, ConfidenceCounts, confusion_by_threshold
+from verite.reporting.report.packed import Packer
 
 
 @pytest.mark.parametrize("classes", [1, 2, 80])
-def test_slider_counts_are_those_of_leaving_predictions_out(classes):
+def test_counts_at_a_threshold_equal_an_evaluation_with_that_threshold(classes):
     truth, pred = random_pair(classes)
-    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
-    counts = tally.by_label.falling
-    images = [tally.by_image(np.arange(len(truth.images)), is_right).falling for is_right in (True, False)]
+    tally = ConfidenceCounts(Overlay(vt.coco(truth, pred, checks="off")))
+    counts = tally.by_class.falling
+    images = [tally.by_image(np.arange(len(truth.images)), is_tp).falling for is_tp in (True, False)]
     for k in range(0, STEPS, 10):
         again = vt.coco(truth, pred, confidence=k / 100, checks="off")
         fates = again.objects(0.5).columns
@@ -29,7 +30,7 @@ def test_slider_counts_are_those_of_leaving_predictions_out(classes):
 
 
 def matrix_at(columns, labels, at):
-    """What a page's script sums up."""
+    """The confusion matrix as the script of the report sums it up."""
     step, truth, pred, many = (columns[f"m_{name}"] for name in ("at", "truth", "pred", "many"))
     chosen = (step >= at) & (step < STEPS) if at < STEPS else step == at
     matrix = np.zeros((labels, labels), dtype=np.int64)
@@ -39,12 +40,12 @@ def matrix_at(columns, labels, at):
 
 @pytest.mark.parametrize("matching", ["same-first", "label-free"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_confusion_at_every_step_and_choice_is_that_of_the_analysis(matching, seed):
+def test_confusion_matrix_at_every_threshold_is_that_of_the_analysis(matching, seed):
     results = vt.coco(*crowded_pair(seed=seed), checks="off")
     analysis = vt.analyse(results, matching=matching)
-    tally = ConfidenceTally(Overlay(results), analysis)
-    columns = find_mixups(tally)
-    # Where right ones come first, one that enters takes its truth back.
+    tally = ConfidenceCounts(Overlay(results), analysis)
+    columns = confusion_by_threshold(tally)
+    # Where true positives are matched first, one that enters takes its object back.
     assert (columns["m_many"] < 0).any() == (matching == "same-first")
     last = int(100 * results.pred.confidence.max())  # a threshold that leaves nothing is refused
     assert not np.any(matrix_at(columns, 3, STEPS - 1)[:, :2] if last < STEPS - 1 else 0)
@@ -57,45 +58,45 @@ def test_confusion_at_every_step_and_choice_is_that_of_the_analysis(matching, se
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_errors_of_each_type_at_every_step_are_those_of_leaving_predictions_out(seed):
+def test_error_types_at_a_threshold_equal_an_analysis_with_that_threshold(seed):
     truth, pred = crowded_pair(seed=seed)
     results = vt.coco(truth, pred, checks="off")
-    tally = ConfidenceTally(Overlay(results), vt.analyse(results))
+    tally = ConfidenceCounts(Overlay(results), vt.analyse(results))
     for k in range(0, STEPS, 7):
         counts = vt.analyse(vt.coco(truth, pred, confidence=k / 100, checks="off")).errors.counts
-        wrong = dict(zip(tally.types[1:], tally.by_label.falling[:, 1:, k].sum(axis=0).tolist(), strict=True))
-        assert wrong | {"missed": tally.truths.sum() - tally.reached.falling[:, k].sum()} == counts
+        wrong = dict(zip(tally.types[1:], tally.by_class.falling[:, 1:, k].sum(axis=0).tolist(), strict=True))
+        assert wrong | {"missed": tally.objects.sum() - tally.attributed_by_class.falling[:, k].sum()} == counts
 
 
-def test_confidences_that_are_no_shares_have_steps_between_their_extremes():
+def test_thresholds_of_unbounded_confidences_lie_between_their_extremes():
     truth, pred = random_pair(2)
     scores = vt.Annotations.of(
         [pred.images.name(i) for i in pred.image], [pred.labels.name(i) for i in pred.label], pred.regions.boxes,
         confidence=pred.confidence * 20 - 10,
     )  # fmt: skip
-    tally = ConfidenceTally(Overlay(vt.coco(truth, scores, checks="off")))
+    tally = ConfidenceCounts(Overlay(vt.coco(truth, scores, checks="off")))
     assert tally.steps[0] == scores.confidence.min()
-    assert tally.by_label.steps.sum() == len(pred)
+    assert tally.by_class.steps.sum() == len(pred)
 
 
-def test_what_does_not_fit_is_counted_and_said():
+def test_predictions_beyond_the_budget_are_counted():
     truth, pred = random_pair(5, images=40)
-    tally = ConfidenceTally(Overlay(vt.coco(truth, pred, checks="off")))
+    tally = ConfidenceCounts(Overlay(vt.coco(truth, pred, checks="off")))
     packer = Packer([tally], [])
-    data, about = packer.pack_system(tally, 10_000_000)
-    assert about["left_out"] == 0
+    data, about = packer.pack_predictions(tally, 10_000_000)
+    assert about.left_out == 0
     budget = int(4 / 3 * len(data) * 0.9)
-    small, cut = packer.pack_system(tally, budget)
+    small, cut = packer.pack_predictions(tally, budget)
     assert 4 * len(small) // 3 <= budget
-    assert cut["left_out"] > 0
-    assert cut["kept"] + cut["left_out"] == about["kept"]
-    assert cut["kept"] >= int((tally.kind == 0).sum())
+    assert cut.left_out > 0
+    assert cut.kept + cut.left_out == about.kept
+    assert cut.kept >= int((tally.type == 0).sum())
 
 
-def test_of_many_images_those_on_the_page_can_be_opened_and_the_page_says_so(tmp_path, monkeypatch):
-    for module in ("packed", "summary"):
+def test_of_very_many_images_the_listed_ones_can_be_opened(tmp_path, monkeypatch):
+    for module in ("packed", "report"):
         monkeypatch.setattr(f"verite.reporting.report.{module}.MOST_IMAGES", 20)
-    monkeypatch.setattr("verite.reporting.report.document.LISTED_IMAGES", 5)
+    monkeypatch.setattr("verite.reporting.report.sections.images.MOST_LISTED", 5)
     truth, pred = random_pair(2, images=200)
     made = vt.report(truth, pred, tmp_path / "a.html", checks="off")
     document = vt.read_report(made)
@@ -105,9 +106,9 @@ def test_of_many_images_those_on_the_page_can_be_opened_and_the_page_says_so(tmp
     assert document["systems"][0]["packed"]["kept"] < len(pred)
 
 
-def test_of_too_many_classes_the_worst_have_all_numbers_and_all_have_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("verite.reporting.report.summary.MOST_ROWS", 20)
-    monkeypatch.setattr("verite.reporting.report.summary.LEAST_ROWS", 5)
+def test_of_too_many_classes_the_worst_have_all_numbers_and_the_others_one_score(tmp_path, monkeypatch):
+    monkeypatch.setattr("verite.reporting.report.sections.classes.MOST_ROWS", 20)
+    monkeypatch.setattr("verite.reporting.report.sections.classes.LEAST_ROWS", 5)
     truth, pred = random_pair(30)
     made = vt.report(truth, {"a": pred, "b": pred}, tmp_path / "a.html", checks="off", draws=0)
     document, scores = vt.read_report(made), vt.coco(truth, pred, checks="off").class_scores()["AP"]
@@ -117,12 +118,16 @@ def test_of_too_many_classes_the_worst_have_all_numbers_and_all_have_one(tmp_pat
     assert "The 10 worst of 30 classes" in Text(made.read_text()).text
 
 
-def test_masks_have_outlines_in_all_images_and_the_page_says_where_they_have_not(tmp_path, monkeypatch):
+def test_masks_have_outlines_in_all_images_or_the_report_says_in_how_many(tmp_path, monkeypatch):
     every = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", on="mask", pictures="none")
     assert "outlines when opened" not in Text(every.read_text()).text
-    for module, name in (("document", "LISTED_IMAGES"), ("document", "MOST_CROPS"), ("packed", "MOST_OBJECTS")):
+    for module, name in (
+        ("sections.images", "MOST_LISTED"),
+        ("sections.costly_errors", "MOST_CROPS"),
+        ("packed", "MOST_OUTLINED"),
+    ):
         monkeypatch.setattr(f"verite.reporting.report.{module}.{name}", 3)
-    monkeypatch.setattr("verite.reporting.report.summary.MOST_SUSPECTS", 0)
+    monkeypatch.setattr("verite.reporting.report.sections.suspicious.MOST_SUSPECTS", 0)
     some = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "b.html", on="mask", pictures="none")
     outlined = vt.read_report(some)["packed"]["outlined"]
     assert 3 <= outlined <= 7

@@ -1,4 +1,7 @@
-"""Find and load the image files of a dataset."""
+"""Find and load the image files of a dataset.
+
+Names of images come from annotation files and are not trusted: a name that leads out of the folder finds nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,20 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
 
-BESIDE = (".", "images", "JPEGImages", "../images", "../JPEGImages")  # where photos are, seen from their annotations
-TRIED = 50  # names that are looked for before a folder is left
+BESIDE = (".", "images", "JPEGImages", "../images", "../JPEGImages")  # folders searched, seen from the ground truth
+TRIED = 50  # names that are tried in each of these folders
 
 
-class Pictures:
-    """The photos of a data set: of a folder that was named, or beside the truth's file."""
+class ImageFiles:
+    """Image files of a dataset by position: in a given folder and below it, or beside the ground-truth file.
+
+    Attributes
+    ----------
+    folder
+        The folder with the images; None where none was found.
+    by_stem
+        Files by their names without suffix.
+    """
 
     def __init__(self, truth: Annotations, folder: str | PathLike[str] | None = None) -> None:
         self.images = truth.images
@@ -31,11 +42,11 @@ class Pictures:
         self.by_stem = {} if self.folder is None else pictures_in(self.folder, is_deep=folder is not None)
 
     def __getitem__(self, image: int) -> Path | None:
-        """The photo of the image in this position, if there is one."""
+        """Return the file of an image: of its name, else the only one with its stem; None if there is none."""
         if self.folder is None:
             return None
         name = self.images.name(image)
-        exact = below(self.folder, name)
+        exact = inside(self.folder, name)
         if exact is not None and exact.suffix.lower() in IMAGE_SUFFIXES and exact.is_file():
             return exact
         found = self.by_stem.get(stem(name), [])
@@ -43,21 +54,21 @@ class Pictures:
 
 
 def find_folder(truth: Annotations) -> Path | None:
-    """The first folder beside a truth's file that has one of its photos."""
+    """Return the first folder beside the ground-truth file that has one of its images."""
     if not truth.source.path or not len(truth.images):
         return None
     path = Path(truth.source.path)
     home = path if path.is_dir() else path.parent
     names = [truth.images.name(i) for i in range(min(TRIED, len(truth.images)))]
     for folder in (home / part for part in BESIDE):
-        if folder.is_dir() and any(is_photo(folder, name) for name in names):
+        if folder.is_dir() and any(has_image(folder, name) for name in names):
             return folder
     return None
 
 
-def is_photo(folder: Path, name: str) -> bool:
-    """Whether a folder has a photo of this name, a suffix added where the name has none."""
-    path = below(folder, name)
+def has_image(folder: Path, name: str) -> bool:
+    """Return whether a folder has an image of this name; .jpg and .png are tried for a name without suffix."""
+    path = inside(folder, name)
     if path is None:
         return False
     try:
@@ -68,11 +79,11 @@ def is_photo(folder: Path, name: str) -> bool:
         return False
 
 
-def below(folder: Path, name: str) -> Path | None:
-    """A path inside a folder; none where the name leads elsewhere, by whatever means.
+def inside(folder: Path, name: str) -> Path | None:
+    """Return a path inside a folder; None for a name that leads out of it.
 
-    >>> below(Path("photos"), "a/b.jpg").as_posix(), below(Path("photos"), "../b.jpg"), below(Path("photos"), "/b.jpg")
-    ('photos/a/b.jpg', None, None)
+    >>> inside(Path("img"), "a/b.jpg").as_posix(), inside(Path("img"), "../b.jpg"), inside(Path("img"), "/b.jpg")
+    ('img/a/b.jpg', None, None)
     """
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in name or "\0" in name or not parts.name:
@@ -80,21 +91,21 @@ def below(folder: Path, name: str) -> Path | None:
     return folder / parts
 
 
-def load(path: Path, size: tuple[int, int] | None = None) -> Image.Image:
-    """A photo, turned as its EXIF data say unless only the unturned one has the annotated width and height."""
+def load_image(path: Path, size: tuple[int, int] | None = None) -> Image.Image:
+    """Load an image as RGB, rotated by its EXIF orientation unless only the unrotated one has the annotated size."""
     from PIL import ImageOps
 
     with picture(path) as image:
-        turned = ImageOps.exif_transpose(image)
-        chosen = image if size is not None and turned.size != size and image.size == size else turned
+        rotated = ImageOps.exif_transpose(image)
+        chosen = image if size is not None and rotated.size != size and image.size == size else rotated
         return chosen.convert("RGB")
 
 
-def pixels(path: Path | None, size: tuple[int, int] | None = None) -> NDArray[Any] | None:
-    """A photo as numbers from 0 to 255; none where there is none, or where it cannot be read."""
+def load_pixels(path: Path | None, size: tuple[int, int] | None = None) -> NDArray[Any] | None:
+    """Return an image as [height, width, 3] numbers from 0 to 255; None if there is none or it cannot be read."""
     if path is None:
         return None
     try:
-        return np.asarray(load(path, size))
+        return np.asarray(load_image(path, size))
     except ReadError:
         return None

@@ -1,4 +1,4 @@
-"""`vt.plot`: the kinds of plots, and which of them apply to given results."""
+"""`vt.plot`: precision-recall, F1, scores of classes, and the parts of an analysis as plots."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from verite.reporting.plots import (
     COLOURS,
     MOST_IN_LEGEND,
     MOST_OF_NAME,
-    draw_curves,
     label_axes,
     line_style,
     new_figure,
+    plot_curves,
     save_stamped,
     shorten,
     shorten_apart,
@@ -36,17 +36,29 @@ if TYPE_CHECKING:
     from verite.analysis.parts import AnalysisPart
 
 
-MOST_BARS = 200  # one below the other
+MOST_BARS = 200  # of a bar chart
 
 
 @dataclass(frozen=True)
 class PlotKind:
-    """A kind of picture: what it is drawn of, and how."""
+    """A kind of plot: which results it applies to, and how it is drawn.
+
+    Attributes
+    ----------
+    fits
+        Whether it applies to given results.
+    draw
+        Draws results on axes.
+    rows
+        Number of bars or rows, for which the figure needs height.
+    is_square
+        Whether there are as many columns as rows.
+    """
 
     fits: Callable[[Any], bool]
     draw: Callable[[Any, Axes], None]
-    rows: Callable[[Any], int] = lambda results: 0  # bars one below the other, which need room
-    is_square: bool = False  # as many columns as rows
+    rows: Callable[[Any], int] = lambda results: 0
+    is_square: bool = False
 
 
 def plot(
@@ -54,12 +66,41 @@ def plot(
     kind: str | None = None,
     ax: Any = None,
 ) -> Axes:
-    """A picture of results on matplotlib's axes, which are returned: by default the first kind that fits them.
+    """Plot results on matplotlib axes.
 
-    `pr`: precision against recall; `f1`: F1 against confidence; `classes`: the first score of each class;
-    `compare`: the same of several systems; `errors` and the other parts of an analysis by their names; `systems`: what
-    errors cost each of several.
+    Parameters
+    ----------
+    results
+        Results of a protocol, a comparison, an analysis, one of its parts, or the comparison of two detectors.
+    kind
+        "pr" (precision against recall), "f1" (F1 against confidence), "classes" (the first score of each class),
+        "compare" (the same of several detectors), a part of an analysis ("errors", "lrp", "froc", "confusion",
+        "calibration", "slices", "worst", "suspicious"), or "systems" (error costs of several detectors). By default
+        the first kind that applies to the results.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; `axes.figure.savefig("plot.png")` saves the figure with the signature of the results.
+
+    Raises
+    ------
+    BadParameter
+        If the kind does not apply to the results, or matplotlib is missing.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a.png"], ["cat"], [[5, 5, 30, 30]])
+    >>> pred = vt.Annotations.of(["a.png"], ["cat"], [[6, 6, 30, 30]], confidence=[0.9])
+    >>> axes = vt.plot(vt.coco(truth, pred, checks="off"), "classes")
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['cat']
     """
+    if not isinstance(kind, (str, type(None))):
+        raise BadParameter(f"kind: expected the name of a plot, found {excerpt(kind)}")
     fitting = [name for name, one in KINDS.items() if one.fits(results)]
     chosen = kind or (fitting[0] if fitting else None)
     if chosen not in fitting:
@@ -79,7 +120,7 @@ def plot(
 
 
 def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
-    """Axes of a new figure, tall enough for its rows, which a notebook shows where it is set up to show figures."""
+    """Return axes of a new figure, tall enough for its rows; pyplot makes it where it is imported (notebooks)."""
     height = max(4.8, 0.16 * rows + (2.4 if is_square else 1.2))
     size = (max(6.4, height) if is_square else 6.4, height)
     if "matplotlib.pyplot" in sys.modules:
@@ -90,7 +131,7 @@ def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
 
 
 def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:
-    """The threshold in words, and for each class with truths its confidences and the F1 from each of them on."""
+    """Return the IoU threshold in words, and (confidence, F1) of each class with ground truth."""
     if has_curves(shown):
         curves = [curve for curve in shown.curves[0].values() if curve.truths]
         at = shown.words.at(shown.settings.iou[0])
@@ -101,8 +142,8 @@ def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:
     return at, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
 
 
-def draw_f1(shown: Any, axes: Axes) -> None:
-    """F1 of each class if predictions below a confidence are left out."""
+def plot_f1(shown: Any, axes: Axes) -> None:
+    """Plot F1 of each class against the confidence threshold."""
     label_axes(axes, "confidence", "F1")
     at, lines = f1_lines(shown)
     best = {name: float(np.max(values, initial=0.0)) for name, (_, values) in lines.items()}
@@ -114,61 +155,64 @@ def draw_f1(shown: Any, axes: Axes) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="best F1")
 
 
-def draw_classes(results: Results, axes: Axes) -> None:
-    """The first score of each class, the best on top."""
-    draw_bars(Comparison([results]), axes)
+def plot_classes(results: Results, axes: Axes) -> None:
+    """Plot the first score of each class, the best on top."""
+    plot_bars(Comparison([results]), axes)
     axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: {next(iter(results.scores))} of each class")
 
 
-def draw_bars(comparison: Comparison, axes: Axes) -> None:
-    """A group of bars for each class, one for each system; classes by the first system."""
+def plot_bars(comparison: Comparison, axes: Axes) -> None:
+    """Plot a group of bars per class, one bar per detector; classes by the score of the first detector."""
     table = comparison.table()
-    systems = len(comparison.names)
+    detectors = len(comparison.names)
     rows = sorted(table.rows, key=lambda row: (np.isnan(row[1]), -np.nan_to_num(row[1])))
-    hidden = max(0, len(rows) * systems - MOST_BARS) // systems
-    rows = rows[hidden:]  # of very many, the worst
-    height = 0.8 / systems
+    hidden = max(0, len(rows) * detectors - MOST_BARS) // detectors
+    rows = rows[hidden:]  # of very many classes, the worst
+    height = 0.8 / detectors
     for i, name in enumerate(shorten_apart(comparison.names, MOST_OF_NAME)):
-        at = np.arange(len(rows)) + (i - (systems - 1) / 2) * height
+        at = np.arange(len(rows)) + (i - (detectors - 1) / 2) * height
         axes.barh(at, [row[1 + i] for row in rows], height, color=COLOURS[i % len(COLOURS)], label=name)
     small: dict[str, Any] = {"fontsize": 8} if len(rows) > 16 else {}
     axes.set_yticks(np.arange(len(rows)), shorten_apart([row[0] for row in rows], 32), **small)
     axes.set(xlabel=comparison.headline, ylim=(len(rows) - 0.5, -0.5))
     axes.set_title(f"{comparison.headline} of each class" + (f", the worst {len(rows)}" if hidden else ""))
     axes.spines[["top", "right"]].set_visible(False)
-    if systems > 1:
+    if detectors > 1:
         axes.legend(frameon=False, fontsize=8)
 
 
 def has_curves(results: Any) -> bool:
+    """Return whether results have precision-recall curves of each class (Pascal VOC and the like)."""
     from verite.protocols.curves import CurveResults
 
     return isinstance(results, CurveResults)
 
 
 def has_precision(results: Any) -> bool:
+    """Return whether results have precision at fixed recalls (COCO and LVIS)."""
     from verite.protocols.coco import CocoResults
 
     return isinstance(results, CocoResults)
 
 
-def draw_pr(results: Any, axes: Axes) -> None:
-    from verite.reporting.coco_plots import draw_precision
+def plot_pr(results: Any, axes: Axes) -> None:
+    """Plot precision against recall: of each class, or the mean at each IoU threshold."""
+    from verite.reporting.coco_plots import plot_precision
 
-    (draw_curves if has_curves(results) else draw_precision)(results, axes)
+    (plot_curves if has_curves(results) else plot_precision)(results, axes)
 
 
 def count_bars(results: Results | Comparison) -> int:
-    """How many bars there are below each other."""
+    """Return the number of bars of a bar chart."""
     several = results.results if isinstance(results, Comparison) else (results,)
     return min(MOST_BARS, len(several) * len(several[0].class_names))
 
 
 KINDS = {
-    "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), draw_pr),
-    "f1": PlotKind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), draw_f1),
-    "classes": PlotKind(lambda results: isinstance(results, Results), draw_classes, count_bars),
-    "compare": PlotKind(lambda results: isinstance(results, Comparison), draw_bars, count_bars),
+    "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
+    "f1": PlotKind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), plot_f1),
+    "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),
+    "compare": PlotKind(lambda results: isinstance(results, Comparison), plot_bars, count_bars),
     **{
         name: PlotKind(fits, draw, partial(count_rows, name), is_square=name == "confusion")
         for name, (fits, draw) in PARTS.items()
