@@ -54,7 +54,7 @@ MASK = np.eye(6, dtype=bool)
         (lambda: vt.metric("math:no_such"), UnknownMetric, ["math:no_such", "expected a function"]),
         (lambda: vt.metric("math:pi"), UnknownMetric, ["expected a function, found float"]),
         (lambda: vt.metric("gce")([0, 0, 4, 4], [0, 0, 2, 2]), DataError,
-         ["gce: expected the size of the image", "size=(WIDTH, HEIGHT)", "--image-size WIDTH,HEIGHT"]),
+         ["gce: expected the size of the image", "size=(WIDTH, HEIGHT)", "image_size=(WIDTH, HEIGHT)"]),
         (lambda: vt.metric("hausdorff")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size of the image"]),
         (lambda: vt.metric("iou")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size=(WIDTH, HEIGHT)"]),
         (lambda: vt.metric("robin_com(variant=as-run)")([0, 0, 4, 4], [0, 0, 2, 2]), DataError, ["size of the image"]),

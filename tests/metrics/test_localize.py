@@ -265,7 +265,7 @@ def test_results_compare_only_where_they_measure_the_same():
     [
         ({"iou": 1.5}, "iou: expected a number from 0 to 1, found 1.5"),
         ({"unmatched": "scored"}, "did you mean 'score'?"),
-        ({"regions": "boxes"}, "did you mean 'box'?"),
+        ({"regions": "bix"}, "did you mean 'box'?"),
         ({"confidence": float("nan")}, "confidence: expected a number, found nan"),
         ({"checks": "maybe"}, "checks: expected stop, warn or off"),
         ({"labels": ["cart"]}, "did you mean 'cat'?"),

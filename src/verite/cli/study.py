@@ -163,12 +163,12 @@ class Leeway(click.ParamType):  # type: ignore[type-arg]
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        from verite.metrics.metric import value_of
+        from verite.metrics.metric import parse_value
 
         key, _, word = str(value).partition("=")
         if not key.strip() or not word.strip():
             self.fail(f"expected NAME=VALUE, e.g. axial=0.02, found {value!r}", param, ctx)
-        return key.strip(), value_of(word.strip())
+        return key.strip(), parse_value(word.strip())
 
 
 @click.command(

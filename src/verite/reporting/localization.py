@@ -103,7 +103,7 @@ def draw_object(
     values = {metric(m).name: results.values[metric(m).name][i] for m in chosen}
     found = results.truth.images.find(row["image"])
     photo = None if photos is None or found is None else pixels(photos[found])
-    plane = results.said[i] if results.said else ""
+    plane = results.captions[i] if results.captions else ""
     return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}{plane}", photo)
 
 

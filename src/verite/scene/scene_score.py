@@ -14,13 +14,13 @@ from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import above_threshold
-from verite.metrics.localize import refuse_fractions
+from verite.metrics.localize import check_units
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.results import Matches, Results, choose_threshold
 from verite.model.tables import Part, Table, show_cell
-from verite.pairs.objects import ignored_truths, mean_of, overlap_of
+from verite.pairs.objects import ignored_truth, iou_of, mean_of
 from verite.protocols.protocol import protocol
 from verite.scene.class_distances import ClassDistances, class_distances
 from verite.scene.score import (
@@ -73,7 +73,7 @@ def scene_score(truth: Annotations, pred: Annotations, settings: InterpretSettin
     if settings.labels is not None:
         truth, pred = settings.choose(truth, pred)
         pred = pred.like(truth)
-    refuse_fractions(truth, [how.localization])
+    check_units(truth, [how.localization])
     return InterpretationResults(how, truth, pred, findings)
 
 
@@ -106,7 +106,7 @@ class InterpretationResults(Results):
         self.how = how
         self.known = known_images(truth, pred)
         # Rows of the truths and preds that count, in the order of the files.
-        is_ignored = ignored_truths(truth, how.settings)
+        is_ignored = ignored_truth(truth, how.settings)
         self.truth_rows = np.flatnonzero(~is_ignored & is_sure(truth, how.settings))
         self.pred_rows = np.flatnonzero(is_sure(pred, how.settings))
         self.certainty = np.ones(len(self.pred_rows)) if how.settings.certain else certainties(pred, self.pred_rows)
@@ -114,7 +114,7 @@ class InterpretationResults(Results):
         self.excused = np.zeros(len(preds), dtype=np.bool_)
         if is_ignored.any():
             _, reached, pairs = find_overlaps(truth.where(is_ignored), preds, how.settings)
-            self.excused[reached[how.rules.may_match(overlap_of(pairs))]] = True
+            self.excused[reached[how.rules.may_match(iou_of(pairs))]] = True
         truths = truth.take(self.truth_rows)
         for side in (truths, preds):
             how.distances.check_covers(side.labels, side.label)
@@ -135,7 +135,7 @@ class InterpretationResults(Results):
     def compare(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], Possible]:
         """Every overlap above 0, and how well those objects agree that may be a match."""
         rows, columns, pairs = find_overlaps(truths, preds, self.how.settings)
-        overlap = overlap_of(pairs)
+        overlap = iou_of(pairs)
         enough = np.flatnonzero(self.how.rules.may_match(overlap))
         at = rows[enough], columns[enough]
         mine, theirs = truths.label[at[0]], preds.label[at[1]]

@@ -25,7 +25,7 @@ from verite.model.images import known_images
 from verite.model.rasters import frames_of
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import pairs_of, shapes_of_side, uses_boxes
+from verite.pairs.objects import compares_boxes, pairs_of, region_shapes
 from verite.settings import Choice, FileOrContent, Flag, Number, Option, Setting
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def shared_pairs(
     truth: Annotations, pred: Annotations, truths: Ints, preds: Ints, settings: ComparisonSettings
 ) -> Pairs:
     """The same as `pairs_of`, every object drawn once however many others it meets."""
-    as_boxes = uses_boxes(truth, pred, truths, preds, settings.regions)
+    as_boxes = compares_boxes(truth, pred, truths, preds, settings.regions)
     check_sized(truth, pred, truths, preds, as_boxes)
     if as_boxes.any() and not as_boxes.all():
         return pairs_of(truth, pred, truths, preds, settings)
@@ -161,7 +161,7 @@ def shared_pairs(
     sides = []
     for side, rows in ((truth, truths), (pred, preds)):
         asked, place = np.unique(rows, return_inverse=True)
-        shapes = shapes_of_side(side, asked, np.full(len(asked), bool(as_boxes.all())), settings)
+        shapes = region_shapes(side, asked, np.full(len(asked), bool(as_boxes.all())), settings)
         sides.append((shapes, place.astype(np.int64)))
     (mine, mine_rows), (theirs, their_rows) = sides
     size = sizes[truth.image[truths]].reshape(-1, 2)

@@ -34,7 +34,7 @@ class Growing:
     def name(self) -> str:
         usual = type(self)()
         given = {k: v for k, v in vars(self).items() if v != getattr(usual, k)}
-        return names.spell_metric(self.alteration, given)
+        return names.format_call(self.alteration, given)
 
     @property
     def truths(self) -> tuple[Truth, ...]:

@@ -117,7 +117,7 @@ class Row:
     @property
     def is_own(self) -> bool:
         """Is it somebody's own, rather than of the catalogue?"""
-        return not self.metric.record.is_ours
+        return not self.metric.record.is_builtin
 
     @property
     def on(self) -> str:

@@ -81,7 +81,7 @@ class Grid:
     @property
     def name(self) -> str:
         usual = {"reach": self.usual_reach, "step": 1}
-        return names.spell_metric(self.alteration, {k: v for k in usual if (v := getattr(self, k)) != usual[k]})
+        return names.format_call(self.alteration, {k: v for k in usual if (v := getattr(self, k)) != usual[k]})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def parse_sweeps(text: str) -> list[Sweep]:
     if text == "beyond":
         return [sweep for name in BEYOND for sweep in parse_sweeps(name)]
     name, inside, rest = text.strip().partition("(")
-    given = names.parse("alteration" + inside + rest)[1]
+    given: dict[str, Any] = dict(names.parse_call("alteration" + inside + rest)[1])
     known = [*ALTERATIONS, *COMBINED, *LOCAL]
     if name not in known:
         words = ", ".join(["jei", "beyond", *known])
