@@ -21,13 +21,13 @@ from verite.model.regions import Regions
 from verite.model.tables import Display, Part, Table
 from verite.scene.class_distances import ClassDistances, class_distances
 from verite.scene.score import (
-    Objects,
-    Possible,
+    CandidateMatches,
+    SceneObjects,
     ScoreRules,
-    indicator,
-    judge,
+    confidence_weight,
     localization_metric,
     recognition_score,
+    score_scenes,
 )
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS
@@ -217,8 +217,8 @@ class InterpretationStudy(Display):
     def tally(self) -> str:
         """How many claims hold, hold except somewhere, and fail."""
         words = [check.verdict for check in self.checks]
-        parts = [f"{words.count('preserves')} of {len(words)} claims hold"]
-        parts += [f"{words.count('preserves except')} with exceptions"] * ("holds except" in words)
+        parts = [f"{words.count('holds')} of {len(words)} claims hold"]
+        parts += [f"{words.count('holds except')} with exceptions"] * ("holds except" in words)
         failing = words.count("fails")
         return ", ".join([*parts, *[f"{failing} fail" + "s" * (failing == 1)] * (failing > 0)])
 
@@ -319,10 +319,10 @@ def study_interpretation(
         signature=Signature.of(
             "study_interpretation",
             matching=rules.matching,
-            threshold=rules.least,
+            threshold=rules.iou_threshold,
             alpha=float(alpha),
             localization=metric.name,
-            distance=distances.spelled,
+            distance=distances.signature_value,
             shapes=shapes,
             powers="1-20",
             scale="each-side",
@@ -380,8 +380,8 @@ def measure(
         removed={g.count: removed_objects(g, labels[g.count], rules) for g in groups},
         added={g.count: added_objects(g, labels[g.count], rules) for g in groups},
         matching=matching_modes(groups, rules),
-        right=indicator(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
-        wrong=indicator(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        right=confidence_weight(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        wrong=confidence_weight(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         **class_curves(distances),
     )
 
@@ -400,15 +400,15 @@ def mean_score(
     image, truth, pred = np.nonzero(overlap)
     preds = kept + added
     wrong = truth_labels[image, truth] != pred_labels[image, pred]
-    possible = Possible(
+    possible = CandidateMatches(
         image * count + truth,
         image * preds + pred,
         overlap[image, truth, pred],
         group.base_localization[image, truth, pred],
         recognition_score(wrong.astype(np.float64), ~wrong),
     )
-    objects = Objects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
-    return float(judge(objects, possible, rules).score.mean())
+    objects = SceneObjects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
+    return float(score_scenes(objects, possible, rules).score.mean())
 
 
 def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:

@@ -18,7 +18,7 @@ from verite.model.rasters import array_of, frames_of, rasterise
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
-from verite.scene.score import PAPER, Objects, Possible, ScoreRules, judge, localization_score
+from verite.scene.score import MARTIN, CandidateMatches, SceneObjects, ScoreRules, localization_score, score_scenes
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, draw
 from verite.threads import thread_count
 
@@ -59,14 +59,14 @@ class Altered:
         overlap, localization = (matrix.transpose(0, 2, 1) for matrix in matrices) if exchanged else matrices
         scene, truth, pred = np.nonzero(overlap)
         of_object = np.repeat(np.arange(len(overlap)), count)
-        possible = Possible(
+        possible = CandidateMatches(
             scene * count + truth,
             scene * count + pred,
             overlap[scene, truth, pred],
             localization[scene, truth, pred],
             np.zeros(len(scene)),
         )
-        score = judge(Objects(len(overlap), of_object, of_object), possible, rules).score
+        score = score_scenes(SceneObjects(len(overlap), of_object, of_object), possible, rules).score
         return score.reshape(images, count, len(ALTERATIONS), DIRECTIONS, len(POWERS))
 
 
@@ -138,7 +138,7 @@ def alter_image(truths: RLEMasks, metric: Metric, anchor: Anchor = "centre") -> 
 def alter_scenes(
     image: NDArray[np.integer],
     masks: RLEMasks,
-    metric: Metric = PAPER,
+    metric: Metric = MARTIN,
     *,
     anchor: Anchor = "centre",
     threads: int | None = None,
