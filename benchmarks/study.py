@@ -20,7 +20,7 @@ import numpy as np
 from localize import scipy_row
 
 from verite.model.rasters import array_of
-from verite.studies.jei import reproduce_jei
+from verite.reproductions.jei import reproduce_jei
 from verite.studies.measuring import measure_all
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import JEI_SWEEPS

@@ -26,7 +26,13 @@ def test_a_scene_shows_objects_matches_and_matrices():
     found = scored(scene([A, B]), scene([A, C]))
     figure = vt.plot_scene(found.trace("a"))
     shown = texts(figure)
-    for text in ("ground truth: 2 objects, 1 missed", "predictions: 2 objects, 1 spurious", "1 cat", "IoU", "compensation"):
+    for text in (
+        "ground truth: 2 objects, 1 missed",
+        "predictions: 2 objects, 1 spurious",
+        "1 cat",
+        "IoU",
+        "compensation",
+    ):
         assert text in shown
     assert len(figure.findobj(ConnectionPatch)) == 1
     assert render(figure, "png")[:4] == b"\x89PNG"

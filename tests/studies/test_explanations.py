@@ -7,8 +7,8 @@ import pytest
 
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
-from verite.studies.conventions import CONVENTIONS, Flip, choose_flips, find_flip, spell_reason
-from verite.studies.pixelwise import SUMS, add_up, literal_values
+from verite.reproductions.conventions import CONVENTIONS, Flip, choose_flips, find_flip, spell_reason
+from verite.reproductions.literal_sums import SUMS, add_up, literal_values
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import Grid
 from verite.studies.truths import truths_of

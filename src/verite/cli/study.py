@@ -288,12 +288,12 @@ def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
 def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
     """A published study made anew."""
     if given["reproduce"] == "gretsi":
-        from verite.studies.gretsi import reproduce_gretsi
+        from verite.reproductions.gretsi import reproduce_gretsi
 
         with begin("measuring", 1696, "results") as advance:
             return reproduce_gretsi(progress=advance), None
-    from verite.studies.jei import compare_tables, reproduce_jei
-    from verite.studies.reproduction import count_agreement
+    from verite.reproductions.comparison import count_agreement
+    from verite.reproductions.jei import compare_tables, reproduce_jei
     from verite.studies.sensitivity import sensitivity
 
     with begin("measuring", 118_080, "results") as advance:
@@ -359,12 +359,12 @@ def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -
 def draw_pictures(outcome: Any, folder: Path, given: dict[str, Any]) -> None:
     """The figures of a published study, or those that tell of any."""
     if given["reproduce"] == "gretsi":
-        from verite.reporting.gretsi_plots import save_stars
+        from verite.reproductions.gretsi_plots import save_stars
 
         save_stars(outcome.outcome, folder, given["plot_format"])
         return
-    from verite.reporting.illustrations import save_illustrations
     from verite.reporting.study_plots import save_study
+    from verite.reproductions.jei_plots import save_illustrations
 
     save_study(getattr(outcome, "outcome", outcome), folder, given["plot_format"])
     if given["reproduce"]:

@@ -256,7 +256,9 @@ class Trace(Display):
         """The score and the counts behind it."""
         found = int(self.correspondence.sum())
         counts = f"{found} matches, {len(self.missed)} missed, {len(self.spurious)} spurious"
-        return f"score {self.score:.4f}   {len(self.truths)} ground-truth objects, {len(self.preds)} predictions: {counts}"
+        return (
+            f"score {self.score:.4f}   {len(self.truths)} ground-truth objects, {len(self.preds)} predictions: {counts}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document; NaN becomes null."""

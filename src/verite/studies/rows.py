@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -15,34 +12,63 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric
-from verite.metrics.tables import JEI_2010_AS_RUN
 from verite.pairs import Pairs
 
-# Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
-# interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
-JEI_TABLES = {"T3": "distance", "T4": "translation", "T5": "scale", "T6": "rotation", "T7": "perspective"}
+# Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
+# interpretation systems, Journal of Electronic Imaging 2010, table 2 with its parameters: 38 rows.
+JEI_2010 = {
+    "ROBloc": "robin_loc",
+    "ROBcom": "robin_com",
+    "ROBcor": "robin_cor",
+    "ErrLoc": "err_loc",
+    "ErrSous": "err_under",
+    "ErrSur": "err_over",
+    "SNR": "snr",
+    "RMS": "rms",
+    "L1": "lq(q=1)",
+    "L3": "lq(q=3)",
+    "KUL": "kullback",
+    "BAH": "bhattacharyya",
+    "JEN": "jensen",
+    "DMoy": "mean_distance",
+    "DMoC": "mean_squared_distance",
+    "FOM": "figure_of_merit",
+    "HAU": "hausdorff",
+    "BAD1": "baddeley(p=1)",
+    "BAD2": "baddeley(p=2)",
+    "BAD3": "baddeley(p=3)",
+    "ODI1": "odet_over(n=1)",
+    "ODI2": "odet_over(n=2)",
+    "UDI1": "odet_under(n=1)",
+    "UDI2": "odet_under(n=2)",
+    "PAS": "pascal",
+    "HEN1": "hen1",
+    "HEN2": "hen2",
+    "YAS1": "yasnoff1",
+    "YAS2": "yasnoff2",
+    "YAS3": "yasnoff3",
+    "MARgce": "gce",
+    "MARlce": "lce",
+    "HAM": "hamming",
+    "HAF1": "hafiane1",
+    "HAF2": "hafiane2",
+    "VIN": "vinet",
+    "Ppx": "pixel_precision",
+    "Rpx": "pixel_recall",
+}
 
-# Hemery, Laurent, Rosenberger, Étude comparative de métriques d'évaluation d'algorithmes de localisation, GRETSI 2009.
-GRETSI_TABLES = {"T2": "stars"}
+# Rows whose published cells show that another formula was computed than the source of the metric defines.
+AS_RUN = {
+    "BAH": "bhattacharyya(variant='as-run')",
+    "BAD1": "baddeley(p=1, variant='as-run')",
+    "BAD2": "baddeley(p=2, variant='as-run')",
+    "BAD3": "baddeley(p=3, variant='as-run')",
+    "YAS1": "yasnoff1(variant='as-run')",
+    "YAS2": "yasnoff2(variant='as-run')",
+}
+JEI_2010_AS_RUN = JEI_2010 | AS_RUN
 
-
-@cache
-def read_table(name: str) -> dict[str, dict[str, str]]:
-    """A transcribed table by its metrics: cells as files have them, 1, 0, +, - and +/-."""
-    text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
-    return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
-
-
-def jei_table(table: str) -> dict[str, dict[str, str]]:
-    return read_table(f"jei-table{table[1:]}")
-
-
-def jei_scores() -> dict[str, int]:
-    """The printed final scores of table 8."""
-    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
-
-
+# The rows with the formulas as the paper prints them.
 JEI_PRINTED = JEI_2010_AS_RUN | {
     "SNR": "snr(variant='raw')",
     "BAH": "bhattacharyya(variant='raw')",

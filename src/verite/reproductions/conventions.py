@@ -15,9 +15,9 @@ from verite.metrics.contour import extra_pixels, missing_pixels
 from verite.metrics.metric import Metric, On, make_record
 from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
+from verite.reproductions.literal_sums import SUMS, Floats, literal_values
 from verite.studies.judging import Evidence, Tolerances
 from verite.studies.measuring import Measured, Values, mean_query
-from verite.studies.pixelwise import SUMS, Floats, literal_values
 from verite.studies.rows import Row
 from verite.studies.sensitivity import OTHERS, spell_value
 from verite.studies.study import Study

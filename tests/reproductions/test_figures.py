@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from verite.errors import BadParameter, DataError
-from verite.reporting.gretsi_plots import answers, save_stars
-from verite.reporting.illustrations import badness, draw_results, save_illustrations
-from verite.studies.gretsi import STEPS, reproduce_gretsi
+from verite.reproductions.gretsi import STEPS, reproduce_gretsi
+from verite.reproductions.gretsi_plots import answers, save_stars
+from verite.reproductions.jei_plots import badness, draw_results, save_illustrations
 
 
 @pytest.mark.thorough

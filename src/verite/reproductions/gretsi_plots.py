@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from verite.files import write_atomically
 from verite.reporting.plots import COLOURS, line_style, new_figure, render
-from verite.studies.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
+from verite.reproductions.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from verite.studies.gretsi import Stars
+    from verite.reproductions.gretsi import Stars
 
 # Figure, alteration and direction, title, horizontal axis; all of the fifth truth.
 FIGURES = {

@@ -10,7 +10,17 @@ import numpy as np
 
 from verite.metrics.catalogue import metric
 from verite.model.tables import Table
-from verite.studies.conventions import (
+from verite.reproductions.comparison import (
+    JEI_TABLES,
+    WIDTH,
+    Counts,
+    Reproduction,
+    TableComparison,
+    count_agreement,
+    jei_scores,
+    jei_table,
+)
+from verite.reproductions.conventions import (
     CONVENTIONS,
     LARGER,
     PER_OBJECT,
@@ -25,8 +35,7 @@ from verite.studies.conventions import (
 )
 from verite.studies.measuring import Progress
 from verite.studies.property_tables import code
-from verite.studies.reproduction import WIDTH, Counts, Reproduction, TableComparison, count_agreement
-from verite.studies.rows import JEI, JEI_PRINTED, JEI_TABLES, SWITCHES, jei_scores, jei_table
+from verite.studies.rows import JEI, JEI_PRINTED, SWITCHES
 from verite.studies.study import Study, study
 from verite.studies.verdict import standardise_ranks
 

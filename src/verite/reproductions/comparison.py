@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from textwrap import wrap
 from typing import Any
 
-import verite
+from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
-from verite.studies.conventions import Flip, Place, find_flip, spell_reason
+from verite.reproductions.conventions import Flip, Place, find_flip, spell_reason
 from verite.studies.property_tables import TICK, PropertyTable, code
-from verite.studies.rows import GRETSI_TABLES
+
+# Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
+# interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
+JEI_TABLES = {"T3": "distance", "T4": "translation", "T5": "scale", "T6": "rotation", "T7": "perspective"}
+
+# Hemery, Laurent, Rosenberger, Étude comparative de métriques d'évaluation d'algorithmes de localisation, GRETSI 2009.
+GRETSI_TABLES = {"T2": "stars"}
+
+
+@cache
+def read_table(name: str) -> dict[str, dict[str, str]]:
+    """A transcribed table by its metrics: cells as files have them, 1, 0, +, - and +/-."""
+    text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
+
+
+def jei_table(table: str) -> dict[str, dict[str, str]]:
+    return read_table(f"jei-table{table[1:]}")
+
+
+def jei_scores() -> dict[str, int]:
+    """The printed final scores of table 8."""
+    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
+
 
 Counts = dict[str, list[int]]  # agreeing cells and all cells of a table
 WIDTH = 110
@@ -158,7 +184,7 @@ class Reproduction(Display):
             "agreement": self.agreement,
             "differences": [difference.to_dict() for difference in self.differences],
             "flips": [flip.to_dict() for flip in self.flips],
-            "version": verite.__version__,
+            "version": __version__,
         }
 
     def to_json(self, *, indent: int = 0) -> str:
