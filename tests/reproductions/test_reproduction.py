@@ -9,7 +9,7 @@ import pytest
 
 from verite.reproductions.comparison import JEI_TABLES, TableComparison, jei_scores, jei_table, read_table
 from verite.reproductions.jei import ADVISED, agreement_by_row, reproduce_jei
-from verite.studies.property_tables import PropertyTable
+from verite.studies.judging import PropertyTable
 from verite.studies.rows import JEI
 from verite.studies.sensitivity import sensitivity
 

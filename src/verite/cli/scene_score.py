@@ -50,12 +50,12 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """
     from verite.cli.evaluate import evaluate_each, save_results
     from verite.cli.output import emit, note, wants_plots
-    from verite.cli.study import look_here
+    from verite.cli.study import allow_local_modules
     from verite.scene.class_distances import class_distances
     from verite.scene.scene_score import SceneScoreConfig
     from verite.scene.scene_score import scene_score as evaluate
 
-    look_here([given["localization"]])
+    allow_local_modules([given["localization"]])
     # Wrong settings are refused before a large file is read.
     settings = settings_given(SceneScoreSettings, given)
     settings["distance"] = class_distances(given["distance"], symmetric=not given["asymmetric"])

@@ -1,4 +1,4 @@
-"""Which metrics are studied, and which way round? Every row gives penalties: larger is worse."""
+"""The rows of a study: metrics with their labels, and the conversion of their values to penalties (larger is worse)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ JEI_PRINTED = JEI_2010_AS_RUN | {
 
 @dataclass(frozen=True)
 class Switch:
-    """Rows that are read otherwise than they are printed, and why."""
+    """Rows whose formula is read otherwise than printed, and why."""
 
     rows: dict[str, str]  # metrics by the study's label
     what: str
@@ -116,10 +116,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Turn:
-    """How values become penalties, of which larger is worse.
+class PenaltyRule:
+    """The conversion of a metric's values to penalties, of which larger is worse.
 
-    >>> Turn("turned", 1.0)(np.array([1.0, 0.25]))
+    >>> PenaltyRule("turned", 1.0)(np.array([1.0, 0.25]))
     array([0.  , 0.75])
     """
 
@@ -134,24 +134,24 @@ class Turn:
 
 @dataclass(frozen=True)
 class Row:
-    """A metric under the name that tables show."""
+    """A metric with its label in tables."""
 
     label: str
     metric: Metric
-    is_penalty: bool = False  # values are penalties as they are, whatever the metric declares
+    is_penalty: bool = False  # values are penalties already, whatever the metric declares
 
     @property
     def is_own(self) -> bool:
-        """Is it somebody's own, rather than of the catalogue?"""
+        """Whether it is a user's metric, not one of the catalogue."""
         return not self.metric.record.is_builtin
 
     @property
     def on(self) -> str:
-        """What it looks at, in the words of the study."""
+        """What it compares, in the words of the study: box, contour or mask."""
         return "mask" if self.metric.record.on == "region" else self.metric.record.on
 
     def values(self, pairs: Pairs) -> Floats:
-        """What the metric says, every value a number."""
+        """Return the values of the metric; DataError if one is not finite."""
         found = self.metric.values(pairs)
         wrong = np.flatnonzero(~np.isfinite(found))
         if len(wrong):
@@ -161,29 +161,29 @@ class Row:
             )
         return found
 
-    def turn(self, itself: Floats, mean: float) -> Turn:
-        """How values become penalties: by the metric's declared best, or by what it does.
+    def penalty_rule(self, itself: Floats, mean: float) -> PenaltyRule:
+        """Return how values become penalties: by the declared best value, or by the values themselves.
 
-        `itself` is what identical regions get, `mean` the mean of all values: a metric that declares nothing and whose
-        values fall with alterations is a similarity.
+        `itself` are the values of identical regions, `mean` is the mean of all values: a metric without a declared best
+        whose values fall with alterations is a similarity.
         """
         best = self.metric.best
         if self.is_penalty or self.metric.better == "lower":
-            return Turn("as it is")
+            return PenaltyRule("as it is")
         if best is not None:
-            return Turn("turned" if self.metric.better == "higher" else "distance", best)
-        return Turn("turned", float(itself.max())) if mean < itself.mean() else Turn("as it is")
+            return PenaltyRule("turned" if self.metric.better == "higher" else "distance", best)
+        return PenaltyRule("turned", float(itself.max())) if mean < itself.mean() else PenaltyRule("as it is")
 
 
 def jei_rows(reading: Mapping[str, str] = JEI) -> tuple[Row, ...]:
-    """The 38 rows of the comparative study, as they are best read; every value is a penalty as it stands."""
+    """Return the 38 rows of the comparative study in the best reading; their values are penalties."""
     return tuple(Row(label, metric(name), is_penalty=True) for label, name in reading.items())
 
 
 def rows_of(given: Any = "jei") -> tuple[Row, ...]:
-    """Rows as people name them: "jei", "all", names of metrics, `package.module:function`, functions, or a mapping.
+    """Return rows: "jei", "all", names of metrics, `package.module:function`, functions, or a mapping by label.
 
-    A function of one's own takes `Pairs` and returns an array, or takes two masks and returns a number.
+    A user's function takes `Pairs` and returns an array, or takes two masks and returns a number.
 
     >>> [row.label for row in rows_of(["iou", "HAU"])]
     ['iou', 'hausdorff']
@@ -209,7 +209,7 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
 
 
 def row_of(thing: Any, label: str | None = None) -> Row:
-    """One row; its label is the metric's name unless another is given."""
+    """Return one row; its label is the metric's name by default."""
     if isinstance(thing, Row):
         return thing
     chosen = metric(thing)
@@ -217,7 +217,7 @@ def row_of(thing: Any, label: str | None = None) -> Row:
 
 
 def distinct_rows(rows: list[Row]) -> tuple[Row, ...]:
-    """A row named twice is studied once; a label stands for one metric."""
+    """Remove repeated rows; BadParameter if a label stands for two metrics."""
     found: dict[str, Row] = {}
     for row in rows:
         if row.label in found and found[row.label].metric != row.metric:
