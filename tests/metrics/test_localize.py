@@ -277,6 +277,11 @@ def test_settings_out_of_range_are_refused(how, words):
     assert words in str(caught.value)
 
 
+def test_what_other_tools_call_boxes_is_understood():
+    assert localize(TRUTH, PRED, "iou", regions="boxes", checks="off").settings.regions == "box"
+    assert localize(TRUTH, PRED, "iou", regions="bbox", checks="off").settings.regions == "box"
+
+
 def test_at_least_one_metric_is_asked_for():
     with pytest.raises(BadParameter, match="expected at least one metric"):
         localize(TRUTH, PRED)

@@ -114,7 +114,7 @@ def test_images_without_texture_are_named(tmp_path):
 
 def test_settings_are_checked(folder):
     chosen = images_by_class([folder])
-    with pytest.raises(BadParameter, match="pairs: expected at least 1"):
+    with pytest.raises(BadParameter, match="pairs: expected a whole number from 1 up, found 0"):
         vt.learn_distances(chosen, pairs=0)
     with pytest.raises(BadParameter, match="ratio: expected a number above 0"):
         vt.learn_distances(chosen, ratio=0)
@@ -157,7 +157,7 @@ def test_hidden_folders_are_no_classes(tmp_path):
 
 def test_one_pair_of_images_and_one_point_may_be_asked_for():
     assert "expected at least two classes" in refused(learn_distances, {}, pairs=1, points=1)
-    assert "points: expected at least 1" in refused(learn_distances, {}, points=0)
+    assert "points: expected a whole number from 1 up" in refused(learn_distances, {}, points=0)
 
 
 def test_two_points_are_enough_to_compare_an_image(tmp_path, monkeypatch):

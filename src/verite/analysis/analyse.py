@@ -31,7 +31,7 @@ from verite.analysis.worst import Worst
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
 from verite.model.comparison import MOST_BESIDE, Comparison, distinct_names
-from verite.model.results import Results, digest_for, to_json
+from verite.model.results import Results, describe_cuts, digest_for, to_json
 from verite.model.tables import Display, Part, Table, Verbatim, show_cell
 from verite.progress import begin
 from verite.protocols import protocol_named
@@ -249,7 +249,7 @@ class Analysis(Saving, Display):
             shown += self.slices.sentences()
         if "suspicious" in asked:
             shown += self.suspicious.sentences()
-        return [*shown, tell_set_aside(self.matches), self.signature]
+        return [*shown, tell_set_aside(self.matches), self.signature, *describe_cuts({"": self.results.findings})]
 
     def tell_alone(self, name: str) -> list[Part]:
         """One part without its widest tables; where systems are compared, that is told elsewhere."""

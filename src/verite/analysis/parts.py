@@ -45,10 +45,10 @@ BEST_F1, LRP = "best-f1", "lrp"
 class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
     """Some of the parts, also with commas between."""
 
-    def hold(self, value: Sequence[str] | str) -> tuple[str, ...]:
+    def validate(self, value: Sequence[str] | str) -> tuple[str, ...]:
         from verite.errors import did_you_mean
 
-        words = [word for one in super().hold(value) for word in one.split(",")]
+        words = [word for one in super().validate(value) for word in one.split(",")]
         for word in words:
             if word not in PARTS:
                 raise self.refuse(f"parts out of {', '.join(PARTS)}", f"{word!r}{did_you_mean(word, PARTS)}")
@@ -58,8 +58,8 @@ class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
 class Cut(ThresholdSetting):
     """A floor of confidences, or how to find one."""
 
-    def hold(self, value: Any) -> Any:
-        return value if value in (BEST_F1, LRP) else super().hold(value)
+    def validate(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value in (BEST_F1, LRP) else super().validate(value)
 
 
 class ProtocolSettings(ClassSettings):
@@ -120,7 +120,7 @@ class AnalyseSettings(ProtocolSettings):
     seed: Option[int] = Whole(0, "Of all random draws.")
     only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Who says what is to be drawn wants draws."""
         by = given.get("resample")
         many = LeaderboardSettings.draws.default

@@ -10,7 +10,7 @@ from itertools import combinations
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.settings import Choice, Flag
@@ -128,8 +128,9 @@ TOOLS = {
 
 
 def tool_named(name: str) -> Tool:
-    if name not in TOOLS:
-        raise BadParameter(f"tool: expected {', '.join(TOOLS)}, found {name!r}{did_you_mean(name, TOOLS)}")
+    if not isinstance(name, str) or name not in TOOLS:
+        near = did_you_mean(name, TOOLS) if isinstance(name, str) else ""
+        raise BadParameter(f"tool: expected {', '.join(TOOLS)}, found {excerpt(name)}{near}")
     return TOOLS[name]
 
 

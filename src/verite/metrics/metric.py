@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.errors import (
-    IS_COMMAND_LINE,
     BadParameter,
     DataError,
     VeriteError,
@@ -550,10 +549,9 @@ class Metric:
         if pairs.are_volumes and not record.volumes:
             raise DataError(f"{self.name}: expected regions in images, found volumes, for which it is not defined")
         if self.needs_image and not pairs.is_sized:
-            remedy = give_sizes() if IS_COMMAND_LINE.get() else f"give size=(WIDTH, HEIGHT), or {give_sizes()}"
             raise DataError(
                 f"{self.name}: expected the size of the image, whose pixels it counts, found boxes or polygons without "
-                f"one; {remedy}"
+                f"one; {give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         if not len(pairs):
             return np.empty(0)
@@ -613,7 +611,7 @@ class Metric:
         if isinstance(rule, (str, tuple)) and rule != "pixels" and not pairs.is_sized:
             raise DataError(
                 f"{self.name}: expected the size of the image for the value of an empty region ({format_rule(rule)}), "
-                "found none; give size=(WIDTH, HEIGHT)"
+                f"found none; {give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         value: Array | float
         if isinstance(rule, tuple):

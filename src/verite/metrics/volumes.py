@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.checks.check import Finding
 from verite.checks.predictions import no_predictions
-from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values
+from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values, name_missing_files
 from verite.errors import BadParameter, DataError
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
@@ -71,7 +70,7 @@ def localize_volumes(
         for case, (mine, theirs) in cases.items():
             volumes = read_case(mine, theirs, spacing, mask_threshold)
             measured.append(measure_case(case, *volumes, chosen))
-            inverted += [case] if is_inverted(*(side.values != 0 for side in volumes)) else []
+            inverted += [case] if has_inverted(*(side.values for side in volumes)) else []
             advance(1)
     values = sorted({v for case in measured for side in case.boxes for v in side})
     given, _ = class_names(Options.of(names=names))
@@ -83,10 +82,7 @@ def localize_volumes(
     settings = LocalizeSettings(match="image", spacing=common_spacing(measured), name=name, checks="off")
     findings = [no_predictions(len(known))] if len(known) and not len(found) else []
     missing = [case for case, (_, theirs) in cases.items() if theirs is None]
-    if missing and len(missing) < len(cases):
-        message = f"{len(missing):,} of {len(cases):,} cases have no prediction file and count as predicted empty"
-        remedy = "was the model run on all cases? name files alike on both sides"
-        findings.append(Finding("V413", "warning", message, len(missing), tuple(missing), remedy))
+    findings += name_missing_files(missing, len(cases), "cases")
     findings += describe_inverted(inverted, len(cases) - len(missing), "cases")
     used = [sorted({value for case in measured for value in case.boxes[side]}) for side in (0, 1)]
     findings += name_disjoint_values(*used)
@@ -98,6 +94,12 @@ def localize_volumes(
     iou = np.array([case.iou[v] for case, v in values_of_pairs])[: len(matched.truth)]
     matched = replace(matched, overlap=iou)
     return LocalizationResults(settings, chosen, known, found, matched, look_up(values_of_pairs, chosen), findings)
+
+
+def has_inverted(truth: NDArray[Any], pred: NDArray[Any]) -> bool:
+    """Whether the background of a predicted volume fits the object, and its foreground does not."""
+    shared = sum(int(np.count_nonzero((mine != 0) & (theirs != 0))) for mine, theirs in zip(truth, pred, strict=True))
+    return is_inverted(int(np.count_nonzero(truth)), int(np.count_nonzero(pred)), shared, truth.size)
 
 
 def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> tuple[Volume, Volume]:
@@ -125,7 +127,8 @@ def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> 
 
 def measure_case(case: str, truth: Volume, pred: Volume, metrics: list[Metric]) -> MeasuredCase:
     """Measure every label value of either side of one case."""
-    values = sorted({int(v) for side in (truth, pred) for v in np.unique(side.values)} - {0})
+    # Plane by plane: sorting millions of voxels at once would take memory and delay an interrupt.
+    values = sorted({v for side in (truth, pred) for plane in side.values for v in np.unique(plane).tolist()} - {0})
     boxes: tuple[dict[int, tuple[list[float], float]], ...] = ({}, {})
     measured: dict[int, dict[str, float]] = {}
     iou, planes = {}, {}

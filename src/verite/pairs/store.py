@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, give_sizes
 from verite.model.ragged import offsets_of
 from verite.model.rasters import PolygonRule, Sizes, array_of, rasterise, spell_size
 from verite.model.regions import BOX, MASK
@@ -206,7 +206,7 @@ class Store:
         if not self.is_sized and len(unknown):
             raise DataError(
                 f"pair {unknown[0]}: expected the size of the image to rasterise boxes and polygons, found none; "
-                "give size=(WIDTH, HEIGHT)"
+                f"{give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         return self.sizes
 

@@ -246,6 +246,8 @@ def class_distances(given: Any, *, symmetric: bool = True) -> ClassDistances:
     >>> class_distances({"cat": {"dog": 0.2}, "dog": {"cat": 0.2}})["dog", "cat"]
     0.2
     """
+    if not isinstance(symmetric, bool):
+        raise BadParameter(f"symmetric: expected True or False, found {excerpt(symmetric)}")
     if given is None:
         return ClassDistances()
     if isinstance(given, ClassDistances):

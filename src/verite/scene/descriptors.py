@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import combinations_with_replacement, product
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, ReadError
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import find_path
 from verite.formats.sizes import picture
 from verite.scene.class_distances import ClassDistances
+from verite.settings import check_whole
 
 Descriptors = NDArray[np.float32]  # [n, 128]: SIFT descriptors of the keypoints of an image
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
@@ -69,10 +71,9 @@ def learn_distances(
     >>> learn_distances({"cat": ["a.jpg", "b.jpg"], "dog": ["c.jpg", "d.jpg"]})     # doctest: +SKIP
     """
     for name, value in (("pairs", pairs), ("points", points)):
-        if value < 1:
-            raise BadParameter(f"{name}: expected at least 1, found {value}")
-    if not 0 < ratio <= 1:
-        raise BadParameter(f"ratio: expected a number above 0 and up to 1, found {ratio}")
+        check_whole(name, value, 1)
+    if not isinstance(ratio, Real) or not 0 < ratio <= 1:
+        raise BadParameter(f"ratio: expected a number above 0 and up to 1, found {excerpt(ratio)}")
     names = list(images)
     if len(names) < 2:
         raise DataError(f"images: expected at least two classes, found {len(names)}")

@@ -93,7 +93,7 @@ MARTIN = Metric(make_record(martin, on="region", bounds=(0, 1), best=0, symmetri
 
 def localization_metric(name: str | Metric) -> Metric:
     """Return the metric of this name; BadParameter if it does not run from 0 to 1 with its best value at one end."""
-    chosen = MARTIN if name == "martin" else metric(name)
+    chosen = MARTIN if isinstance(name, str) and name == "martin" else metric(name)
     if chosen.bounds != (0, 1) or chosen.best not in (0, 1):
         low, high = chosen.bounds
         raise BadParameter(
