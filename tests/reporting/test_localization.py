@@ -47,7 +47,13 @@ def test_the_pair_is_drawn_with_its_largest_distance(results):
     assert np.hypot(x2 - x1, y2 - y1) == pytest.approx(5)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[-1] == "largest distance, 5 px"
-    assert {"ground truth only", "prediction only", "both", "contour of the prediction"} <= set(labels)
+    assert {
+        "ground truth only",
+        "prediction only",
+        "both",
+        "contour of the ground truth",
+        "contour of the prediction",
+    } <= set(labels)
 
 
 def test_the_worst_pair_is_found(results):
