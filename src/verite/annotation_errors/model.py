@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from verite.arrays import np
 from verite.errors import BadParameter, VeriteError, did_you_mean
-from verite.metrics.metric import parse as parse_call
+from verite.metrics.metric import parse_call
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from verite.files import write_atomically
 from verite.reporting.plots import COLOURS, line_style, new_figure, render
-from verite.studies.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
+from verite.reproductions.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from verite.studies.gretsi import Stars
+    from verite.reproductions.gretsi import Stars
 
 # Figure, alteration and direction, title, horizontal axis; all of the fifth truth.
 FIGURES = {
@@ -28,9 +28,9 @@ WORDS = {(1, 0): "vertical", (0, 1): "horizontal", (1, 1): "diagonal"}
 
 
 def save_stars(stars: Stars, folder: Path, format: str = "png") -> list[Path]:
-    """Figures 3 to 6, by their numbers in the paper."""
-    figures = {name: draw_answers(stars, *about) for name, about in FIGURES.items()}
-    figures["figure-4-L1"] = draw_directions(stars, "Lq")
+    """Save figures 3 to 6, by their numbers in the paper."""
+    figures = {name: plot_metrics(stars, *about) for name, about in FIGURES.items()}
+    figures["figure-4-L1"] = plot_directions(stars, "Lq")
     saved = []
     for name, figure in sorted(figures.items()):
         figure.set_label(str(stars.signature))
@@ -39,10 +39,10 @@ def save_stars(stars: Stars, folder: Path, format: str = "png") -> list[Path]:
     return saved
 
 
-def draw_answers(
+def plot_metrics(
     stars: Stars, alteration: str, direction: tuple[int, int] | None, title: str, horizontal: str
 ) -> Figure:
-    """Every metric against the alteration, as a share of its largest value; a panel for each representation."""
+    """Plot every metric against the alteration, as a share of its largest value; one panel per representation."""
     line = DIRECTIONS.index(direction) if direction else 0
     marks = look_at(alteration, STEPS[None])[0] if direction else ANGLES
     figure = new_figure((13.5, 4.6))
@@ -50,7 +50,7 @@ def draw_answers(
     for axes, (kind, noun) in zip(panels, KINDS.items(), strict=True):
         rows = [i for i, row in enumerate(stars.rows) if row.on == kind]
         for k, i in enumerate(rows):
-            axes.plot(marks, answers(stars, i, alteration, line), label=stars.rows[i].label, **line_style(k))
+            axes.plot(marks, relative_curve(stars, i, alteration, line), label=stars.rows[i].label, **line_style(k))
         axes.axvline(0, color="0.85", lw=0.8, zorder=0)
         axes.set(title=f"metrics of {noun}", xlabel=horizontal)
         axes.grid(color="0.93", lw=0.6)
@@ -61,9 +61,11 @@ def draw_answers(
     return figure
 
 
-def answers(stars: Stars, i: int, alteration: str, line: int) -> NDArray[np.float64]:
-    """One metric's curve, 0 for the unaltered box, as a share of its largest value; of the largest under any alteration
-    where this one leaves it cold."""
+def relative_curve(stars: Stars, i: int, alteration: str, line: int) -> NDArray[np.float64]:
+    """Return one metric's curve, 0 for the unaltered box, as a share of its largest value.
+
+    Where the metric ignores the alteration, it is a share of the largest value under any alteration.
+    """
     curves = {name: look_at(name, stars.values[JUDGED, name][i]) for name in ALTERATIONS}
     penalties = {name: lines - lines[0, origin_of(name)] for name, lines in curves.items()}
     shown = penalties[alteration][line]
@@ -73,8 +75,8 @@ def answers(stars: Stars, i: int, alteration: str, line: int) -> NDArray[np.floa
     return found
 
 
-def draw_directions(stars: Stars, label: str) -> Figure:
-    """One metric under translation in each direction."""
+def plot_directions(stars: Stars, label: str) -> Figure:
+    """Plot one metric under translation in each direction."""
     i = [row.label for row in stars.rows].index(label)
     figure = new_figure((6.4, 4.4))
     axes = figure.add_subplot()

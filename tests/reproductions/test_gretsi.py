@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from verite.studies.gretsi import StarRules, drop, halfway, lines_of, reproduce_gretsi, rotated_box, stars
-from verite.studies.rows import read_table
+from verite.reproductions.comparison import read_table
+from verite.reproductions.gretsi import StarRules, drop, halfway, lines_of, reproduce_gretsi, rotated_box, stars
 from verite.studies.truths import boxes
 
 RULES = StarRules()

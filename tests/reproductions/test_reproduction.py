@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from verite.studies.jei import ADVISED, agreement_by_row, reproduce_jei
-from verite.studies.property_tables import PropertyTable
-from verite.studies.reproduction import TableComparison
-from verite.studies.rows import JEI, JEI_TABLES, jei_scores, jei_table, read_table
+from verite.reproductions.comparison import JEI_TABLES, TableComparison, jei_scores, jei_table, read_table
+from verite.reproductions.jei import ADVISED, agreement_by_row, reproduce_jei
+from verite.studies.judging import PropertyTable
+from verite.studies.rows import JEI
 from verite.studies.sensitivity import sensitivity
 
 

@@ -1,4 +1,4 @@
-"""What may have been done otherwise in 2010? Conventions the paper does not print, to be flipped one by one."""
+"""Conventions that the study of 2010 does not print, flipped one by one to explain cells that differ."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from verite.metrics.contour import extra_pixels, missing_pixels
 from verite.metrics.metric import Metric, On, make_record
 from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
+from verite.reproductions.literal_sums import SUMS, Floats, values_by_columns
 from verite.studies.judging import Evidence, Tolerances
-from verite.studies.measuring import Measured, Values, mean_query
-from verite.studies.pixelwise import SUMS, Floats, literal_values
+from verite.studies.measuring import Measured, Values, select_rows
 from verite.studies.rows import Row
-from verite.studies.sensitivity import OTHERS, spell_value
+from verite.studies.sensitivity import OTHERS, format_tolerance
 from verite.studies.study import Study
 from verite.studies.sweeps import Grid
 from verite.studies.truths import SHAPE_PAIR, Truth
 
 
 def rows_for(readings: Sequence[Reading]) -> list[Row]:
-    """A row for every metric that occurs in a reading."""
+    """Return a row for every metric that occurs in a reading."""
     found = {metric: label for reading in readings for label, metric in reading.items()}
     return [Row(f"{label}: {metric.name}", metric, is_penalty=True) for metric, label in found.items()]
 
 
 def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
-    """The study of one reading with some conventions flipped, out of the study of every metric that occurs."""
+    """Return the study of one reading with some conventions flipped, from the study of every metric that occurs."""
     switched = {label: metric for one in conventions for label, metric in one.rows.items()}
     rows = tuple(Row(label, metric, is_penalty=True) for label, metric in {**reading, **switched}.items())
     known = {row.metric: i for i, row in enumerate(whole.rows)}
     places = np.array([known[row.metric] for row in rows])
     evidence = whole.evidence
-    measured = mean_query(evidence.measured, places)
+    measured = select_rows(evidence.measured, places)
     if any(one.by_columns for one in conventions):
         measured |= add_by_columns(rows, evidence, measured)
     found = Evidence(rows, evidence.truths, evidence.sweeps, measured, evidence.triangle[places])
@@ -46,17 +46,17 @@ def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
 
 
 def rejudge(study: Study, *conventions: Convention) -> Study:
-    """The same values by other tolerances and by other truths."""
+    """Return the study of the same values with other tolerances and ground truths."""
     for one in conventions:
         study = study.with_tolerances(**one.tolerances)
         if one.kind:
             chosen = [truth for truth in study.truths if truth.kind == one.kind]
-            study = Study(study.evidence.among(chosen), study.tolerances)
+            study = Study(study.evidence.with_truths(chosen), study.tolerances)
     return study
 
 
 def flip(whole: Study, base: Study, reading: Reading, convention: Convention) -> list[Study]:
-    """What one flipped convention changes: the old values judged again, and the rows that get others."""
+    """Return the studies that one flipped convention changes: the same values decided again, and changed rows."""
     touched = dict(convention.rows)
     if convention.by_columns:
         touched |= {label: metric for label, metric in reading.items() if metric.name in SUMS}
@@ -65,17 +65,18 @@ def flip(whole: Study, base: Study, reading: Reading, convention: Convention) ->
 
 
 @cache
-def turned_values(truth: Truth, sweep: Grid) -> dict[str, Floats]:
-    return literal_values(truth.mask, sweep.draw(truth))
+def rotated_values(truth: Truth, sweep: Grid) -> dict[str, Floats]:
+    """Return the literal sums of a rotated ground truth."""
+    return values_by_columns(truth.mask, sweep.rasterise(truth))
 
 
 def add_by_columns(rows: Sequence[Row], evidence: Evidence, measured: Measured) -> dict[tuple[str, str], Values]:
-    """What the two boxes whose shapes are compared get, turned, from a program that adds column by column."""
+    """Return the values of the two boxes of shape dependency under rotation, summed column by column."""
     found = {}
     rotation = next(sweep for sweep in evidence.sweeps if isinstance(sweep, Grid) and sweep.is_line)
     for truth in (truth for truth in evidence.truths if truth.name in SHAPE_PAIR):
         key = (truth.name, rotation.name)
-        values, forward = turned_values(truth, rotation), measured[key].forward.copy()
+        values, forward = rotated_values(truth, rotation), measured[key].forward.copy()
         for i, row in enumerate(rows):
             forward[i] = values.get(row.metric.name, forward[i])
         found[key] = replace(measured[key], forward=forward)
@@ -91,7 +92,7 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class Flip:
-    """What flipping one convention does to the cells."""
+    """The cells that change when one convention is flipped."""
 
     convention: str
     gives: tuple[Place, ...]  # cells that differed and now agree
@@ -99,52 +100,58 @@ class Flip:
 
     @classmethod
     def of(cls, convention: str, before: Cells, after: Cells, published: Cells) -> Flip:
+        """Compare the cells before and after with the published ones."""
+
         def agree(cells: Cells) -> set[Place]:
             return {place for place, cell in published.items() if cells[place] == cell}
 
-        held, preserves = agree(before), agree(after)
-        return cls(convention, tuple(p for p in published if p in preserves - held),
-                   tuple(p for p in published if p in held - preserves))  # fmt: skip
+        agreed, agrees = agree(before), agree(after)
+        return cls(convention, tuple(p for p in published if p in agrees - agreed),
+                   tuple(p for p in published if p in agreed - agrees))  # fmt: skip
 
     @property
     def explains(self) -> bool:
+        """Whether it gives more cells than it costs."""
         return len(self.gives) > len(self.costs)
 
     @property
     def gain(self) -> int:
+        """Cells given minus cells lost."""
         return len(self.gives) - len(self.costs)
 
     @property
-    def price(self) -> str:
+    def cost(self) -> str:
+        """Cells given and lost, in words."""
         return f"gives {len(self.gives)}, costs {len(self.costs)}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the flip for the JSON document."""
         return {"convention": self.convention, "gives": len(self.gives), "costs": len(self.costs),
                 "explains": self.explains}  # fmt: skip
 
 
-def find_flip(place: Place, flips: Sequence[Flip]) -> Flip | None:
-    """The flip that gives this cell at the best price, the first of equals; none where nothing tried gives it."""
+def best_flip(place: Place, flips: Sequence[Flip]) -> Flip | None:
+    """Return the flip with the largest gain that gives this cell, or None."""
     return max((flip for flip in flips if place in flip.gives), key=lambda flip: flip.gain, default=None)
 
 
-def spell_reason(flip: Flip | None) -> str:
-    """Why a cell differs, as tables say it.
+def format_reason(flip: Flip | None) -> str:
+    """Format why a cell differs.
 
-    >>> spell_reason(Flip("pixels were counted twice", (("T3", "KUL", "symmetry"),), ()))
+    >>> format_reason(Flip("pixels were counted twice", (("T3", "KUL", "symmetry"),), ()))
     'follows if pixels were counted twice (gives 1, costs 0)'
-    >>> spell_reason(None)
+    >>> format_reason(None)
     'not explained'
     """
     if flip is None:
         return UNEXPLAINED
     if flip.explains:
-        return f"follows if {flip.convention} ({flip.price})"
-    return f"{UNEXPLAINED}; it would follow if {flip.convention}, but that {flip.price}"
+        return f"follows if {flip.convention} ({flip.cost})"
+    return f"{UNEXPLAINED}; it would follow if {flip.convention}, but that {flip.cost}"
 
 
 def choose_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """The flips that explain something, each cell being left to the best of them."""
+    """Return the flips that explain a cell which no better flip explains."""
     found: list[Flip] = []
     for flip in sorted((f for f in flips if f.explains), key=lambda f: -f.gain):
         taken = {place for other in found for place in other.gives}
@@ -153,17 +160,17 @@ def choose_flips(flips: Sequence[Flip]) -> list[Flip]:
     return found
 
 
-Reading = Mapping[str, Metric]  # what each label of the study stands for
+Reading = Mapping[str, Metric]  # the metric of each label of the study
 
 
 @dataclass(frozen=True)
 class Convention:
-    """One thing that may have been done otherwise: said so that it follows "if"."""
+    """A convention of the paper that may have been another; its name completes "follows if"."""
 
     name: str
     tolerances: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, Metric] = field(default_factory=dict)
-    kind: str = ""  # truths of one kind alone are judged
+    kind: str = ""  # only ground truths of one kind count
     by_columns: bool = False  # sums are made pixel by pixel, column by column
 
 
@@ -180,17 +187,17 @@ def kullback_one_way(p: Pairs) -> Array:
         (neither, 1, 1),
     ):
         total += pixels * (theirs / sums[1]) * np.log((theirs / sums[1]) / (mine / sums[0]))
-    # Rounding may leave a trace where the contours agree.
+    # Rounding may leave a value slightly off 0 where the contours agree.
     return np.where(extra_pixels(p) + missing_pixels(p) == 0, 0.0, total)
 
 
 def under_of_pred(p: Pairs) -> Array:
-    """Missed contour pixels over those of the pred."""
+    """Missed contour pixels, relative to the contour of the prediction."""
     return ratio(missing_pixels(p), p.pred_contour)
 
 
 def hafiane_namesake(p: Pairs) -> Array:
-    """Hafiane's first measure, object held against object and background against background."""
+    """Hafiane's first measure, object compared with object and background with background."""
     table = p.table
     shared = np.diagonal(table, axis1=1, axis2=2)
     united = table.sum(axis=2) + table.sum(axis=1) - shared
@@ -199,20 +206,22 @@ def hafiane_namesake(p: Pairs) -> Array:
 
 
 def own(function: Any, on: On) -> Metric:
+    """Make a metric from a function."""
     return Metric(make_record(function, on=on, bounds=(0, inf), best=0, image=True, name=function.__name__), {})
 
 
 def martin(variant: str) -> dict[str, Metric]:
+    """Return Martin's two measures in one variant, by label."""
     return {f"MAR{name}": metric(f"{name}(variant='{variant}')") for name in ("gce", "lce")}
 
 
 def other_tolerances() -> Iterator[Convention]:
-    """Every tolerance at its other values, the nearest first."""
+    """Yield every tolerance at its other values, the nearest first."""
     in_use = asdict(Tolerances())
     for name, values in OTHERS.items():
         if name not in ("evenness", "triangle_as_separation"):
             for value in sorted(values, key=lambda other: abs(other - in_use[name])):
-                yield Convention(f"the tolerance {name} were {spell_value(value)}", {name: value})
+                yield Convention(f"the tolerance {name} were {format_tolerance(value)}", {name: value})
 
 
 PER_OBJECT, LARGER = martin("per-object"), martin("as-run")

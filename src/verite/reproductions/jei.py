@@ -1,4 +1,4 @@
-"""Do tables 3 to 8 of 2010 come out? As the formulas are printed, as they are best read, as they were probably run."""
+"""Reproduction of tables 3 to 8 of the study of 2010: formulas as printed, as best read, and as probably run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ import numpy as np
 
 from verite.metrics.catalogue import metric
 from verite.model.tables import Table
-from verite.studies.conventions import (
+from verite.reproductions.comparison import (
+    JEI_TABLES,
+    WIDTH,
+    Counts,
+    Reproduction,
+    TableComparison,
+    count_agreement,
+    jei_scores,
+    jei_table,
+)
+from verite.reproductions.conventions import (
     CONVENTIONS,
     LARGER,
     PER_OBJECT,
@@ -23,10 +33,9 @@ from verite.studies.conventions import (
     judge,
     rows_for,
 )
+from verite.studies.judging import code
 from verite.studies.measuring import Progress
-from verite.studies.property_tables import code
-from verite.studies.reproduction import WIDTH, Counts, Reproduction, TableComparison, count_agreement
-from verite.studies.rows import JEI, JEI_PRINTED, JEI_TABLES, SWITCHES, jei_scores, jei_table
+from verite.studies.rows import JEI, JEI_PRINTED, SWITCHES
 from verite.studies.study import Study, study
 from verite.studies.verdict import standardise_ranks
 
@@ -36,7 +45,7 @@ CAVEAT = (
 )
 # The columns of the comparison, by the name JSON gives them.
 COLUMNS = {"printed": "as printed", "best": "best reading", "inferred": "as probably run"}
-ADVISED = ("MARgce", "MARlce", "VIN", "PAS")  # what the paper's conclusion advises for masks
+ADVISED = ("MARgce", "MARlce", "VIN", "PAS")  # recommended for masks in the paper's conclusion
 MARTIN: dict[str, Reading] = {
     "printed, by the region of each pixel": {},
     "printed, per object": PER_OBJECT,
@@ -45,7 +54,7 @@ MARTIN: dict[str, Reading] = {
 
 
 class JeiReproduction(Reproduction):
-    """Tables 3 to 8 of the comparative study of 2010; the outcome is that of the best reading."""
+    """Tables 3 to 8 of the comparative study of 2010; `outcome` is the study of the best reading."""
 
     def __init__(
         self, columns: Mapping[str, Study], flips: Sequence[Flip], martin: Mapping[str, Mapping[str, int]]
@@ -55,27 +64,29 @@ class JeiReproduction(Reproduction):
 
     @property
     def inferred(self) -> list[Flip]:
-        """The conventions that make up the third column."""
+        """The conventions of the third column."""
         return choose_flips(self.flips)
 
     def agreement_of(self, column: str) -> Counts:
+        """Return the agreement of one column."""
         return count_agreement(compare_tables(self.columns[column]))
 
     @property
     def off(self) -> dict[str, int]:
-        """How far each final score lies from the printed one."""
+        """Difference of each final score from the published one."""
         printed = jei_scores()
         return {label: score - printed[label] for label, score in self.outcome.scores.items()}
 
     @property
     def spearman(self) -> float:
-        """Rank correlation of our final scores with the printed ones."""
+        """Rank correlation of the final scores with the published ones."""
         printed = jei_scores()
         scores = self.outcome.scores
         ranks = standardise_ranks(np.array([list(scores.values()), [printed[label] for label in scores]], dtype=float))
         return float((ranks[0] * ranks[1]).mean())
 
     def remarks(self) -> list[str]:
+        """Return how near the final scores are, and the caveat."""
         off = self.off
         near = sum(abs(difference) <= 2 for difference in off.values())
         return [
@@ -85,7 +96,7 @@ class JeiReproduction(Reproduction):
         ]
 
     def score_table(self) -> Table:
-        """Table 8: final scores in every column beside the published ones."""
+        """Return table 8: final scores in every column beside the published ones."""
         printed, labels = jei_scores(), list(self.outcome.scores)
         columns: dict[str, list[Any]] = {
             title: [self.columns[key].scores[label] for label in labels] for key, title in COLUMNS.items()
@@ -93,21 +104,21 @@ class JeiReproduction(Reproduction):
         return Table.of("metric", labels, columns | {"published": [printed[label] for label in labels]})
 
     def total_table(self) -> Table:
-        """How many published cells come out in every column, table by table."""
+        """Return the agreement of every column, by table."""
         counts = {title: self.agreement_of(key) for key, title in COLUMNS.items()}
         cells = [cells for _, cells in self.agreement.values()]
         columns: dict[str, list[Any]] = {title: [a for a, _ in found.values()] for title, found in counts.items()}
         return Table.of("table", list(self.agreement), columns | {"cells": cells})
 
     def row_table(self) -> Table:
-        """The rows that differ between the columns: how many of their cells come out."""
+        """Return the agreement of the rows that differ between the columns."""
         found = {key: agreement_by_row(self.columns[key]) for key in COLUMNS}
         labels = [label for label in self.outcome.scores if len({found[key][label] for key in COLUMNS}) > 1]
         columns: dict[str, list[Any]] = {COLUMNS[key]: [found[key][label] for label in labels] for key in COLUMNS}
         return Table.of("metric", labels, columns | {"cells": [sum(map(len, cells_of_row(label))) for label in labels]})
 
     def advice_table(self) -> Table:
-        """Final scores of the metrics the paper advises, by the reading of Martin's measure."""
+        """Return the final scores of the metrics the paper advises, by the reading of Martin's measure."""
         scores = {**self.martin, "as probably run": self.columns["inferred"].scores, "published": jei_scores()}
         columns: dict[str, list[Any]] = {label: [found[label] for found in scores.values()] for label in ADVISED}
         highest = [
@@ -116,13 +127,13 @@ class JeiReproduction(Reproduction):
         return Table.of("Martin's measure", list(scores), columns | {"highest": highest})
 
     def switches(self) -> str:
-        """What the second and the third column switch, and why."""
+        """List what the second and the third column change, and why."""
         lines = ["The best reading switches"]
         for switch in SWITCHES:
             lines += wrap(str(switch), WIDTH, initial_indent="  ", subsequent_indent="    ")
         lines.append("As it was probably run, which is inference from these tables alone, also switches")
         for one in self.inferred:
-            lines += wrap(f"{one.convention} ({one.price})", WIDTH, initial_indent="  ", subsequent_indent="    ")
+            lines += wrap(f"{one.convention} ({one.cost})", WIDTH, initial_indent="  ", subsequent_indent="    ")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -132,17 +143,19 @@ class JeiReproduction(Reproduction):
             f"Rows on which the columns differ: cells that come out\n\n{self.row_table()}",
             self.switches(),
             f"T8: final scores out of {self.outcome.out_of}\n\n{self.score_table()}",
-            f"What to use: final scores of the metrics the paper advises\n\n{self.advice_table()}",
+            f"Recommendation: final scores of the metrics the paper advises\n\n{self.advice_table()}",
             "Below, the best reading.",
             super().__str__(),
         ]
         return "\n\n".join(parts)
 
     def to_markdown(self) -> str:
+        """Return the comparison as Markdown."""
         text = "\n\n".join(str(part) for part in (self.total_table(), self.row_table(), self.switches()))
         return f"```text\n{text}\n```\n\n{super().to_markdown()}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
         found = super().to_dict()
         found["agreement"] |= {key: self.agreement_of(key) for key in ("printed", "inferred")}
         return found | {
@@ -160,22 +173,23 @@ class JeiReproduction(Reproduction):
 
 
 def compare_tables(outcome: Study) -> list[TableComparison]:
+    """Compare the tables of a study with the published ones."""
     return [TableComparison(table, outcome.tables[name], jei_table(table)) for table, name in JEI_TABLES.items()]
 
 
 def cells_of_row(label: str) -> list[Mapping[str, str]]:
-    """The published cells of a metric, table by table."""
+    """Return the published cells of a metric, by table."""
     return [jei_table(table)[label] for table in JEI_TABLES]
 
 
 def agreement_by_row(outcome: Study) -> dict[str, int]:
-    """How many published cells of each metric come out."""
+    """Return the number of agreeing cells of each metric."""
     missed = [difference.metric for one in compare_tables(outcome) for difference in one.differences]
     return {label: sum(map(len, cells_of_row(label))) - missed.count(label) for label in outcome.scores}
 
 
 def cells_of(outcome: Study) -> dict[Place, str]:
-    """Every cell by the paper's number of its table."""
+    """Return every cell by the paper's number of its table."""
     return {
         (table, label, column): code(row[column])
         for table, name in JEI_TABLES.items()
@@ -185,6 +199,7 @@ def cells_of(outcome: Study) -> dict[Place, str]:
 
 
 def published_cells() -> dict[Place, str]:
+    """Return every published cell."""
     return {
         (t, label, column): cell
         for t in JEI_TABLES
@@ -194,6 +209,7 @@ def published_cells() -> dict[Place, str]:
 
 
 def read_formulas(reading: Mapping[str, str]) -> Reading:
+    """Return the metric of each label."""
     return {label: metric(name) for label, name in reading.items()}
 
 
