@@ -481,7 +481,7 @@ def test_folder_of_photos_is_none_of_masks(tmp_path):
     for name in ("a.jpg", "b.jpg"):
         Image.new("RGB", (8, 8), (200, 10, 30)).save(tmp_path / name)
     for path in (tmp_path, tmp_path / "a.jpg"):
-        with pytest.raises(vt.ReadError, match="found a picture, which is recognised but not read"):
+        with pytest.raises(vt.ReadError, match="found an image, which is recognised but not read"):
             vt.read(path)
 
 

@@ -156,7 +156,7 @@ def test_wrong_type_is_told_what_is_taken(given, found):
 
 
 def test_format_of_what_is_in_memory_is_not_asked_for():
-    with pytest.raises(vt.BadParameter, match="format: expected none for what is in memory already, found 'coco'"):
+    with pytest.raises(vt.BadParameter, match="format: expected none for an object in memory, found 'coco'"):
         vt.read(TRUTH, format="coco")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from verite import cli
-from verite.formats.words import confidence_place
+from verite.formats.text_lines import confidence_place
 
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
 RESULT = {"image_id": 1, "category_id": 1, "bbox": [1.0, 2.0, 3.0, 4.0], "score": 0.5}
@@ -105,7 +105,7 @@ def test_results_in_an_object_of_any_usual_name(tmp_path, key):
         ([{**RESULT, "score": "0.5"}], "score: expected a number, .*; write a number without quotation marks"),
         ([{**RESULT, "bbox": {"x": 1}}], "bbox: expected an array of 4 numbers, .*; write left, top, width, height"),
         ([[RESULT]], r"results\[0\]: expected an object, .*; put the records of all images into one list"),
-        ({"7": [RESULT]}, r"\(V401\), .*; COCO's truth is .* COCO's results are a list of records with image_id"),
+        ({"7": [RESULT]}, r"\(V401\), .*; COCO ground truth is .* COCO results are a list of records with image_id"),
     ],
 )
 def test_results_that_are_none_say_what_to_write(tmp_path, content, message):

@@ -9,11 +9,10 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError, list_faults
-from verite.formats.class_names import check_name, check_names, names_in
-from verite.formats.csv_lines import find_columns, header_columns, separator_of
-from verite.formats.format import Options, PathProbe, file_stems
+from verite.formats.format import Options, PathProbe, check_name, check_names, file_stems, names_in
 from verite.formats.rows import Rows, name_numbers
-from verite.formats.words import (
+from verite.formats.table_files import find_columns, header_columns, separator_of
+from verite.formats.text_lines import (
     confidence_place,
     is_confidence_last,
     is_relative,

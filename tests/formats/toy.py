@@ -5,7 +5,7 @@ from __future__ import annotations
 from verite.files import read_text, write_atomically
 from verite.formats.format import Format
 from verite.formats.rows import Rows
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 
 
 def recognise(look):

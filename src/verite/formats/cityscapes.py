@@ -45,7 +45,7 @@ def recognise(look: PathProbe) -> str | None:
 def read(path: Path, options: Options) -> Annotations:
     """Objects by their ids; for a class each pixel, the ids of classes."""
     from verite.formats.label_images import name_plainly, picture_files, read_pixels
-    from verite.formats.mask_reading import annotations_of, load
+    from verite.formats.mask_images import annotations_of, load
     from verite.model.annotations import Source
     from verite.progress import count_files
 

@@ -16,8 +16,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file
 from verite.formats.annotators import annotators_of_file, has_key, with_annotators
-from verite.formats.class_names import check_name, check_names, too_many_classes
-from verite.formats.format import Format, Options, PathProbe
+from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
 from verite.formats.shards import find_shards, is_many

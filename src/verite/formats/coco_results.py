@@ -16,9 +16,8 @@ from verite.errors import ReadError, is_listing
 from verite.files import read_bytes, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
-from verite.formats.class_names import class_names
 from verite.formats.coco import open_coco
-from verite.formats.format import Format, Options, PathProbe, head_of
+from verite.formats.format import Format, Options, PathProbe, class_names, head_of
 from verite.formats.json_documents import decode
 from verite.limits import limit
 from verite.model.annotations import Annotations

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.class_names import check_name
-from verite.formats.format import Format, Options, PathProbe, flags_by_row
+from verite.formats.format import Format, Options, PathProbe, check_name, flags_by_row
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, need_pixels
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import check_file, find_path
+from verite.files import check_file, find_path, read_text
 from verite.formats.polygons import bounds_of_runs
-from verite.formats.words import is_number
+from verite.formats.text_lines import is_number
+from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import Images, stem
@@ -380,7 +383,7 @@ class Reader(Protocol):
     def options(self) -> frozenset[str]: ...
 
 
-def name_unused(reader: Reader, options: Options) -> list[str]:
+def notes_on_unused_options(reader: Reader, options: Options) -> list[str]:
     """A word on every option that was given and changes nothing."""
     unused = (name for name in options.given if name not in reader.options)
     return [f"{options.spell(name, '…')} not used: {reader.title} has no use for it" for name in unused]
@@ -430,3 +433,59 @@ def file_stems(images: Images, path: Path) -> list[str]:
             twice = f"{images.name(seen[name])!r} and {images.name(i)!r}"
             raise ReadError(path, expected="one file per image", found=f"{twice} of the same stem", remedy="rename one")
     return stems
+
+
+def class_names(options: Options, *beside: Path) -> tuple[list[str] | None, str]:
+    """Class names by number, and where they are from: from the user, else the first of these files that is there."""
+    if options.names is not None and not isinstance(options.names, Path):
+        names = list(options.names)
+        check_names("names", names)
+        return names, "the names given"
+    path = options.names or next((p for p in beside if p.is_file()), None)
+    return (names_in(path), str(path)) if path is not None else (None, "")
+
+
+def names_in(path: Path) -> list[str]:
+    """The class names of a file: one a line, or the `names` of a YAML file."""
+    text = read_text(path)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        from verite.formats.data_yaml import names_of_yaml
+
+        names = names_of_yaml(text, path)
+    else:
+        names = [line.strip() for line in text.rstrip().split("\n")]
+        if names == [""]:
+            raise ReadError(path, expected="class names", found="an empty file")
+        if "" in names:  # every later class would move up by one
+            where = f"{path}:{names.index('') + 1}"
+            raise ReadError(where, expected="a class name a line", found="an empty line", remedy="take it out")
+    check_names(path, names)
+    return names
+
+
+def check_names(where: object, names: Sequence[str]) -> None:
+    """Class names: each once, neither empty nor endless, not too many."""
+    if len(names) > limit("classes"):
+        raise too_many_classes(where, len(names))
+    for name in names:
+        check_name(where, name)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise ReadError(where, expected="each class name once", found=f"{excerpt(twice)} twice")
+
+
+def too_many_classes(where: object, count: int) -> ReadError:
+    most = f"at most {limit('classes')} classes"
+    return ReadError(where, expected=most, found=str(count), remedy=remedy("classes"))
+
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no letter, and nothing that can be written or drawn
+
+
+def check_name(where: object, name: str) -> None:
+    if HALF_PAIR.search(name):
+        raise ReadError(where, expected="a class name of letters", found=f"half a surrogate pair in {excerpt(name)}")
+    if not 0 < len(name) <= limit("class_name"):
+        longest = f"a class name of 1 to {limit('class_name')} characters"
+        found = f"{len(name)}, {name[:20]!r}…" if name else "an empty one"
+        raise ReadError(where, expected=longest, found=found, remedy=remedy("class_name") if name else "")

@@ -14,11 +14,11 @@ from pathlib import Path
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path, read_lines, write_atomically
-from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_numbers
+from verite.formats.table_files import header_columns, read_csv_table
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.classes import EXCLUDED, ImageLevelLabels
 from verite.model.images import Images

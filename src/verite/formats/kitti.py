@@ -24,7 +24,7 @@ from verite.formats.format import (
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 

@@ -26,7 +26,7 @@ from verite.formats.json_documents import check_finite, decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, fractions
-from verite.formats.words import is_plain_number
+from verite.formats.text_lines import is_plain_number
 from verite.formats.xml import to_whole
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES

@@ -22,8 +22,8 @@ from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Package, new_folder
 from verite.formats.arrow_stream import read_stream
-from verite.formats.format import Options, check_offsets, name_unused
-from verite.formats.mask_reading import are_arrays, take_arrays
+from verite.formats.format import Options, check_offsets, notes_on_unused_options
+from verite.formats.mask_images import are_arrays, take_arrays
 from verite.formats.rows import build, name_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
 from verite.limits import limit
@@ -236,7 +236,7 @@ class MemoryKind:
     options: frozenset[str] = frozenset()
 
 
-def take(given: object, options: Options) -> Annotations:
+def read_object(given: object, options: Options) -> Annotations:
     """Annotations from anything that holds some."""
     for kind in KINDS:
         if kind.matches(given):
@@ -244,7 +244,7 @@ def take(given: object, options: Options) -> Annotations:
             check_offsets(annotations, kind, options)
             source = annotations.source
             why = "; ".join(w for w in (kind.title, source.why) if w)
-            notes = (*source.notes, *name_unused(kind, options))
+            notes = (*source.notes, *notes_on_unused_options(kind, options))
             return annotations.with_source(replace(source, why=why, notes=notes))
     listed = ", ".join(kind.title for kind in KINDS)
     raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")

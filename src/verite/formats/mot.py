@@ -14,7 +14,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import read_lines, read_text
 from verite.formats.format import Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 from verite.model.annotations import Annotations
 
 LINE = re.compile(r"\s*\d+\s*,\s*-?\d+(\.0*)?\s*(,\s*-?[\d.]+(e[-+]?\d+)?\s*){5,8}")

@@ -25,15 +25,14 @@ from verite.arrays import np
 from verite.csv_files import SHORT, lines_of
 from verite.errors import DataError, ErrorCollector, ReadError, excerpt
 from verite.files import find_path, write_atomically
-from verite.formats.class_names import check_name
-from verite.formats.csv_lines import header_columns, read_csv_table, the_file
-from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
+from verite.formats.format import Format, Options, PathProbe, check_ends, check_name, check_words
 from verite.formats.imagenet_loc import LONGEST, objects_in, words_per_object
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_runs, check_mask_size, parse_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, fractions, picture
-from verite.formats.words import to_number
+from verite.formats.table_files import header_columns, read_csv_table, the_file
+from verite.formats.text_lines import to_number
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import ABSENT, PRESENT, Hierarchy, ImageLevelLabels, Labels
 from verite.model.images import Images

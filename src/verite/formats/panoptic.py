@@ -17,9 +17,8 @@ import msgspec
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.files import folder_atomically
-from verite.formats.class_names import check_name
 from verite.formats.coco import ids_or_count
-from verite.formats.format import Format, Options, PathProbe, file_stems, tail_of
+from verite.formats.format import Format, Options, PathProbe, check_name, file_stems, tail_of
 from verite.formats.json_documents import convert_records, decode, write_json
 from verite.formats.label_images import Segments, decode_pixels, join, paint, rows_by_image, split
 from verite.formats.polygons import bounds_of_runs

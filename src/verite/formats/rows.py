@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
-from verite.formats.class_names import check_name, class_names, too_many_classes
-from verite.formats.format import Options
+from verite.formats.format import Options, check_name, class_names, too_many_classes
 from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
 from verite.limits import limit
 from verite.model.alignment import match_images

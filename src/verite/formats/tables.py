@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.formats.annotators import annotators_of_columns, with_annotators
-from verite.formats.class_names import HALF_PAIR, check_name, check_names
-from verite.formats.format import Options
+from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
 from verite.formats.rows import build, name_numbers, size_images
 from verite.formats.sizes import check_size
-from verite.formats.words import is_number
+from verite.formats.text_lines import is_number
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.classes import Labels
 from verite.model.frames import SIDES

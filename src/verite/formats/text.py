@@ -14,13 +14,13 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_lines
-from verite.formats.class_names import class_names
 from verite.formats.format import (
     FRAMES,
     Format,
     Options,
     PathProbe,
     check_words,
+    class_names,
     file_stems,
     frame_of,
     is_list,
@@ -29,7 +29,7 @@ from verite.formats.format import (
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import (
+from verite.formats.text_lines import (
     confidence_place,
     fitting_fractions,
     is_confidence_last,

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Options, PathProbe, check_ends
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, decode_bytes, write_json
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
-from verite.formats.words import is_plain_number
+from verite.formats.table_files import header_columns, read_csv_table
+from verite.formats.text_lines import is_plain_number
 from verite.model.annotations import Annotations
 from verite.model.regions import POLYGON
 

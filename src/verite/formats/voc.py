@@ -8,17 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError
-from verite.files import find_path, folder_atomically, read_lines
+from verite.errors import ErrorCollector, ReadError, excerpt
+from verite.files import find_path, folder_atomically, read_lines, read_text
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.rows import Rows
 from verite.formats.shards import choose_split, files_of_split
 from verite.formats.sizes import need_pixels
+from verite.formats.text_lines import to_numbers
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations, Source
 from verite.model.images import SPLITS
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.formats.label_images import Segments
-
 
 VOC_FLAGS = ("truncated", "difficult", "occluded")
 
@@ -208,8 +209,8 @@ def recognise_voc_segmentation(look: PathProbe) -> str | None:
 
 def read_voc_segmentation(path: Path, options: Options) -> Annotations:
     """Objects with their classes where both folders are there; for a class each pixel, the classes alone."""
-    from verite.formats.class_names import class_names
-    from verite.formats.mask_reading import read_masks
+    from verite.formats.format import class_names
+    from verite.formats.mask_images import read_masks
 
     given, _ = class_names(options)
     names = dict(enumerate(given if given is not None else (BACKGROUND, *NAMES)))
@@ -362,4 +363,59 @@ VOC_SEGMENTATION = Format(
     preserves=frozenset({"empty image", "image size", "mask"}),
     requires=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
     options=frozenset({"mask_threshold", "masks", "names"}),
+)
+
+
+RESULTS_NAME = re.compile(r"(?P<results>comp\d(_.+)?_det_[^_]+)_(?P<label>.+)\.txt")
+RESULTS_WORDS = 6
+
+
+def recognise_voc_results(look: PathProbe) -> str | None:
+    files = look.with_suffix(".txt")
+    return "text files named compN_det_SET_CLASS.txt" if files and all(map(name_of, files)) else None
+
+
+def name_of(file: Path) -> re.Match[str] | None:
+    return RESULTS_NAME.fullmatch(file.name)
+
+
+def read_voc_results(path: Path, options: Options) -> Annotations:
+    files = {file: match for file in PathProbe(path).with_suffix(".txt") if (match := name_of(file))}
+    if not files:
+        raise ReadError(path, expected="files named compN_det_SET_CLASS.txt", found="none")
+    sets = {f"{file.parent}/{match['results']}": file for file, match in reversed(files.items())}
+    if len(sets) > 1:
+        first, second, *_ = reversed(sets)
+        raise ReadError(path, expected="the results of one detector, a file per class",
+                        found=f"those of {len(sets)}: {first}_*.txt and {second}_*.txt",
+                        remedy="keep each in a folder of its own, and name the folders")  # fmt: skip
+    rows = Rows(path, options)
+    for file, match in count_files("reading", list(files.items())):
+        with rows.tolerance:
+            add_class(rows, file, match["label"])
+    return rows.annotations("voc-results", layout="xyxy")
+
+
+def add_class(rows: Rows, file: Path, label: str) -> None:
+    """The predictions of one class."""
+    for number, line in enumerate(StringIO(read_text(file), newline=None), start=1):
+        words = line.split()
+        if not words:
+            continue
+        with rows.tolerance:
+            where = f"{file}:{number}"
+            if len(words) != RESULTS_WORDS:
+                found = f"{len(words)} words ({excerpt(line.strip())})"
+                raise ReadError(where, expected="an image, a confidence and 4 numbers", found=found)
+            confidence, *corners = to_numbers(words[1:], where)
+            rows.add(where, words[0], label, corners, confidence)
+
+
+VOC_RESULTS = Format(
+    name="voc-results",
+    title="Pascal VOC results",
+    about="one text file per class, `comp4_det_test_CLASS.txt`: `image confidence left top right bottom`",
+    recognise=recognise_voc_results,
+    read=read_voc_results,
+    sides=("pred",),
 )

@@ -13,7 +13,7 @@ from verite.files import read_lines
 from verite.formats.format import FRAMES, Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 

@@ -17,13 +17,22 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_lines
-from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, head_of, is_list, write_lines
+from verite.formats.format import (
+    FRAMES,
+    Format,
+    Options,
+    PathProbe,
+    class_names,
+    file_stems,
+    head_of,
+    is_list,
+    write_lines,
+)
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import check_order, fractions, pictures_in
-from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
+from verite.formats.text_lines import confidence_place, is_number, relative_lines, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.keypoints import VISIBLE
 from verite.model.layouts import layout_name, spell_as
