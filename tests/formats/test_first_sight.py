@@ -13,7 +13,7 @@ from verite.errors import BadParameter, DataError, ReadError
 from verite.formats.format import HEAD, Options, PathProbe, frame_of, head_of, is_list, tail_of
 from verite.formats.registry import UNSUPPORTED, has_suffix
 from verite.formats.rows import size_images
-from verite.formats.sizes import check_order, check_size, fractions, in_pixels, picture_size, pictures_in
+from verite.formats.sizes import check_order, check_size, fractions, image_files_in, in_pixels, size_of_image_file
 from verite.model.images import Images
 from verite.model.regions import Regions
 
@@ -201,11 +201,11 @@ def test_pictures_are_found_by_stem_and_hidden_ones_are_not(tmp_path):
     (tmp_path / "deep").mkdir()
     for name in ("a.png", ".b.png", "c.txt", "deep/d.JPG", "deep/a.jpg"):
         (tmp_path / name).touch()
-    assert {stem: len(files) for stem, files in pictures_in(tmp_path).items()} == {"a": 2, "d": 1}
-    assert list(pictures_in(tmp_path, is_deep=False)) == ["a"]
-    assert "expected one picture named a, found 2" in refused(picture_size, pictures_in(tmp_path)["a"])
-    assert "found nothing" in refused(pictures_in, tmp_path / "absent")
-    assert "found a file" in refused(pictures_in, tmp_path / "c.txt")
+    assert {stem: len(files) for stem, files in image_files_in(tmp_path).items()} == {"a": 2, "d": 1}
+    assert list(image_files_in(tmp_path, is_deep=False)) == ["a"]
+    assert "expected one picture named a, found 2" in refused(size_of_image_file, image_files_in(tmp_path)["a"])
+    assert "found nothing" in refused(image_files_in, tmp_path / "absent")
+    assert "found a file" in refused(image_files_in, tmp_path / "c.txt")
 
 
 def test_unknown_sizes_come_from_the_user_the_pictures_or_the_truth(tmp_path):

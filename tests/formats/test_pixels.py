@@ -190,7 +190,7 @@ def test_fractions_and_numbers_below_zero_are_no_objects():
     assert "expected numbers, found NaN or infinity" in refused(loaded, [[0.0, np.nan]])
     assert "expected values from 0 up, found -2" in refused(vt.read, np.array([[0, -2]]))
     assert vt.read(np.array([[0, 70_000]]), masks="classes").labels.numbers == (70_000,)
-    assert "expected arrays [row, column] of numbers" in refused(mask_images.take_arrays, [np.ones(2)], Options())
+    assert "expected arrays [row, column] of numbers" in refused(mask_images.from_arrays, [np.ones(2)], Options())
 
 
 def test_parts_of_an_image_are_black_and_white_and_share_no_pixel():
@@ -420,7 +420,7 @@ def test_bytes_of_pixels_are_bounded_by_those_of_the_file(mode, each, tmp_path, 
     monkeypatch.setattr(sizes, "FREE_PIXELS", 600 * each - size - 1)
     with pytest.raises(ReadError, match=rf"a\.png: .* {600 * each - 1:,} bytes of pixels .*_PIXELS_PER_BYTE"):
         pixels.read_pixels(tmp_path / "a.png")
-    assert sizes.picture_size([tmp_path / "a.png"]) == (30, 20)  # nothing is decoded for it
+    assert sizes.size_of_image_file([tmp_path / "a.png"]) == (30, 20)  # nothing is decoded for it
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "I;16", "RGB", "RGBA", "LA", "I", "F"])

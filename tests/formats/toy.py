@@ -8,8 +8,8 @@ from verite.formats.rows import Rows
 from verite.formats.text_lines import to_numbers
 
 
-def recognise(look):
-    return "a file that begins with TOY" if look.head.startswith("TOY\n") else None
+def recognise(probe):
+    return "a file that begins with TOY" if probe.head.startswith("TOY\n") else None
 
 
 def read(path, options):

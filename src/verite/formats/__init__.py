@@ -25,7 +25,7 @@ from verite.loading import importing
 Readable: TypeAlias = Any  # a path, annotations, or one of the objects that verite.formats.memory lists
 
 if TYPE_CHECKING:
-    from verite.formats.archives import Package
+    from verite.formats.archives import Archive
     from verite.formats.format import Options
     from verite.model.annotations import Annotations
 
@@ -179,10 +179,10 @@ def read_source(source: Any, format: str | None, options: Options) -> Annotation
     if is_many(source):
         return read_shards(source, options, lambda path, options: read_path(path, format, options))
     if source == "-":
-        from verite.formats.archives import new_folder, unpack_standard_input
+        from verite.formats.archives import temporary_folder, unpack_standard_input
 
-        with new_folder() as folder:
-            return read_package(unpack_standard_input(folder), format, options)
+        with temporary_folder() as folder:
+            return read_archive(unpack_standard_input(folder), format, options)
     return read_path(find_path(source), format, options)
 
 
@@ -208,10 +208,10 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
-        from verite.formats.archives import new_folder, unpack
+        from verite.formats.archives import temporary_folder, unpack
 
-        with new_folder() as folder:
-            return read_package(unpack(path, folder), format, options)
+        with temporary_folder() as folder:
+            return read_archive(unpack(path, folder), format, options)
     if format is None and path.is_dir():
         shards = find_folder_shards(path, lambda file: name_format(file, options))
         if shards:
@@ -247,9 +247,9 @@ def name_format(path: Path, options: Options) -> str:
     """Return the name of the format of a file, packed or not."""
     if path.suffix.lower() not in PACKED:
         return recognise(path, options)[0].name
-    from verite.formats.archives import new_folder, unpack
+    from verite.formats.archives import temporary_folder, unpack
 
-    with new_folder() as folder:
+    with temporary_folder() as folder:
         package = unpack(path, folder)
         try:
             return recognise(package.place, options)[0].name
@@ -257,12 +257,12 @@ def name_format(path: Path, options: Options) -> str:
             raise package.explain(error) from None
 
 
-def read_package(package: Package, format: str | None, options: Options) -> Annotations:
+def read_archive(package: Archive, format: str | None, options: Options) -> Annotations:
     """Read the contents of an unpacked archive; messages, notes and source name the archive itself."""
-    from verite.formats.archives import load_outlines
+    from verite.formats.archives import load_masks
 
     try:
-        annotations = load_outlines(read_path(package.place, format, options))
+        annotations = load_masks(read_path(package.place, format, options))
     except ReadError as error:
         raise package.explain(error) from None
     source = annotations.source

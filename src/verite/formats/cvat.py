@@ -110,8 +110,8 @@ SIDES = ("left", "top", "width", "height")
 FRAMES_AT_MOST = 1_000_000
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".xml")
+def recognise(probe: PathProbe) -> str | None:
+    files = probe.with_suffix(".xml")
     if len(files) == 1 and re.search(r"<annotations[\s>]", PathProbe(files[0]).head):
         return "an XML file with <annotations>"
     return None
@@ -126,7 +126,7 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(root.where, expected="<annotations>", found=f"<{root.tag}>")
     rows = Rows(path, options, names=label_names(root) or None)
     for image in root.all("image"):
-        with rows.tolerance:
+        with rows.errors:
             add_image(rows, image)
     if root.find("track") is not None:
         add_tracks(rows, root)
@@ -141,7 +141,7 @@ def add_image(rows: Rows, image: Element) -> None:
     width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
     rows.add_image(image.where, name, width, height)
     for shape in image.children:
-        with rows.tolerance:
+        with rows.errors:
             add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
 
 
@@ -154,7 +154,7 @@ def add_tracks(rows: Rows, root: Element) -> None:
         for shape in track.children:
             if shape.attributes.get("outside", "0") == "1":
                 continue
-            with rows.tolerance:
+            with rows.errors:
                 add_framed(rows, shape, track.attributes.get("label"), size)
     rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
 
@@ -203,7 +203,7 @@ def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: t
         rows.remark(f"<{shape.tag[:60]}> left out: neither box, polygon nor mask")
         return
     if label is None or not label.strip():
-        rows.tolerance.add(UNLABELLED, f"<{shape.tag}> has no label", shape.where, "")
+        rows.errors.add(UNLABELLED, f"<{shape.tag}> has no label", shape.where, "")
         return
     said = {a.attributes.get("name", ""): a.text.strip().lower() for a in shape.all("attribute")}
     flags = [flag for flag in CVAT_FLAGS if said.get(flag) in ("1", "true")]
@@ -323,7 +323,7 @@ def shape_text(annotations: Annotations, row: int, box: list[float], flags: list
     return "".join([start, *attributes, f"    </{tag}>\n"])
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "class name",
         "class order",
@@ -347,7 +347,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"image size"}),
     suffixes=(".xml",),
     sides=("truth",),

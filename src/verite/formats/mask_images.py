@@ -17,11 +17,11 @@ from verite.formats.label_images import (
     Pixels,
     Rule,
     Segments,
+    image_files,
     is_soft,
     join,
-    name_pictures,
+    name_images,
     paint,
-    picture_files,
     read_pixels,
     rows_by_image,
     split,
@@ -71,10 +71,10 @@ def read_masks(
 
     `names` are those of a format that knows its classes, `left_out` the values that it has for nobody.
     """
-    files = picture_files(path)
+    files = image_files(path)
     if not files:
         raise ReadError(path, expected="pictures", found="none")
-    rule = name_pictures(path, files, options.like.images if options.like is not None else None)
+    rule = name_images(path, files, options.like.images if options.like is not None else None)
     pictures = [
         load(str(p.path), p.image, read_pixels(p.path), options, p.path)
         for p in count_files("reading", list(rule.pictures))
@@ -289,7 +289,7 @@ FINDERS = {
 }
 
 
-def take_arrays(given: object, options: Options) -> Annotations:
+def from_arrays(given: object, options: Options) -> Annotations:
     """Masks or label images in memory: one, a list, a stack, or a dictionary by image."""
     named = named_arrays(given)
     truth = options.like.images if options.like is not None else None
@@ -383,24 +383,24 @@ STARTS = ("\ufffdPNG", "II*\x00", "MM\x00*", "BM", "GIF8", "P1", "P2", "P4", "P5
 LOOKED_AT = 20
 
 
-def recognise(look: PathProbe) -> str | None:
-    pictures = [p for p in look.files if p.suffix.lower() in SUFFIXES]
-    if look.is_folder:
-        if not pictures or len(pictures) < len(look.files):
+def recognise(probe: PathProbe) -> str | None:
+    pictures = [p for p in probe.files if p.suffix.lower() in SUFFIXES]
+    if probe.is_folder:
+        if not pictures or len(pictures) < len(probe.files):
             return None
         return "a folder of pictures alone" if any(map(is_mask, pictures[:LOOKED_AT])) else None
-    if not pictures or not look.head.startswith(STARTS):
+    if not pictures or not probe.head.startswith(STARTS):
         return None
-    return "a picture" if is_mask(look.path, is_broken=True) else None
+    return "a picture" if is_mask(probe.path, is_broken=True) else None
 
 
 def is_mask(path: Path, *, is_broken: bool = False) -> bool:
     """May a picture be one of masks? Not in colour in a format for photos; `is_broken` is said of broken ones."""
     from verite.errors import ReadError
-    from verite.formats.sizes import picture
+    from verite.formats.sizes import open_image
 
     try:
-        with picture(path, is_decoded=False) as image:
+        with open_image(path, is_decoded=False) as image:
             return image.format not in ("JPEG", "WEBP") or image.mode in ("L", "1")
     except ReadError:
         return is_broken  # the reader tells what is wrong with it

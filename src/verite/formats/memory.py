@@ -20,11 +20,11 @@ from verite.errors import BadParameter, excerpt, is_listing
 from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
-from verite.formats.archives import Package, new_folder
+from verite.formats.archives import Archive, temporary_folder
 from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Options, check_offsets, notes_on_unused_options
-from verite.formats.mask_images import are_arrays, take_arrays
-from verite.formats.rows import build, name_numbers, size_images
+from verite.formats.mask_images import are_arrays, from_arrays
+from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
 from verite.limits import limit
 from verite.model.annotations import Annotations, Source
@@ -35,7 +35,7 @@ from verite.model.polygons import RLEMasks
 from verite.model.rasters import runs_of
 from verite.threads import thread_count
 
-HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
+FRAMEWORK_OPTIONS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
 
 
 def to_array(values: Any) -> NDArray[Any]:
@@ -45,7 +45,7 @@ def to_array(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def take_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
+def from_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
     """A dictionary per image: boxes (corners), labels, and for predictions scores; masks, keypoints and areas where
     there are some.
     """
@@ -72,7 +72,7 @@ def scalar(value: Any) -> Any:
     return to_array(value).reshape(-1)[0].item() if hasattr(value, "tolist") else value
 
 
-def take_supervision(given: Any, options: Options) -> Annotations:
+def from_supervision(given: Any, options: Options) -> Annotations:
     """Detections of one image, a list with one per image, or a dictionary by image name."""
     named = given if isinstance(given, Mapping) else None
     items = list(named.values()) if named is not None else list(given) if isinstance(given, (list, tuple)) else [given]
@@ -136,7 +136,7 @@ def join_parts(parts: Sequence[ImageObjects], images: Images, options: Options, 
         for row, text in found.items():
             raise BadParameter(f"{name}: {parts[image[row]].where}: expected {expected}, found {text}")
 
-    label, labels = name_numbers(numbers, options, refuse)
+    label, labels = name_class_numbers(numbers, options, refuse)
     return build(
         options,
         join_columns(boxes, np.float64),
@@ -227,7 +227,7 @@ def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoi
 
 
 @dataclass(frozen=True)
-class MemoryKind:
+class InMemoryFormat:
     """One kind of object: its name in messages, how it is known, how it becomes annotations, and by which options."""
 
     title: str
@@ -238,7 +238,7 @@ class MemoryKind:
 
 def read_object(given: object, options: Options) -> Annotations:
     """Annotations from anything that holds some."""
-    for kind in KINDS:
+    for kind in IN_MEMORY_FORMATS:
         if kind.matches(given):
             annotations = kind.take(given, options)
             check_offsets(annotations, kind, options)
@@ -246,11 +246,11 @@ def read_object(given: object, options: Options) -> Annotations:
             why = "; ".join(w for w in (kind.title, source.why) if w)
             notes = (*source.notes, *notes_on_unused_options(kind, options))
             return annotations.with_source(replace(source, why=why, notes=notes))
-    listed = ", ".join(kind.title for kind in KINDS)
+    listed = ", ".join(kind.title for kind in IN_MEMORY_FORMATS)
     raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")
 
 
-def are_systems(given: object) -> bool:
+def are_detectors(given: object) -> bool:
     """Several predictions by the names of their systems? A dictionary may also be one side: COCO's, a table's columns,
     or images by name.
     """
@@ -329,12 +329,12 @@ def is_lvis(given: Any) -> bool:
     return isinstance(first, Mapping) and any(key in first for key in lvis.LISTS)
 
 
-def take_coco(given: Any, options: Options) -> Annotations:
+def from_coco(given: Any, options: Options) -> Annotations:
     annotations = read_encoded("COCO dictionary", given, lvis if is_lvis(given) else coco, options)
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
 
-def take_results(given: Any, options: Options) -> Annotations:
+def from_coco_results(given: Any, options: Options) -> Annotations:
     return read_encoded("COCO results", given, coco_results, options)
 
 
@@ -348,12 +348,12 @@ def read_encoded(name: str, given: Any, reader: Any, options: Options) -> Annota
     except (TypeError, ValueError) as error:
         raise BadParameter(f"{name}: expected what JSON can hold, found {error}") from None
     if is_listing():
-        from verite.formats import read_package
+        from verite.formats import read_archive
 
-        with new_folder() as folder:
+        with temporary_folder() as folder:
             place = folder / "given.json"
             place.write_bytes(content)
-            found = read_package(Package(name, place), reader.FORMAT.name, options)
+            found = read_archive(Archive(name, place), reader.FORMAT.name, options)
         return found.with_source(replace(found.source, why=""))
     path = Path(name)
     with translate_core_errors(path):
@@ -374,17 +374,17 @@ def to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} {excerpt(repr(value))}")
 
 
-def take_stream(given: Any, options: Options) -> Annotations:
+def from_arrow_stream(given: Any, options: Options) -> Annotations:
     try:
         columns = read_stream(given)
     except Exception:  # pandas 2 needs pyarrow to give a stream, and none holds rings and runs in one column
         if not is_frame(given):
             raise
-        return take_frame(given, options)
+        return from_data_frame(given, options)
     return read_columns("table", columns, options)
 
 
-def take_structured(given: Any, options: Options) -> Annotations:
+def from_structured_array(given: Any, options: Options) -> Annotations:
     columns = {name: given[name] for name in given.dtype.names}
     texts = {
         name: np.char.decode(cells, "utf-8", "replace") for name, cells in columns.items() if cells.dtype.kind == "S"
@@ -392,7 +392,7 @@ def take_structured(given: Any, options: Options) -> Annotations:
     return read_columns("array", columns | texts, options)
 
 
-def take_frame(given: Any, options: Options) -> Annotations:
+def from_data_frame(given: Any, options: Options) -> Annotations:
     columns: Columns = {str(name): cells_of(given[name]) for name in given.columns}
     return read_columns("table", columns, options)
 
@@ -405,7 +405,7 @@ def cells_of(column: Any) -> NDArray[Any]:
     return cells
 
 
-def take_columns(given: Mapping[str, Any], options: Options) -> Annotations:
+def from_columns(given: Mapping[str, Any], options: Options) -> Annotations:
     return read_columns("columns", {name: to_column(values) for name, values in given.items()}, options)
 
 
@@ -417,23 +417,23 @@ def to_column(values: Any) -> Any:
         return values
 
 
-def take_pycocotools(given: Any, options: Options) -> Annotations:
-    return take_coco(given.dataset, options)
+def from_pycocotools(given: Any, options: Options) -> Annotations:
+    return from_coco(given.dataset, options)
 
 
 # In the order in which they are asked; the titles are what a message lists.
-KINDS = (
-    MemoryKind("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
-    MemoryKind("a COCO dictionary", is_coco_dictionary, take_coco, coco.FORMAT.options),
-    MemoryKind("a list of COCO results", is_results, take_results, coco_results.FORMAT.options),
-    MemoryKind("a pycocotools COCO object", is_pycocotools, take_pycocotools, coco.FORMAT.options),
-    MemoryKind("a list of torchvision dictionaries", is_torchvision, take_torchvision, HONOURS),
-    MemoryKind("supervision.Detections (one, a list, or by image name)", is_supervision, take_supervision,
-               HONOURS),
-    MemoryKind("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
-        given, "__arrow_c_stream__"), take_stream, tables.HONOURS),
-    MemoryKind("a pandas table", is_frame, take_frame, tables.HONOURS),
-    MemoryKind("masks or label images as arrays", are_arrays, take_arrays, mask_pictures.FORMAT.options),
-    MemoryKind("a numpy structured array", is_structured, take_structured, tables.HONOURS),
-    MemoryKind("a dictionary of columns", is_columns, take_columns, tables.HONOURS),
+IN_MEMORY_FORMATS = (
+    InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
+    InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
+    InMemoryFormat("a list of COCO results", is_results, from_coco_results, coco_results.FORMAT.options),
+    InMemoryFormat("a pycocotools COCO object", is_pycocotools, from_pycocotools, coco.FORMAT.options),
+    InMemoryFormat("a list of torchvision dictionaries", is_torchvision, from_torchvision, FRAMEWORK_OPTIONS),
+    InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
+               FRAMEWORK_OPTIONS),
+    InMemoryFormat("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
+        given, "__arrow_c_stream__"), from_arrow_stream, tables.TABLE_OPTIONS),
+    InMemoryFormat("a pandas table", is_frame, from_data_frame, tables.TABLE_OPTIONS),
+    InMemoryFormat("masks or label images as arrays", are_arrays, from_arrays, mask_pictures.FORMAT.options),
+    InMemoryFormat("a numpy structured array", is_structured, from_structured_array, tables.TABLE_OPTIONS),
+    InMemoryFormat("a dictionary of columns", is_columns, from_columns, tables.TABLE_OPTIONS),
 )  # fmt: skip

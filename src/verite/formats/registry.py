@@ -130,7 +130,7 @@ def check_readable(probe: PathProbe) -> None:
 
     Such a file would otherwise be reported as an unknown format.
     """
-    from verite.formats.sizes import picture_size
+    from verite.formats.sizes import size_of_image_file
     from verite.model.images import IMAGE_SUFFIXES
 
     for path in probe.files[:1000]:
@@ -139,7 +139,7 @@ def check_readable(probe: PathProbe) -> None:
         except OSError as error:
             raise ReadError(path, expected="a readable file", found=reason(error)) from None
     if all(path.suffix.lower() in IMAGE_SUFFIXES for path in probe.files):
-        picture_size(probe.files[:1])
+        size_of_image_file(probe.files[:1])
 
 
 EXPECTED = "annotations in a format known to verite (V401)"

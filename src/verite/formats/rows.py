@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
 from verite.formats.format import Options, check_name, class_names, too_many_classes
-from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
+from verite.formats.sizes import check_size, image_files_in, in_pixels, size_of_image_file
 from verite.limits import limit
 from verite.model.alignment import match_images
 from verite.model.annotations import FLAGS, Annotations, Source
@@ -38,7 +38,7 @@ class Rows:
         self.names, self.is_numbered = names, is_numbered
         self.images: dict[str, tuple[int, int]] = {}
         self.first_places: dict[str, object] = {}  # of images that must come once
-        self.pictures_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
+        self.image_files_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
         self.image: list[str] = []
         self.label: list[str | int] = []
         self.boxes: list[Sequence[float]] = []
@@ -50,18 +50,18 @@ class Rows:
         self.where: list[str] = []
         self.notes: list[str] = []
         self.remarks: dict[str, tuple[int, str]] = {}  # how often something was left out or changed, and where first
-        self.tolerance = ErrorCollector()
+        self.errors = ErrorCollector()
 
     def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
         """An image, with its size where the file knows it. An image comes once."""
         check_size(where, width, height)
         if name in self.images:
             raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}",
-                            remedy=self.say_first(where, name))  # fmt: skip
+                            remedy=self.hint_two_folders(where, name))  # fmt: skip
         self.remember_image(where, name, (width, height))
         self.first_places.setdefault(name, where)
 
-    def say_first(self, where: object, name: str) -> str:
+    def hint_two_folders(self, where: object, name: str) -> str:
         """What to do about an image in two folders: they may be those of two detectors, or of truth and predictions."""
         first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
         if first == second:
@@ -127,7 +127,7 @@ class Rows:
             self.boxes,
             layout,
             coords,
-            images=size_images(images, self.options, self.path, self.pictures_beside),
+            images=size_images(images, self.options, self.path, self.image_files_beside),
             image=np.array([order[name] for name in self.image], dtype=np.int32),
             labels=labels,
             label=label,
@@ -136,7 +136,7 @@ class Rows:
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
-            source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws, by_number=self.by_number),
+            source=Source(str(self.path), format, why, self.all_notes, self.errors.flaws, by_number=self.by_number),
         )
 
     @property
@@ -157,7 +157,7 @@ class Rows:
         remedy = "keep truth apart from predictions"
         for row, is_given in enumerate(given):
             if is_given != given[0]:
-                with self.tolerance:
+                with self.errors:
                     place = f"{expected} as in {self.where[0]}"
                     raise ReadError(self.where[row], expected=place, found=found, remedy=remedy)
         self.select([row for row, is_given in enumerate(given) if is_given == given[0]])
@@ -232,13 +232,13 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
     if options.image_size is not None:
         sizes[unknown] = options.image_size
     elif options.images is not None:
-        pictures = pictures_in(options.images)
+        pictures = image_files_in(options.images)
         for i in unknown.tolist():
             name = stem(images.name(i))
             if name not in pictures:
                 remedy = f"is {options.images} the right folder?"
                 raise ReadError(where, expected=f"a picture named {name}", found="none", remedy=remedy)
-            sizes[i] = picture_size(pictures[name])
+            sizes[i] = size_of_image_file(pictures[name])
     else:
         if options.like is not None:
             found, _ = match_images(images, options.like.images, where)
@@ -247,11 +247,13 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
             sizes[known] = theirs[found[known]]
         for i in unknown.tolist() if beside else ():
             if (name := stem(images.name(i))) in beside:
-                sizes[i] = picture_size(beside[name])
+                sizes[i] = size_of_image_file(beside[name])
     return Images(images.names, images.ids, widths=sizes[:, 0], heights=sizes[:, 1])
 
 
-def name_numbers(numbers: NDArray[np.int64], options: Options, refuse: Refuse) -> tuple[NDArray[np.int32], Labels]:
+def name_class_numbers(
+    numbers: NDArray[np.int64], options: Options, refuse: Refuse
+) -> tuple[NDArray[np.int32], Labels]:
     """Classes that are known by number, one for each row: under the names the user gives, else as numbers."""
     numbers = numbers + options.label_offset
     names, _ = class_names(options)

@@ -15,7 +15,17 @@ from verite.files import read_bytes, write_atomically
 from verite.formats.annotators import COLUMN
 from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Format, Options, PathProbe, check_ends
-from verite.formats.tables import BOX, BOX_SIDES, HONOURS, IMAGE, KNOWN, LABEL, UNREADABLE, box_columns, read_columns
+from verite.formats.tables import (
+    BOX,
+    BOX_SIDES,
+    IMAGE,
+    KNOWN,
+    LABEL,
+    TABLE_OPTIONS,
+    UNREADABLE,
+    box_columns,
+    read_columns,
+)
 from verite.formats.text_lines import is_number
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.frames import import_pyarrow, object_columns, to_arrow
@@ -31,18 +41,18 @@ class CsvTable:
     columns: dict[str, int]
     lines: list[Line]
 
-    def records(self, tolerance: ErrorCollector) -> Iterator[tuple[str, dict[str, str]]]:
+    def records(self, errors: ErrorCollector) -> Iterator[tuple[str, dict[str, str]]]:
         """Place and known cells of every line."""
         for number, line in self.lines:
             where = f"{self.file}:{number}"
-            with tolerance:
+            with errors:
                 check_width(where, line, self.width)
                 yield where, {name: line[i] for name, i in self.columns.items()}
 
 
-def header_columns(look: PathProbe, known: Sequence[str]) -> dict[str, int]:
+def header_columns(probe: PathProbe, known: Sequence[str]) -> dict[str, int]:
     """The known columns of a CSV file, or of the only one in a folder; none where it is something else."""
-    files = [look.path] if not look.is_folder else look.with_suffix(".csv")
+    files = [probe.path] if not probe.is_folder else probe.with_suffix(".csv")
     if len(files) != 1:
         return {}
     header = header_of(PathProbe(files[0]).head)
@@ -61,7 +71,7 @@ def find_columns(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
 
 def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> CsvTable:
     """The file, its required columns all there and no known one twice. `longest`: characters that a cell may have."""
-    file = the_file(path)
+    file = single_csv_file(path)
     lines = lines_of(file, longest)
     number, header = next(lines, (1, []))
     columns = find_columns(header, known)
@@ -89,7 +99,7 @@ def cells(line: str, separator: str) -> list[str]:
         return []
 
 
-def the_file(path: Path) -> Path:
+def single_csv_file(path: Path) -> Path:
     """The CSV file itself, or the only one in a folder."""
     files = PathProbe(path).with_suffix(".csv") if path.is_dir() else [path]
     if len(files) != 1:
@@ -101,25 +111,25 @@ LONGEST = 131_072
 
 SUFFIXES = (".csv", ".tsv")
 
-TEXTS = ("file_name", "label")  # also where they look like numbers
+TEXTS = ("file_name", "label")  # never parsed as numbers
 
 
-def recognise(look: PathProbe) -> str | None:
+def recognise(probe: PathProbe) -> str | None:
     """All columns that are needed; or, of a file that can be nothing else, some: the reader says what is missing."""
-    found = header_columns(look, KNOWN)
+    found = header_columns(probe, KNOWN)
     needed = (any(name in found for name in IMAGE), any(name in found for name in LABEL))
     if all(needed) and (box_columns(found) or BOX in found):
         return f"a CSV file with the columns {', '.join(found)}"
     some = sum(needed) + any(name in found for name in (*BOX_SIDES, BOX))
-    if look.path.suffix.lower() not in SUFFIXES or look.is_folder or some < 2:
+    if probe.path.suffix.lower() not in SUFFIXES or probe.is_folder or some < 2:
         return None
     return f"a CSV file with some of the columns of a table: {', '.join(found)}"
 
 
 def read(path: Path, options: Options) -> Annotations:
-    file = the_file(path)
+    file = single_csv_file(path)
     lines = lines_of(file, LONGEST)
-    tolerance = ErrorCollector()
+    errors = ErrorCollector()
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
     who = [name.strip() for name in header if COLUMN.fullmatch(name.strip())]
@@ -127,7 +137,7 @@ def read(path: Path, options: Options) -> Annotations:
     cells: dict[str, list[str]] = {name: [] for name in at}
     numbers = []
     for number, line in lines:
-        with tolerance:
+        with errors:
             check_width(f"{file}:{number}", line, len(header))
             numbers.append(number)
             for name, i in at.items():
@@ -135,14 +145,16 @@ def read(path: Path, options: Options) -> Annotations:
     others = {name.strip(): ["" for _ in next(iter(cells.values()), [])] for name in header if name.strip() not in at}
     has_commas = separator_in(file) != ","  # between whole numbers and fractions, as spreadsheets of half of Europe
     columns = {
-        name: [value or None for value in values] if wanted.get(name, name) in TEXTS else guess(values, has_commas)
+        name: [value or None for value in values]
+        if wanted.get(name, name) in TEXTS
+        else parse_cells(values, has_commas)
         for name, values in cells.items()
         if name not in UNREADABLE
     }
-    return read_columns(str(path), {**others, **columns}, options, "table", rows=numbers, tolerance=tolerance)
+    return read_columns(str(path), {**others, **columns}, options, "table", rows=numbers, errors=errors)
 
 
-def guess(values: Sequence[str], has_commas: bool = False) -> Any:
+def parse_cells(values: Sequence[str], has_commas: bool = False) -> Any:
     """Numbers where every cell is one or empty, texts where one is not."""
     if has_commas and any("," in value for value in values):
         plain = [value.replace(",", ".") for value in values]
@@ -164,7 +176,7 @@ def write(annotations: Annotations, path: Path) -> None:
     write_atomically(path, csv_text(rows))
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "area",
         "box apart from its mask",
@@ -192,16 +204,16 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
-    options=HONOURS,
+    preserves=PRESERVES,
+    options=TABLE_OPTIONS,
     suffixes=SUFFIXES,
 )
 
 MAGIC = "PAR1"
 
 
-def recognise_parquet(look: PathProbe) -> str | None:
-    return "a file that begins with PAR1" if not look.is_folder and look.head.startswith(MAGIC) else None
+def recognise_parquet(probe: PathProbe) -> str | None:
+    return "a file that begins with PAR1" if not probe.is_folder and probe.head.startswith(MAGIC) else None
 
 
 def read_parquet(path: Path, options: Options) -> Annotations:
@@ -235,7 +247,7 @@ PARQUET = Format(
     recognise=recognise_parquet,
     read=read_parquet,
     write=write_parquet,
-    preserves=HOLDS | {"keypoints", "mask", "polygon", "polygon beside a mask", "polygon of several rings"},
-    options=HONOURS,
+    preserves=PRESERVES | {"keypoints", "mask", "polygon", "polygon beside a mask", "polygon of several rings"},
+    options=TABLE_OPTIONS,
     suffixes=(".parquet",),
 )

@@ -24,7 +24,7 @@ from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean,
 from verite.formats.annotators import annotators_of_columns, with_annotators
 from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
-from verite.formats.rows import build, name_numbers, size_images
+from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.sizes import check_size
 from verite.formats.text_lines import is_number
 from verite.model.annotations import FLAGS, Annotations, Source
@@ -181,7 +181,9 @@ def is_pose(points: NDArray[np.float64]) -> bool:
 
 MOST_ID = 2**63 - 1  # what a column of ids holds
 
-HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"})
+TABLE_OPTIONS = frozenset(
+    {"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"}
+)
 
 
 def read_columns(
@@ -191,23 +193,23 @@ def read_columns(
     format: str = "memory",
     *,
     rows: Sequence[int] | None = None,
-    tolerance: ErrorCollector | None = None,
+    errors: ErrorCollector | None = None,
 ) -> Annotations:
     """The objects of a table, a row each. `name` is what messages call it, `rows` are the numbers they have there."""
     columns, notes = rename(name, given, options)
     table = ColumnRows(name, columns, options, rows)
-    tolerance = tolerance or ErrorCollector()
+    errors = errors or ErrorCollector()
     while True:
         try:
             found = table.annotations(options, format)
-            found = found.with_source(replace(found.source, notes=notes, flaws=tolerance.flaws))
+            found = found.with_source(replace(found.source, notes=notes, flaws=errors.flaws))
             image = next((key for key in IMAGE if key in columns), None)
             return with_annotators(found, annotators_of_columns(columns, image))
         except WrongRows as wrong:
             if not is_listing():
                 raise wrong.faults[0] from None
             for fault in wrong.faults:
-                tolerance.add_error(fault)
+                errors.add_error(fault)
             table = table.without(wrong.rows)
 
 
@@ -456,7 +458,7 @@ class ColumnRows:
             return position, Labels(known)
         if known is not None:
             return position, Labels(known, numbers + options.label_offset)
-        return name_numbers(numbers[position], options, self.refuse)
+        return name_class_numbers(numbers[position], options, self.refuse)
 
     def check_classes(self, position: NDArray[np.int32], known: list[str]) -> None:
         for at, name in enumerate(known):

@@ -30,59 +30,59 @@ from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
 from verite.formats.text_lines import (
-    confidence_place,
-    fitting_fractions,
-    is_confidence_last,
+    confidence_position,
+    ends_with_confidence,
     is_number,
+    layouts_inside_image,
     leaves_image,
+    reason_for_fractions,
     to_numbers,
-    why_fractions,
 )
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
 
-def recognise(look: PathProbe) -> str | None:
-    if not look.with_suffix(".txt"):
+def recognise(probe: PathProbe) -> str | None:
+    if not probe.with_suffix(".txt"):
         return None
-    lines = look.lines
+    lines = probe.lines
     if not lines:
-        return "text files without a line" if text_files(look) else None
+        return "text files without a line" if text_files(probe) else None
     fitting = [words for words in lines if len(words) in (5, 6) and all(is_number(word) for word in words[1:])]
     if 2 * len(fitting) <= len(lines):
         return None
     why = "text files with a class and 4 numbers per line"
     if not any(len(words) == 6 for words in fitting):
         return why
-    place, reason = confidence_place(lines, is_named=True) or ("", "")
+    place, reason = confidence_position(lines, is_named=True) or ("", "")
     if place == "after" or (place and lines[0][0].isdecimal()):  # where the reader departs from what is usual
         return f"{why}; {reason}"
-    return f"{why}, confidence {'behind' if is_confidence_last(lines) else 'before'} them"
+    return f"{why}, confidence {'behind' if ends_with_confidence(lines) else 'before'} them"
 
 
-def text_files(look: PathProbe) -> list[Path]:
-    return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
+def text_files(probe: PathProbe) -> list[Path]:
+    return [path for path in probe.with_suffix(".txt") if not probe.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = PathProbe(path)
-    files, split = files_of_split(path, text_files(look), options)
+    probe = PathProbe(path)
+    files, split = files_of_split(path, text_files(probe), options)
     if not files:
-        found = "only lists of classes or images" if look.with_suffix(".txt") else "none"
+        found = "only lists of classes or images" if probe.with_suffix(".txt") else "none"
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
-    why, is_last = [split] if split else [], is_confidence_last(look.lines)
+    why, is_last = [split] if split else [], ends_with_confidence(probe.lines)
     if is_last:
         why.append(
             "confidence taken from the end of the line, as it lies between 0 and 1, and the first number does not"
         )
-    place, _ = confidence_place(look.lines, is_named=True) or ("", "")
+    place, _ = confidence_position(probe.lines, is_named=True) or ("", "")
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file, -1 if is_last or place == "after" else 0)
     coords = options.coords
-    if coords is None and (reason := why_fractions(rows.boxes)):
+    if coords is None and (reason := reason_for_fractions(rows.boxes)):
         coords = "rel"
         why.append(f"coordinates taken as fractions of the image, because {reason}")
     is_centre = frame_of(coords).is_relative and options.boxes in (None, "xywh")
@@ -98,7 +98,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def check_centres(rows: Rows) -> None:
     """Refuse fractions that leave the image as centre and size, and do not under another layout."""
-    fitting = fitting_fractions(rows.boxes)
+    fitting = layouts_inside_image(rows.boxes)
     if not fitting or "cxcywh" in fitting:
         return
     leaving = sum(map(leaves_image, rows.boxes))
@@ -116,7 +116,7 @@ def add_file(rows: Rows, file: Path, place: int) -> None:
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, file, number, line, place)
 
 
@@ -161,7 +161,7 @@ def write(annotations: Annotations, path: Path) -> None:
         write_lines(folder, stems, lines)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -178,7 +178,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks"}),
     options=FRAMES | {"label_offset", "names", "split"},
 )

@@ -71,13 +71,13 @@ def relative_lines(lines: Sequence[Sequence[str]], *, is_named: bool = False) ->
     return found if 2 * len(found) > len(lines) else []
 
 
-def why_fractions(boxes: Sequence[Sequence[float]]) -> str:
+def reason_for_fractions(boxes: Sequence[Sequence[float]]) -> str:
     """Why the numbers of these boxes are fractions of the image; "" where they may be pixels.
 
     No box in pixels lies within the first pixel of its image with a corner or a side between two whole numbers, so
     that a single box is evidence. A few numbers may leave 0..1, as those of predictions that were not clipped.
 
-    >>> why_fractions([[0.25, 0.5, 0.1, 0.2]]), why_fractions([[0, 0, 1, 1]])
+    >>> reason_for_fractions([[0.25, 0.5, 0.1, 0.2]]), reason_for_fractions([[0, 0, 1, 1]])
     ('all 4 numbers lie between 0 and 1', '')
     """
     numbers = [number for box in boxes for number in box]
@@ -91,10 +91,10 @@ def why_fractions(boxes: Sequence[Sequence[float]]) -> str:
     return f"{inside:,} of {len(numbers):,} numbers lie between 0 and 1, and none is above {BEYOND:g}"
 
 
-def fitting_fractions(boxes: Sequence[Sequence[float]]) -> list[str]:
+def layouts_inside_image(boxes: Sequence[Sequence[float]]) -> list[str]:
     """The layouts in which boxes in fractions stay in their image, of those that are written: centre and size first.
 
-    >>> fitting_fractions([[0.1, 0.1, 0.2, 0.9]]), fitting_fractions([[0.5, 0.5, 0.2, 0.2]])
+    >>> layouts_inside_image([[0.1, 0.1, 0.2, 0.9]]), layouts_inside_image([[0.5, 0.5, 0.2, 0.2]])
     (['xyxy', 'ltwh'], ['cxcywh', 'ltwh'])
     """
     most = MANY * len(boxes)
@@ -118,7 +118,7 @@ def is_corners(box: Sequence[float]) -> bool:
     return box[0] < box[2] and box[1] < box[3]
 
 
-def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
+def ends_with_confidence(lines: Sequence[Sequence[str]]) -> bool:
     """Do lines of a class and five numbers end with a number from 0 to 1, while most begin with one above 1?"""
     numbers = [
         [float(word) for word in words[1:]] for words in lines if len(words) == 6 and all(map(is_number, words[1:]))
@@ -127,7 +127,7 @@ def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
     return 2 * above > len(numbers) and all(0 <= n[-1] <= 1 for n in numbers)
 
 
-def confidence_place(
+def confidence_position(
     lines: Sequence[Sequence[str]], *, is_named: bool = False
 ) -> tuple[Literal["before", "after"], str] | None:
     """Where the confidence of relative lines stands, and why; None where most lines have none.

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 VOC_FLAGS = ("truncated", "difficult", "occluded")
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".xml")
+def recognise(probe: PathProbe) -> str | None:
+    files = probe.with_suffix(".xml")
     if files and re.search(r"<annotation[\s>]", PathProbe(files[0]).head):
-        return "XML files with <annotation>" if look.is_folder else "an XML file with <annotation>"
+        return "XML files with <annotation>" if probe.is_folder else "an XML file with <annotation>"
     return None
 
 
@@ -56,7 +56,7 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .xml", found="none")
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     return rows.annotations("voc", layout="xyxy", why=why)
 
@@ -88,7 +88,7 @@ def add_file(rows: Rows, file: Path) -> None:
     name = root.word("filename") or file.stem
     rows.add_image(root.where, name, *size_of(root))
     for item in root.all("object"):
-        with rows.tolerance:
+        with rows.errors:
             add_object(rows, name, item)
 
 
@@ -156,7 +156,7 @@ def print_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -177,7 +177,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     options=FRAMES | {"split"},
 )
 
@@ -198,11 +198,15 @@ def is_segmentation(path: Path) -> bool:
     return (path / OBJECTS).is_dir() and (path / CLASSES).is_dir()
 
 
-def recognise_voc_segmentation(look: PathProbe) -> str | None:
-    if is_segmentation(look.path):
+def recognise_voc_segmentation(probe: PathProbe) -> str | None:
+    if is_segmentation(probe.path):
         return f"folders {OBJECTS} and {CLASSES}"
     for folder in (OBJECTS, CLASSES):
-        if look.is_folder and look.with_suffix(".png") and (look.path.name == folder or (look.path / folder).is_dir()):
+        if (
+            probe.is_folder
+            and probe.with_suffix(".png")
+            and (probe.path.name == folder or (probe.path / folder).is_dir())
+        ):
             return f"a folder {folder}"
     return None
 
@@ -243,11 +247,11 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
     files = sorted((folder / OBJECTS).glob("*.png"))
     if not files:
         raise ReadError(folder / OBJECTS, expected="files ending in .png", found="none")
-    tolerance = ErrorCollector()
+    errors = ErrorCollector()
     found: dict[Path, tuple[Segments, list[int], int]] = {}
     for file in count_files("reading", files):
-        with tolerance:
-            found[file] = read_picture(file, folder / CLASSES / file.name, names)
+        with errors:
+            found[file] = read_segmented_image(file, folder / CLASSES / file.name, names)
     files, pictures = list(found), [(segments, labels) for segments, labels, _ in found.values()]
     runs = join([segments for segments, _ in pictures])
     index = {id: i for i, id in enumerate(names)}
@@ -262,11 +266,11 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
         image=np.repeat(np.arange(len(files)), [len(labels) for _, labels in pictures]).astype(np.int32),
         label=np.array([index[label] for _, labels in pictures for label in labels], dtype=np.int32),
         regions=Regions(frames_of(runs), runs=runs),
-        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}", notes, tolerance.flaws),
+        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}", notes, errors.flaws),
     )
 
 
-def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
+def read_segmented_image(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
     """The masks of one image, the class of each, and how many pixels are void."""
     from verite.formats.label_images import split
 
@@ -370,8 +374,8 @@ RESULTS_NAME = re.compile(r"(?P<results>comp\d(_.+)?_det_[^_]+)_(?P<label>.+)\.t
 RESULTS_WORDS = 6
 
 
-def recognise_voc_results(look: PathProbe) -> str | None:
-    files = look.with_suffix(".txt")
+def recognise_voc_results(probe: PathProbe) -> str | None:
+    files = probe.with_suffix(".txt")
     return "text files named compN_det_SET_CLASS.txt" if files and all(map(name_of, files)) else None
 
 
@@ -391,7 +395,7 @@ def read_voc_results(path: Path, options: Options) -> Annotations:
                         remedy="keep each in a folder of its own, and name the folders")  # fmt: skip
     rows = Rows(path, options)
     for file, match in count_files("reading", list(files.items())):
-        with rows.tolerance:
+        with rows.errors:
             add_class(rows, file, match["label"])
     return rows.annotations("voc-results", layout="xyxy")
 
@@ -402,7 +406,7 @@ def add_class(rows: Rows, file: Path, label: str) -> None:
         words = line.split()
         if not words:
             continue
-        with rows.tolerance:
+        with rows.errors:
             where = f"{file}:{number}"
             if len(words) != RESULTS_WORDS:
                 found = f"{len(words)} words ({excerpt(line.strip())})"

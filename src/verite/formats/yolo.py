@@ -31,8 +31,8 @@ from verite.formats.format import (
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.sizes import check_order, fractions, pictures_in
-from verite.formats.text_lines import confidence_place, is_number, relative_lines, to_numbers
+from verite.formats.sizes import check_order, fractions, image_files_in
+from verite.formats.text_lines import confidence_position, is_number, relative_lines, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.keypoints import VISIBLE
 from verite.model.layouts import layout_name, spell_as
@@ -45,7 +45,7 @@ SHAPE = re.compile(r"^\s*kpt_shape\s*:[\s\[(-]*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])
 Shape = tuple[int, int]  # how many keypoints, how many numbers each
 
 
-def shape_in(files: Iterable[Path]) -> Shape | None:
+def shape_from_yaml(files: Iterable[Path]) -> Shape | None:
     """The `kpt_shape` of the first of these files that has one."""
     for file in files:
         if file.suffix in (".yaml", ".yml") and file.is_file() and (found := SHAPE.search(head_of(file))):
@@ -53,7 +53,7 @@ def shape_in(files: Iterable[Path]) -> Shape | None:
     return None
 
 
-def shape_of_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
+def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
     """The shape that lines betray: all as long, and every third number behind the box a visibility, some of them 2."""
     lengths = {len(words) for words in lines}
     if len(lengths) != 1:
@@ -65,7 +65,7 @@ def shape_of_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
     return (count, 3) if seen <= {0.0, 1.0, 2.0} and 2.0 in seen else None
 
 
-def shape_of_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
+def shape_from_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
     """As many keypoints as the truth has, if lines are long enough for them."""
     truth = options.like.regions.keypoints if options.like is not None else None
     if truth is None or not lines:
@@ -77,7 +77,7 @@ def shape_of_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | 
 def find_shape(files: Iterable[Path], lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
     """The shape of keypoints; None where lines are boxes or outlines."""
     named = [options.names] if isinstance(options.names, Path) else []
-    return shape_in([*named, *files]) or shape_of_truth(lines, options) or shape_of_lines(lines)
+    return shape_from_yaml([*named, *files]) or shape_from_truth(lines, options) or shape_from_lines(lines)
 
 
 def split_keypoints(where: str, numbers: Sequence[float], shape: Shape) -> tuple[list[float], float | None]:
@@ -99,14 +99,14 @@ NAMES_FILES = ("classes.txt", "obj.names", "data.yaml", "data.yml", "dataset.yam
 LAYOUT = "cxcywh"
 
 
-def recognise(look: PathProbe) -> str | None:
-    if look.is_folder:
-        marker = next((name for name in NAMES_FILES[1:] if (look.path / name).is_file()), None)
-        folder = next((p.name for p in label_folders(look.path)), None)
+def recognise(probe: PathProbe) -> str | None:
+    if probe.is_folder:
+        marker = next((name for name in NAMES_FILES[1:] if (probe.path / name).is_file()), None)
+        folder = next((p.name for p in label_folders(probe.path)), None)
         if marker and folder:
             return f"a folder with {marker} and {folder}/"
-    lines = look.lines if look.with_suffix(".txt") else []
-    place, reason = confidence_place(lines) or ("", "")
+    lines = probe.lines if probe.with_suffix(".txt") else []
+    place, reason = confidence_position(lines) or ("", "")
     if place == "before" or not relative_lines(lines):
         return None
     why = "text files with a class number and fractions of the image per line"
@@ -138,10 +138,10 @@ def read(path: Path, options: Options) -> Annotations:
     layout = layout_name(options.boxes or LAYOUT)
     shape = find_shape(names_files(path), first_lines(files), options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file, layout, shape)
     if options.images is None and options.image_size is None:
-        rows.pictures_beside = pictures_beside({file.parent for file in files})
+        rows.image_files_beside = image_files_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
     why = f"{split}; {why}" if split else why
     why += f"; {shape[0]} keypoints of {shape[1]} numbers behind each box" if shape is not None else ""
@@ -158,7 +158,7 @@ def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, file, number, line.split(), layout, shape)
 
 
@@ -169,8 +169,8 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
     layout = layout_name(options.boxes or LAYOUT)
     shape = find_shape([path], first_lines([file for file in labels.values() if file.is_file()][:20]), options)
     for picture, file in count_files("reading", list(labels.items())):
-        rows.pictures_beside.setdefault(picture.stem, []).append(picture)
-        with rows.tolerance:
+        rows.image_files_beside.setdefault(picture.stem, []).append(picture)
+        with rows.errors:
             if file.is_file():
                 add_file(rows, file, layout, shape)
             else:
@@ -191,7 +191,7 @@ def has_names(path: Path) -> bool:
     return path.suffix not in (".yaml", ".yml") or re.search(r"^names\s*:", head_of(path), re.MULTILINE) is not None
 
 
-def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
+def image_files_beside(folders: set[Path]) -> dict[str, list[Path]]:
     """The pictures that belong to the annotations in these folders: in `images` for `labels`, else beside them."""
     pictures: dict[str, list[Path]] = {}
     for folder in sorted(folders):
@@ -200,7 +200,7 @@ def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
         if is_apart:
             parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
         images = Path(*parts)
-        for stem, paths in (pictures_in(images, is_deep=is_apart) if images.is_dir() else {}).items():
+        for stem, paths in (image_files_in(images, is_deep=is_apart) if images.is_dir() else {}).items():
             known = pictures.setdefault(stem, [])
             known += [p for p in paths if p not in known]
     return pictures
@@ -287,7 +287,7 @@ def yaml_of(names: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "class id without a name",
@@ -309,20 +309,20 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right", "image size"}),
     options=FRAMES | {"label_offset", "names", "split"},
 )
 
 
-def recognise_yolo_pose(look: PathProbe) -> str | None:
-    if not label_files(look.path) if look.is_folder else look.path.suffix.lower() != ".txt":
+def recognise_yolo_pose(probe: PathProbe) -> str | None:
+    if not label_files(probe.path) if probe.is_folder else probe.path.suffix.lower() != ".txt":
         return None
-    shape = shape_in(names_files(look.path))
+    shape = shape_from_yaml(names_files(probe.path))
     if shape is not None:
         return f"text files beside a data.yaml with kpt_shape {list(shape)}"
-    shape = shape_of_lines(look.lines)
-    is_pose = shape is not None and all(0 <= float(word) <= 1.01 for words in look.lines for word in words[1:5])
+    shape = shape_from_lines(probe.lines)
+    is_pose = shape is not None and all(0 <= float(word) <= 1.01 for words in probe.lines for word in words[1:5])
     return f"text files with a class number, a box and {shape[0]} keypoints per line" if shape and is_pose else None
 
 
@@ -368,7 +368,7 @@ YOLO_POSE = Format(
     recognise=recognise_yolo_pose,
     read=read_yolo_pose,
     write=write_yolo_pose,
-    preserves=(HOLDS | {"keypoints", "box apart from its polygon"}) - {"polygon", "class id without a name"},
+    preserves=(PRESERVES | {"keypoints", "box apart from its polygon"}) - {"polygon", "class id without a name"},
     requires=frozenset({"image size", "keypoints"}),
     options=FORMAT.options,
 )

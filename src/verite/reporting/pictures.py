@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import ReadError
-from verite.formats.sizes import picture, pictures_in
+from verite.formats.sizes import image_files_in, open_image
 from verite.model.images import IMAGE_SUFFIXES, stem
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Pictures:
     def __init__(self, truth: Annotations, folder: str | PathLike[str] | None = None) -> None:
         self.images = truth.images
         self.folder = find_folder(truth) if folder is None else Path(folder)
-        self.by_stem = {} if self.folder is None else pictures_in(self.folder, is_deep=folder is not None)
+        self.by_stem = {} if self.folder is None else image_files_in(self.folder, is_deep=folder is not None)
 
     def __getitem__(self, image: int) -> Path | None:
         """The photo of the image in this position, if there is one."""
@@ -84,7 +84,7 @@ def load(path: Path, size: tuple[int, int] | None = None) -> Image.Image:
     """A photo, turned as its EXIF data say unless only the unturned one has the annotated width and height."""
     from PIL import ImageOps
 
-    with picture(path) as image:
+    with open_image(path) as image:
         turned = ImageOps.exif_transpose(image)
         chosen = image if size is not None and turned.size != size and image.size == size else turned
         return chosen.convert("RGB")

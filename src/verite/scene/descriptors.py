@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import find_path
-from verite.formats.sizes import picture
+from verite.formats.sizes import open_image
 from verite.scene.class_distances import ClassDistances
 from verite.settings import check_whole
 
@@ -117,7 +117,7 @@ def vision() -> Any:
 
 def grey(path: Path) -> NDArray[np.uint8]:
     """A picture without its colours, read by Pillow, which refuses decompression bombs."""
-    with picture(path, FORMATS) as image:
+    with open_image(path, FORMATS) as image:
         small = image.convert("L")
         small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
         return np.asarray(small, dtype=np.uint8)
