@@ -1,4 +1,7 @@
-"""Tables as CSV: a row per object, columns by the names that tables in memory have, too (see tables.py)."""
+"""Tables as CSV and Parquet: one row per object, columns by the names in `tables.py`.
+
+The CSV parsing serves other formats as well: commas, semicolons or tabs, columns in any order, names in any case.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from verite.model.styles import csv_text
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A file's columns that we know, by name, and its lines below the header."""
+    """The known columns of a CSV file by name, and its lines below the header."""
 
     file: Path
     width: int
@@ -42,7 +45,7 @@ class CsvTable:
     lines: list[Line]
 
     def records(self, errors: ErrorCollector) -> Iterator[tuple[str, dict[str, str]]]:
-        """Place and known cells of every line."""
+        """Yield place and known cells of every line; lines of wrong length are collected as errors."""
         for number, line in self.lines:
             where = f"{self.file}:{number}"
             with errors:
@@ -51,7 +54,7 @@ class CsvTable:
 
 
 def header_columns(probe: PathProbe, known: Sequence[str]) -> dict[str, int]:
-    """The known columns of a CSV file, or of the only one in a folder; none where it is something else."""
+    """Return the known columns of a CSV file, or of the only one in a folder; empty where it is something else."""
     files = [probe.path] if not probe.is_folder else probe.with_suffix(".csv")
     if len(files) != 1:
         return {}
@@ -60,7 +63,7 @@ def header_columns(probe: PathProbe, known: Sequence[str]) -> dict[str, int]:
 
 
 def find_columns(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
-    """Where the columns we know are, whatever the case of their names."""
+    """Return the indices of the known columns, whatever the case of their names."""
     names = {name.casefold(): name for name in known}
     found: dict[str, int] = {}
     for i, cell in enumerate(header):
@@ -70,7 +73,10 @@ def find_columns(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
 
 
 def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *, longest: int = SHORT) -> CsvTable:
-    """The file, its required columns all there and no known one twice. `longest`: characters that a cell may have."""
+    """Read a CSV file whose required columns must exist, and no known one twice.
+
+    `longest` is the number of characters that a cell may have.
+    """
     file = single_csv_file(path)
     lines = lines_of(file, longest)
     number, header = next(lines, (1, []))
@@ -88,11 +94,12 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
 
 
 def separator_in(file: Path) -> str:
+    """Return the separator of a file, inferred from its header."""
     return separator_of(header_of(PathProbe(file).head))
 
 
 def cells(line: str, separator: str) -> list[str]:
-    """The cells of a header line; none where it is no CSV."""
+    """Return the cells of a header line; empty where it is no CSV."""
     try:
         return next(parse_csv(line, separator), (1, []))[1]
     except ReadError:
@@ -100,7 +107,7 @@ def cells(line: str, separator: str) -> list[str]:
 
 
 def single_csv_file(path: Path) -> Path:
-    """The CSV file itself, or the only one in a folder."""
+    """Return the CSV file itself, or the only one in a folder."""
     files = PathProbe(path).with_suffix(".csv") if path.is_dir() else [path]
     if len(files) != 1:
         raise ReadError(path, expected="one CSV file", found=str(len(files)), remedy="name the file")
@@ -115,7 +122,10 @@ TEXTS = ("file_name", "label")  # never parsed as numbers
 
 
 def recognise(probe: PathProbe) -> str | None:
-    """All columns that are needed; or, of a file that can be nothing else, some: the reader says what is missing."""
+    """Return why a path is a table: all required columns, or some of them in a file with the suffix of a table.
+
+    With some of them the reader can say which one is missing.
+    """
     found = header_columns(probe, KNOWN)
     needed = (any(name in found for name in IMAGE), any(name in found for name in LABEL))
     if all(needed) and (box_columns(found) or BOX in found):
@@ -127,6 +137,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read a CSV table. With another separator than the comma, numbers may have decimal commas."""
     file = single_csv_file(path)
     lines = lines_of(file, LONGEST)
     errors = ErrorCollector()
@@ -155,7 +166,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def parse_cells(values: Sequence[str], has_commas: bool = False) -> Any:
-    """Numbers where every cell is one or empty, texts where one is not."""
+    """Convert a column to integers or floats if every cell is a number or empty; else keep the texts."""
     if has_commas and any("," in value for value in values):
         plain = [value.replace(",", ".") for value in values]
         values = plain if all(not value or is_number(value) for value in plain) else values
@@ -167,6 +178,7 @@ def parse_cells(values: Sequence[str], has_commas: bool = False) -> Any:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one row per object, and one per image without objects."""
     check_ends(path, annotations.images.names or (), "image names")
     check_ends(path, annotations.labels.all_names, "class names")
     columns = object_columns(annotations, images=True)
@@ -213,10 +225,12 @@ MAGIC = "PAR1"
 
 
 def recognise_parquet(probe: PathProbe) -> str | None:
+    """Return why a path is Parquet: its magic bytes."""
     return "a file that begins with PAR1" if not probe.is_folder and probe.head.startswith(MAGIC) else None
 
 
 def read_parquet(path: Path, options: Options) -> Annotations:
+    """Read a Parquet table with pyarrow."""
     arrow = import_pyarrow()
     import pyarrow.parquet
 
@@ -232,6 +246,7 @@ def read_parquet(path: Path, options: Options) -> Annotations:
 
 
 def write_parquet(annotations: Annotations, path: Path) -> None:
+    """Write a Parquet table with pyarrow."""
     arrow = import_pyarrow()
     import pyarrow.parquet
 

@@ -1,10 +1,10 @@
-"""Text folders: one file per image, one object per line.
+"""Text folders (Object-Detection-Metrics): one file per image, one object per line.
 
-Truth:       `<class> <x> <y> <w> <h>`;   predictions: `<class> <confidence> <x> <y> <w> <h>`.
-The four numbers are left, top, width and height (`xywh`) unless the user says they are corners (`xyrb`). Numbers that
-all lie between 0 and 1 are fractions of the image unless the user says `abs`. In such relative coordinates `xywh` means
-the centre, as in Object-Detection-Metrics, where this format comes from; `ltwh` says left and top there, too.
-Classes may be numbers; `names` then says what they are called.
+Ground truth is `<class> <x> <y> <w> <h>`, predictions `<class> <confidence> <x> <y> <w> <h>`. The four numbers are
+left, top, width and height (`xywh`); the option `boxes` declares corners (`xyrb`). Numbers that all lie between 0 and
+1 are fractions of the image unless `coords` is `abs`. In fractions `xywh` means the centre, as in
+Object-Detection-Metrics; `ltwh` is left and top there, too. Classes may be numbers, which the option `names`
+translates.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from verite.progress import count_files
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a text folder: most lines are a class and four or five numbers."""
     if not probe.with_suffix(".txt"):
         return None
     lines = probe.lines
@@ -61,10 +62,12 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def text_files(probe: PathProbe) -> list[Path]:
+    """Return the annotation files, without lists of classes or images."""
     return [path for path in probe.with_suffix(".txt") if not probe.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read a text folder; position of the confidence, unit and layout are inferred and recorded in the source."""
     probe = PathProbe(path)
     files, split = files_of_split(path, text_files(probe), options)
     if not files:
@@ -97,7 +100,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def check_centres(rows: Rows) -> None:
-    """Refuse fractions that leave the image as centre and size, and do not under another layout."""
+    """Refuse fractions that leave the image as centre and size, but not in another layout."""
     fitting = layouts_inside_image(rows.boxes)
     if not fitting or "cxcywh" in fitting:
         return
@@ -112,7 +115,7 @@ def check_centres(rows: Rows) -> None:
 
 
 def add_file(rows: Rows, file: Path, place: int) -> None:
-    """The lines of one image; `place` is that of the confidence among the numbers of a line."""
+    """Add the objects of one image; `place` is the index of the confidence among the numbers of a line."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
@@ -121,6 +124,7 @@ def add_file(rows: Rows, file: Path, place: int) -> None:
 
 
 def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None:
+    """Add one object."""
     words = line.split()
     where = f"{file}:{number}"
     if len(words) not in (5, 6):
@@ -136,7 +140,7 @@ def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None
 
 
 def class_name(where: str, word: str, rows: Rows) -> str:
-    """The class of a line: a name, or a number that the user has given a name, counted from 0."""
+    """Return the class of a line: a name, or a number that the option `names` translates, counted from 0."""
     if rows.names is None or not word.isdecimal() or len(word) > 9:
         return word
     number = int(word) + rows.options.label_offset
@@ -147,6 +151,7 @@ def class_name(where: str, word: str, rows: Rows) -> str:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one text file per image, boxes as left, top, width and height in pixels."""
     need_pixels(annotations, path)
     names = annotations.labels.all_names
     check_words(path, names)

@@ -1,6 +1,9 @@
-"""Pascal VOC XML: one file per image, corners as 1-based pixel indices, both included.
+"""Pascal VOC: XML annotations, segmentation images, and the results of the detection competitions.
 
-The numbers are kept as they stand; the protocol that counts pixels adds its own +1.
+XML has one file per image, corners as 1-based pixel indices, both inclusive. The numbers are kept as they stand; the
+VOC protocol adds its own +1. Segmentations are PNGs in SegmentationObject and SegmentationClass. Results are text
+files `comp4_det_test_CLASS.txt` with lines `image confidence left top right bottom`; py-faster-rcnn writes a code
+between the competition and `det`.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ VOC_FLAGS = ("truncated", "difficult", "occluded")
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is VOC XML: files with <annotation>."""
     files = probe.with_suffix(".xml")
     if files and re.search(r"<annotation[\s>]", PathProbe(files[0]).head):
         return "XML files with <annotation>" if probe.is_folder else "an XML file with <annotation>"
@@ -42,6 +46,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the XML files of a folder, or of one image set (split) of a VOC devkit."""
     rows = Rows(path, options)
     files = PathProbe(path).with_suffix(".xml")
     parts = files_by_image_set(files)
@@ -65,7 +70,7 @@ ANNOTATIONS = "Annotations"  # folder of all splits of a VOC devkit; ImageSets/M
 
 
 def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
-    """The files that each list of the devkit names: train, val, trainval, test; none where fewer than two do."""
+    """Group the files by the lists of the devkit (train, val, trainval, test); empty if fewer than two lists apply."""
     folders = {file.parent for file in files}
     home = next(iter(folders)) if len(folders) == 1 else None
     if home is None or home.name != ANNOTATIONS:
@@ -81,7 +86,7 @@ def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
 
 
 def add_file(rows: Rows, file: Path) -> None:
-    """The objects of one image."""
+    """Add the image of one XML file and its objects."""
     root = parse(file)
     if root.tag != "annotation":
         raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
@@ -93,6 +98,7 @@ def add_file(rows: Rows, file: Path) -> None:
 
 
 def size_of(root: Element) -> tuple[int, int]:
+    """Return width and height of <size>; (0, 0) where it is missing."""
     size = root.find("size")
     if size is None:
         return 0, 0
@@ -104,6 +110,7 @@ def size_of(root: Element) -> tuple[int, int]:
 
 
 def add_object(rows: Rows, image: str, item: Element) -> None:
+    """Add one <object>: class, corners, flags, and the confidence that some tools write."""
     corners = item.need("bndbox")
     box = [corners.number(side) for side in ("xmin", "ymin", "xmax", "ymax")]
     confidence = item.number("confidence") if item.find("confidence") is not None else None
@@ -112,6 +119,7 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one XML file per image. Every ignored object becomes `difficult`, the only such flag that VOC has."""
     need_pixels(annotations, path)
     # VOC has one word for what neither rewards nor punishes; crowds and groups keep that, though not their name.
     annotations = replace(annotations, flags={**annotations.flags, "difficult": annotations.ignored})
@@ -129,6 +137,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def image_text(annotations: Annotations, i: int) -> str:
+    """Return the XML of an image up to its objects."""
     images = annotations.images
     lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
     if images.widths[i]:
@@ -138,6 +147,7 @@ def image_text(annotations: Annotations, i: int) -> str:
 
 
 def object_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
+    """Return the XML of one object."""
     lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
     lines += [f"    <{flag}>{int(flag in flags)}</{flag}>" for flag in VOC_FLAGS]
     if annotations.confidence is not None:
@@ -152,7 +162,7 @@ def object_text(annotations: Annotations, row: int, box: list[float], flags: lis
 
 
 def print_number(value: float) -> str:
-    """A number as VOC prints it: whole where it is whole, exact where it is not."""
+    """Format a coordinate as VOC does: an integer where it is one, exact otherwise."""
     return str(int(value)) if value.is_integer() else repr(value)
 
 
@@ -194,11 +204,12 @@ BACKGROUND = "background"
 
 
 def is_segmentation(path: Path) -> bool:
-    """Is this a VOC folder with segmentations?"""
+    """Tell whether a folder has both kinds of VOC segmentations."""
     return (path / OBJECTS).is_dir() and (path / CLASSES).is_dir()
 
 
 def recognise_voc_segmentation(probe: PathProbe) -> str | None:
+    """Return why a path is VOC segmentation: its folders SegmentationObject and SegmentationClass, or one of them."""
     if is_segmentation(probe.path):
         return f"folders {OBJECTS} and {CLASSES}"
     for folder in (OBJECTS, CLASSES):
@@ -212,7 +223,7 @@ def recognise_voc_segmentation(probe: PathProbe) -> str | None:
 
 
 def read_voc_segmentation(path: Path, options: Options) -> Annotations:
-    """Objects with their classes where both folders are there; for a class each pixel, the classes alone."""
+    """Read objects with their classes where both folders exist; else the objects or classes of the one that does."""
     from verite.formats.format import class_names
     from verite.formats.mask_images import read_masks
 
@@ -231,7 +242,7 @@ def read_voc_segmentation(path: Path, options: Options) -> Annotations:
 
 
 def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotations:
-    """The objects of every image in a VOC folder, as masks."""
+    """Read the instance masks of every image; the class of an object is that of most of its pixels."""
     from verite.formats.label_images import join
     from verite.model.classes import Labels
     from verite.model.images import Images
@@ -271,7 +282,7 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
 
 
 def read_segmented_image(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
-    """The masks of one image, the class of each, and how many pixels are void."""
+    """Read the masks of one image, the class of each, and the number of void pixels."""
     from verite.formats.label_images import split
 
     owner = indices(objects)
@@ -295,7 +306,7 @@ def read_segmented_image(objects: Path, classes: Path, names: dict[int, str]) ->
 
 
 def indices(path: Path) -> NDArray[np.uint8]:
-    """The palette indices of a picture."""
+    """Read the palette indices of an image; RGB images are translated by VOC's palette."""
     from verite.formats.label_images import read_pixels
 
     pixels = read_pixels(path)
@@ -307,7 +318,7 @@ def indices(path: Path) -> NDArray[np.uint8]:
 
 
 def index_colours(colours: NDArray[np.int32]) -> NDArray[np.uint8] | None:
-    """The indices of VOC's colours; None where there are others."""
+    """Translate colours to indices of VOC's palette; None where a colour is not in it."""
     table = np.array(voc_palette()).reshape(-1, 3) @ [1, 256, 65_536]
     order = np.argsort(table)
     at = order[np.minimum(np.searchsorted(table, colours, sorter=order), 255)]
@@ -315,7 +326,7 @@ def index_colours(colours: NDArray[np.int32]) -> NDArray[np.uint8] | None:
 
 
 def write_voc_segmentation(annotations: Annotations, path: Path) -> None:
-    """Both folders, with VOC's palette; classes that are not VOC's are numbered by their ids, or from 1."""
+    """Write SegmentationObject and SegmentationClass with VOC's palette; only VOC's 20 classes can be written."""
     from verite.files import folder_atomically
     from verite.formats.format import file_stems
     from verite.formats.mask_images import paint_each, save
@@ -345,7 +356,7 @@ def write_voc_segmentation(annotations: Annotations, path: Path) -> None:
 
 
 def voc_palette() -> list[int]:
-    """The colours of VOC's indices: bits of the index dealt out to red, green and blue, the highest first.
+    """Return VOC's palette: the bits of the index are distributed over red, green and blue, the highest first.
 
     >>> voc_palette()[3:9], voc_palette()[-3:]
     ([128, 0, 0, 0, 128, 0], [224, 224, 192])
@@ -375,15 +386,18 @@ RESULTS_WORDS = 6
 
 
 def recognise_voc_results(probe: PathProbe) -> str | None:
+    """Return why a path is VOC results: all text files are named compN_det_SET_CLASS.txt."""
     files = probe.with_suffix(".txt")
     return "text files named compN_det_SET_CLASS.txt" if files and all(map(name_of, files)) else None
 
 
 def name_of(file: Path) -> re.Match[str] | None:
+    """Match the name of a results file: its competition and set, and its class."""
     return RESULTS_NAME.fullmatch(file.name)
 
 
 def read_voc_results(path: Path, options: Options) -> Annotations:
+    """Read the results of one detector, one file per class."""
     files = {file: match for file in PathProbe(path).with_suffix(".txt") if (match := name_of(file))}
     if not files:
         raise ReadError(path, expected="files named compN_det_SET_CLASS.txt", found="none")
@@ -401,7 +415,7 @@ def read_voc_results(path: Path, options: Options) -> Annotations:
 
 
 def add_class(rows: Rows, file: Path, label: str) -> None:
-    """The predictions of one class."""
+    """Add the predictions of one class."""
     for number, line in enumerate(StringIO(read_text(file), newline=None), start=1):
         words = line.split()
         if not words:

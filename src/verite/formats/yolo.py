@@ -1,8 +1,8 @@
-"""YOLO txt: one file per image, classes by number, everything as a fraction of the image.
+"""YOLO txt: one file per image, classes by number, all coordinates as fractions of the image.
 
-`class cx cy w h` for boxes, `class x1 y1 x2 y2 x3 y3 …` for polygons, of four corners for rotated boxes (OBB), a box
-followed by keypoints for poses (see yolo_pose.py); predictions end with their confidence.
-Names come from classes.txt, obj.names or data.yaml beside or above the files. A polygon's box is the box around it.
+A line is `class cx cy w h` for a box, `class x1 y1 x2 y2 x3 y3 …` for a polygon (four corners for rotated boxes, OBB),
+or a box followed by keypoints (YOLO pose); predictions end with their confidence. Class names come from classes.txt,
+obj.names or data.yaml beside or above the files, image sizes from the images in `images/` or from the ground truth.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Shape = tuple[int, int]  # how many keypoints, how many numbers each
 
 
 def shape_from_yaml(files: Iterable[Path]) -> Shape | None:
-    """The `kpt_shape` of the first of these files that has one."""
+    """Return the `kpt_shape` of the first of these files that has one."""
     for file in files:
         if file.suffix in (".yaml", ".yml") and file.is_file() and (found := SHAPE.search(head_of(file))):
             return int(found[1]), int(found[2])
@@ -54,7 +54,7 @@ def shape_from_yaml(files: Iterable[Path]) -> Shape | None:
 
 
 def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
-    """The shape that lines betray: all as long, and every third number behind the box a visibility, some of them 2."""
+    """Infer the keypoint shape from lines of equal length whose every third number behind the box is a visibility."""
     lengths = {len(words) for words in lines}
     if len(lengths) != 1:
         return None
@@ -66,7 +66,7 @@ def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
 
 
 def shape_from_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
-    """As many keypoints as the truth has, if lines are long enough for them."""
+    """Return as many keypoints as the ground truth has, if the lines are long enough for them."""
     truth = options.like.regions.keypoints if options.like is not None else None
     if truth is None or not lines:
         return None
@@ -75,13 +75,16 @@ def shape_from_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape 
 
 
 def find_shape(files: Iterable[Path], lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
-    """The shape of keypoints; None where lines are boxes or outlines."""
+    """Return number and length of the keypoints; None where lines are boxes or polygons.
+
+    Sources in this order: data.yaml, the ground truth, the lines themselves.
+    """
     named = [options.names] if isinstance(options.names, Path) else []
     return shape_from_yaml([*named, *files]) or shape_from_truth(lines, options) or shape_from_lines(lines)
 
 
 def split_keypoints(where: str, numbers: Sequence[float], shape: Shape) -> tuple[list[float], float | None]:
-    """x, y and visibility of each point behind the box, and the confidence where there is one."""
+    """Split the numbers behind a box into keypoints (x, y, visibility) and the confidence, if there is one."""
     count, each = shape
     wanted = count * each
     if len(numbers) not in (wanted, wanted + 1):
@@ -100,6 +103,7 @@ LAYOUT = "cxcywh"
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is YOLO: data.yaml beside `labels/`, or lines of a class number and fractions."""
     if probe.is_folder:
         marker = next((name for name in NAMES_FILES[1:] if (probe.path / name).is_file()), None)
         folder = next((p.name for p in label_folders(probe.path)), None)
@@ -114,14 +118,14 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def label_folders(root: Path) -> list[Path]:
-    """Where a data set's root keeps its annotations: `labels` (Ultralytics) or `obj_train_data` (Darknet)."""
+    """Return the folders of annotations below a dataset: `labels` (Ultralytics) or `obj_*_data` (Darknet)."""
     if (root / "labels").is_dir():
         return [root / "labels"]
     return sorted(p for p in root.glob("obj_*_data") if p.is_dir())
 
 
 def label_files(path: Path) -> list[Path]:
-    """The annotation files of a file, a folder, or a data set's root."""
+    """Return the annotation files of a file, a folder, or a dataset."""
     if not path.is_dir():
         return [path]
     folders = label_folders(path)
@@ -130,6 +134,7 @@ def label_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read boxes, polygons or poses of a file, a folder or a dataset."""
     files, split = files_of_split(path, label_files(path), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
@@ -149,12 +154,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def first_lines(files: Sequence[Path]) -> list[list[str]]:
-    """The words of the first lines of some files."""
+    """Return the words of the first 20 lines of the first 20 files."""
     return [words for file in files[:20] for line in head_of(file).splitlines()[:20] if (words := line.split())]
 
 
 def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
-    """The lines of one image."""
+    """Add the objects of one image."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
@@ -163,7 +168,7 @@ def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
 
 
 def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Annotations:
-    """The same for pictures whose label files are known; those without one have no objects."""
+    """Read the label files that a data.yaml lists by image; images without a label file have no objects."""
     names, _ = class_names(options)
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
@@ -179,7 +184,7 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
 
 
 def names_files(path: Path) -> list[Path]:
-    """Files that may hold the class names: beside the annotations, then above, as far as the data set goes."""
+    """Return candidate files for the class names: beside the annotations, then above, up to the root of the dataset."""
     folder = path if path.is_dir() else path.parent
     above = [folder.parent, folder.parent.parent] if folder.parent.name == "labels" else [folder.parent]
     beside = [place / name for place in (folder, *label_folders(folder)) for name in NAMES_FILES]
@@ -188,11 +193,12 @@ def names_files(path: Path) -> list[Path]:
 
 
 def has_names(path: Path) -> bool:
+    """Tell whether a file above the annotations may hold class names: a YAML file needs the key `names`."""
     return path.suffix not in (".yaml", ".yml") or re.search(r"^names\s*:", head_of(path), re.MULTILINE) is not None
 
 
 def image_files_beside(folders: set[Path]) -> dict[str, list[Path]]:
-    """The pictures that belong to the annotations in these folders: in `images` for `labels`, else beside them."""
+    """Return the image files of these label folders by stem: in `images` for `labels`, else beside the labels."""
     pictures: dict[str, list[Path]] = {}
     for folder in sorted(folders):
         parts = list(folder.absolute().parts)
@@ -207,6 +213,7 @@ def image_files_beside(folders: set[Path]) -> dict[str, list[Path]]:
 
 
 def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str, shape: Shape | None) -> None:
+    """Add one object: a box, a box with keypoints, or a polygon with its bounding box."""
     where = f"{file}:{number}"
     if len(words) < 5:
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
@@ -227,7 +234,7 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str,
 
 
 def class_number(where: str, word: str, rows: Rows) -> int:
-    """The class of a line, a whole number that has a name if there are names."""
+    """Parse the class of a line: an integer that has a name, if there are names (V206)."""
     if not word.isdecimal() or len(word) > 18:
         spelled = rows.options.spell("format", "text")
         remedy = "" if is_number(word) else f"class names belong to the text format: {spelled}"
@@ -241,7 +248,10 @@ def class_number(where: str, word: str, rows: Rows) -> int:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """labels/*.txt and, where classes have names, data.yaml; pictures are expected in images/."""
+    """Write labels/*.txt and, where classes have names, data.yaml; the images are expected in images/.
+
+    Ultralytics ignores files that mix boxes and polygons, so boxes beside polygons are written as rectangles.
+    """
     regions = fractions(annotations, path)
     numbers = class_numbers(annotations, path)
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
@@ -265,7 +275,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def class_numbers(annotations: Annotations, path: Path) -> list[int]:
-    """Counted from 0 where classes have names; else the ids, which are all there is."""
+    """Return the number of each class: counted from 0 where classes have names, else their ids."""
     labels = annotations.labels
     if labels.names is not None or labels.ids is None:
         return list(range(len(labels)))
@@ -275,13 +285,14 @@ def class_numbers(annotations: Annotations, path: Path) -> list[int]:
 
 
 def outline(regions: Regions, row: int) -> list[float]:
-    """The one ring of a polygon; YOLO has no way to write several, nor masks."""
+    """Return the coordinates of a polygon of one ring; empty for masks and several rings, which YOLO cannot hold."""
     if regions.kinds[row] != POLYGON or regions.polygons is None or len(regions.polygons[row]) != 1:
         return []
     return [float(v) for v in regions.polygons[row][0].ravel()]
 
 
 def yaml_of(names: tuple[str, ...]) -> str:
+    """Return the text of data.yaml with these class names."""
     lines = ["train: images", "val: images", "names:"]
     lines += [f"  {i}: {json.dumps(name, ensure_ascii=False)}" for i, name in enumerate(names)]
     return "\n".join(lines) + "\n"
@@ -316,6 +327,7 @@ FORMAT = Format(
 
 
 def recognise_yolo_pose(probe: PathProbe) -> str | None:
+    """Return why a path is YOLO pose: `kpt_shape` in data.yaml, or lines that are a box and keypoints."""
     if not label_files(probe.path) if probe.is_folder else probe.path.suffix.lower() != ".txt":
         return None
     shape = shape_from_yaml(names_files(probe.path))
@@ -327,6 +339,7 @@ def recognise_yolo_pose(probe: PathProbe) -> str | None:
 
 
 def read_yolo_pose(path: Path, options: Options) -> Annotations:
+    """Read boxes with keypoints."""
     found = read(path, options)
     if len(found) and not found.regions.has_keypoints:
         remedy = "say how many there are as kpt_shape: [17, 3]"
@@ -336,7 +349,7 @@ def read_yolo_pose(path: Path, options: Options) -> Annotations:
 
 
 def write_yolo_pose(annotations: Annotations, path: Path) -> None:
-    """labels/*.txt and data.yaml with kpt_shape; objects without a pose have points that are not labelled."""
+    """Write labels/*.txt and data.yaml with `kpt_shape`; objects without keypoints get unlabelled ones."""
     regions, keypoints = fractions(annotations, path), annotations.regions.keypoints
     counts = set(keypoints.counts.tolist()) - {0} if keypoints is not None else set()
     if len(counts) != 1:
